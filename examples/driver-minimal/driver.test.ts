@@ -92,7 +92,7 @@ test("the same name is the same volume, or refused when it should differ", async
   await assert.rejects(client.controller.createVolume(other), { codeName: "ALREADY_EXISTS" });
 });
 
-test("what a second publish answers", async () => {
+test("what a second publish returns", async () => {
   covers("CSI-277", "CSI-278", "CSI-279");
   const volumeId = await make("second");
   const request = { volumeId, targetPath: join(folder, "one"), volumeCapability: mount() };

@@ -46,8 +46,8 @@ export function withGroups({ controller, ...others }: Services, root: string): S
     return changed;
   }
 
-  /** A group as every answer tells it: the volumes of a group that has some are never left out. */
-  async function told(volumeGroupId: string, { members }: Group) {
+  /** A group as every response has it: the volumes of a group that has some are never left out. */
+  async function response(volumeGroupId: string, { members }: Group) {
     const known = await volumesIn(root);
     return { volumeGroupId, volumes: members.flatMap((id) => known.get(id) ?? []) };
   }
@@ -80,13 +80,13 @@ export function withGroups({ controller, ...others }: Services, root: string): S
         if (wanted.join() !== group.members.join())
           throw CsiError.alreadyExists(`group ${name} exists with other volumes`);
         groups[id] = group;
-        return { volumeGroup: await told(id, group) };
+        return { volumeGroup: await response(id, group) };
       }),
     modifyVolumeGroupMembership: ({ volumeGroupId, volumeIds }) =>
       change(async (groups) => {
         const group = mustExist(groups, volumeGroupId);
         group.members = await fit(groups, volumeGroupId, volumeIds);
-        return { volumeGroup: await told(volumeGroupId, group) };
+        return { volumeGroup: await response(volumeGroupId, group) };
       }),
     deleteVolumeGroup: ({ volumeGroupId }) =>
       change((groups) => {
@@ -97,7 +97,7 @@ export function withGroups({ controller, ...others }: Services, root: string): S
         return {};
       }),
     async controllerGetVolumeGroup({ volumeGroupId }) {
-      return { volumeGroup: await told(volumeGroupId, mustExist(await read(), volumeGroupId)) };
+      return { volumeGroup: await response(volumeGroupId, mustExist(await read(), volumeGroupId)) };
     },
     async listVolumeGroups({ maxEntries, startingToken }) {
       if (startingToken !== "" && !/^vg-[0-9a-f]{32}$/.test(startingToken))
@@ -107,7 +107,7 @@ export function withGroups({ controller, ...others }: Services, root: string): S
         .sort(([a], [b]) => (a < b ? -1 : 1));
       const page = maxEntries > 0 ? after.slice(0, maxEntries) : after;
       const entries = await Promise.all(
-        page.map(async ([id, group]) => ({ volumeGroup: await told(id, group) })),
+        page.map(async ([id, group]) => ({ volumeGroup: await response(id, group) })),
       );
       return { entries, nextToken: page.length < after.length ? (page.at(-1)?.[0] ?? "") : "" };
     },

@@ -51,7 +51,7 @@ const GAPS: Readonly<Record<string, readonly string[]>> = {
     ...["driver/modify-volume/limited", AT_ONCE],
   ],
   CreateSnapshot: [
-    ...["driver/create-snapshot/snapshot-recorded", "driver/create-snapshot/snapshot-cut"],
+    ...["driver/create-snapshot/snapshot-recorded", "driver/create-snapshot/snapshot-ready"],
     ...["engine/snapshot/recorded-copying", "engine/copy/frozen", "engine/copy/cloned-while-frozen"],
     ...["engine/pool/image-written", "engine/pool/image-renamed", "engine/snapshot/copied"],
     "engine/snapshot/recorded-ready",
@@ -61,7 +61,7 @@ const GAPS: Readonly<Record<string, readonly string[]>> = {
     "engine/snapshot/finalizer-removed",
   ],
   CreateVolumeGroupSnapshot: [
-    ...["driver/create-group-snapshot/group-recorded", "driver/create-group-snapshot/group-cut"],
+    ...["driver/create-group-snapshot/group-recorded", "driver/create-group-snapshot/group-ready"],
     ...["engine/group-snapshot/member-created", "engine/group-snapshot/prepared"],
     ...["engine/group-snapshot/copied", "engine/group-snapshot/recorded-committed"],
     ...["engine/group-snapshot/finished", "engine/group-snapshot/recorded-ready"],
@@ -93,13 +93,13 @@ const ELSEWHERE = [
   /^engine\/(volume|snapshot)\/(finalizer-added|recorded-(lost|settled|device-lost|faulted|recovered))/,
   /^engine\/volume\/(device-hidden|expansion-recorded|filesystem-grown|image-restored|restore-recorded)/,
   /^engine\/volume\/(repaired|repair-recorded)/,
-  /^engine\/volume\/(device-dropped|image-renewed|lease-taken|lease-removed|recorded-let-go)/,
+  /^engine\/volume\/(device-dropped|image-renewed|lease-taken|lease-removed|recorded-released)/,
   /^engine\/(services|freezes|group-snapshot|migration|share)\//,
   /^driver\/expand\/offline-noted/,
   // Of group reverts: packages/engine/src/cluster/group-revert/crash.test.ts.
   /^engine\/group-revert\//,
   // Nobody is killed there yet: what a pool has, and what its volumes were told, is read again at every start.
-  /^engine\/pool\/(enlarged|volumes-told)/,
+  /^engine\/pool\/(enlarged|reported-to-volumes)/,
   // Of volume groups: packages/driver/src/crash/groups.test.ts.
   /^driver\/(create-volume-group|delete-volume-group|volume-group)\//,
 ];

@@ -128,7 +128,7 @@ test("a Pod and a person hold a volume together; a third who wants it otherwise 
   assert.match(await done("why", "pod/user"), /ticket csi-.*for VolumeAttachment csi-.*satisfied/);
 });
 
-test("10452: the ticket of a running Pod cannot be ended by a person, and comes back when it is torn out", async () => {
+test("10452: the ticket of a running Pod cannot be ended by an operator, and comes back when it is torn out", async () => {
   const csi = csiTicketId(volume, "node-a");
   const refused = await mooring("ticket", "rm", volume, csi);
   assert.equal(refused.code, 1);

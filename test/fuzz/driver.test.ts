@@ -22,8 +22,8 @@ test(`${REQUESTS} random and mutated requests find no crash, no hang and no leak
   const descriptors = async (): Promise<number> => (await readdir(`/proc/${driver.process.pid}/fd`)).length;
   const before = { fds: await descriptors(), ...(await devices(driver)) };
   const report = await fuzz(driver.endpoint, { folder, requests: REQUESTS, seed, timeoutMs: 120_000 });
-  const { codes, reached, slowest, cuts } = report;
-  process.stdout.write(`# ${JSON.stringify({ codes, reached, slowest, cuts })}\n`);
+  const { codes, reached, slowest, brokenConnections } = report;
+  process.stdout.write(`# ${JSON.stringify({ codes, reached, slowest, brokenConnections })}\n`);
   assert.equal(report.findings.length, 0, describe(report));
   const groupCalls = Object.keys(reached).filter((name) => name.startsWith("volumegroup."));
   assert.ok(groupCalls.length >= 2, `of volume groups it got no further than ${groupCalls.join()}`);

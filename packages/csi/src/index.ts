@@ -1,5 +1,5 @@
 export type { CallContext } from "./calls/context.ts";
-export type { Answer, Call, Interceptor, Next } from "./calls/interceptor.ts";
+export type { Call, CallResponse, Interceptor, Next } from "./calls/interceptor.ts";
 export type { ExtraCapabilities } from "./capabilities/derive.ts";
 export { type ConnectOptions, connect } from "./client/connect.ts";
 export type { CsiClient } from "./client/csi-client.ts";

@@ -74,7 +74,7 @@ test("what is logged is JSON, whatever the message", () => {
   );
 });
 
-test("the validator judges any message, and says why in one line", () => {
+test("the validator checks any message, and says why in one line", () => {
   fc.assert(
     fc.property(messages, ({ desc, message }) => {
       const problem = checkMessage(desc, message);
@@ -85,7 +85,7 @@ test("the validator judges any message, and says why in one line", () => {
   );
 });
 
-test("a name is judged by its bytes of UTF-8, not its characters", () => {
+test("a name is checked by its bytes of UTF-8, not its characters", () => {
   covers("CSI-021");
   const volumeCapabilities = [
     {
@@ -104,7 +104,7 @@ test("a name is judged by its bytes of UTF-8, not its characters", () => {
   );
 });
 
-test("a map is judged by the bytes of its keys and values", () => {
+test("a map is checked by the bytes of its keys and values", () => {
   covers("CSI-022");
   const sizes = fc.array(fc.tuple(fc.integer({ min: 1, max: 900 }), fc.integer({ min: 0, max: 1500 })), {
     maxLength: 6,
@@ -188,9 +188,9 @@ test("every conversion between csi.v0 and csi.v1 takes any message", () => {
       const convert = (make: (from: never) => object, from: DescMessage, into: DescMessage): Message =>
         create(into, make(randomMessage(from, known, random) as never) as MessageInitShape<typeof into>);
       const request = convert(row.request, row.from.input, row.to.input);
-      const answer = convert(row.answer, row.to.output, row.from.output);
+      const response = convert(row.response, row.to.output, row.from.output);
       toBinary(row.to.input, request);
-      toBinary(row.from.output, answer);
+      toBinary(row.from.output, response);
     }),
     runs,
   );

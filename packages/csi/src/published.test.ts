@@ -105,7 +105,8 @@ test("every link of the README that leads into the package finds something there
 test("the README's programs pass the compiler's strictest checks, run, and understand each other", async (t) => {
   const programs = [...(await readme()).matchAll(/```ts\n(.*?)```/gs)].map(([, text = ""]) => text);
   for (const [index, text] of programs.entries()) await writeFile(join(app, `program-${index}.ts`), text);
-  const find = (word: string) => join(app, `program-${programs.findIndex((text) => text.includes(word))}.js`);
+  const find = (text: string) =>
+    join(app, `program-${programs.findIndex((program) => program.includes(text))}.js`);
   const strict = ["--strict", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess"];
   const kind = ["--module", "nodenext", "--target", "es2022", "--types", "node", "--skipLibCheck", "false"];
   const sources = programs.map((_, index) => `program-${index}.ts`);
@@ -136,7 +137,7 @@ test("the driver in 150 lines runs with what its README installs, outside of the
   await stop();
 });
 
-/** Runs a driver of the application; it has to end well when it is told to stop. */
+/** Runs a driver of the application; it has to end well when it is stopped. */
 async function serve(t: TestContext, args: string[]) {
   const endpoint = `unix://${join(folder, "csi.sock")}`;
   const env = { ...process.env, CSI_ENDPOINT: endpoint, VOLUMES: join(folder, "volumes"), NODE_OPTIONS: "" };

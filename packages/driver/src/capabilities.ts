@@ -47,17 +47,17 @@ const SERVICES = [
   Service.SNAPSHOT_ACCESSIBILITY_CONSTRAINTS,
 ];
 
-/** What ControllerGetCapabilities answers. */
+/** What ControllerGetCapabilities returns. */
 export function controllerCapabilities() {
   return { capabilities: CONTROLLER.map((type) => ({ type: { case: "rpc" as const, value: { type } } })) };
 }
 
-/** What GroupControllerGetCapabilities answers. */
+/** What GroupControllerGetCapabilities returns. */
 export function groupCapabilities() {
   return { capabilities: GROUP.map((type) => ({ type: { case: "rpc" as const, value: { type } } })) };
 }
 
-/** What NodeGetCapabilities answers. */
+/** What NodeGetCapabilities returns. */
 export function nodeCapabilities() {
   return { capabilities: NODE.map((type) => ({ type: { case: "rpc" as const, value: { type } } })) };
 }
@@ -90,7 +90,7 @@ const VOLUME_GROUP = [
 ];
 
 /**
- * What this instance says to the add-ons. `DO_NOT_ALLOW_VG_TO_DELETE_VOLUMES` holds for a plugin as a whole, so it is
+ * What this instance reports to the add-ons. `DO_NOT_ALLOW_VG_TO_DELETE_VOLUMES` applies to a plugin as a whole, so it is
  * said where no group deletes volumes; that a single group does not, its own context says.
  */
 export function addonsCapabilities({

@@ -31,12 +31,12 @@ describe("many callers at once", () => {
 
   const eventually = async (call: () => Promise<unknown>, good: readonly string[] = ["OK"]) => {
     const deadline = Date.now() + 60_000;
-    let answer = await failureOf(call());
-    while (answer.code === "ABORTED" && Date.now() < deadline) {
+    let response = await failureOf(call());
+    while (response.code === "ABORTED" && Date.now() < deadline) {
       await sleep(10);
-      answer = await failureOf(call());
+      response = await failureOf(call());
     }
-    assert.ok(good.includes(answer.code), `${answer.code}: ${answer.message}`);
+    assert.ok(good.includes(response.code), `${response.code}: ${response.message}`);
   };
   const steps = (volumeId: string, name: string) => {
     const { controller, node } = world.client;

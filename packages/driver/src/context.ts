@@ -31,7 +31,7 @@ export interface DriverOptions {
    */
   alone?: boolean;
   /**
-   * Ends the live copies of objects that the driver keeps for what would else take a look at all of them, and for
+   * Ends the live copies of objects that the driver keeps for what would else take a read of all of them, and for
    * forgetting what is deleted. Absent: it keeps none and forgets nothing by itself.
    */
   signal?: AbortSignal;

@@ -88,7 +88,7 @@ export function createDriver({ signal, ...options }: DriverOptions): Services {
     ...(node === undefined ? {} : { node: nodeService(node) }),
     // In a plugin without controllers there are no snapshots.
     ...(driver.nodeOnly ? {} : { snapshotMetadata: snapshotMetadataService(driver) }),
-    // The rest of its answers follow from the identity of the plugin.
+    // The rest of its responses follow from the identity of the plugin.
     addonsIdentity: { getCapabilities: () => addonsCapabilities(driver) },
   };
 }
@@ -108,7 +108,7 @@ function binder<C>(
   };
 }
 
-/** The same for handlers that answer with a stream, which fail while it is read. */
+/** The same for handlers that return a stream, which fail while it is read. */
 function streamBinder<C>(
   context: C,
 ): <Q, A>(

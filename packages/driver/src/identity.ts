@@ -4,7 +4,7 @@ import { pluginCapabilities } from "./capabilities.ts";
 import type { DriverContext } from "./context.ts";
 import { listObjects } from "./objects/find.ts";
 
-/** The Identity service. Probe looks at this node's pools only: it costs one read of the store. */
+/** The Identity service. Probe reads this node's pools only: it costs one read of the store. */
 export function identityService(driver: DriverContext): NonNullable<Services["identity"]> {
   return {
     // Instances of one version have the same capabilities, so what lacks the controller service is another version.

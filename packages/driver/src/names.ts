@@ -30,7 +30,7 @@ export function groupMemberIdOf(name: string, volumeId: string): string {
 
 /** Every id that this driver hands out; anything else cannot name one of its objects. */
 const VOLUME_ID = /^v-[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-/** Ours are `g-<uuid>`; people may name group snapshots of their own. */
+/** Ours are `g-<uuid>`; operators may name group snapshots of their own. */
 const GROUP_SNAPSHOT_ID = /^[a-z0-9](?:[-a-z0-9.]{0,126}[a-z0-9])?$/;
 const VOLUME_GROUP_ID = /^vg-[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const SNAPSHOT_ID = /^s-[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -39,15 +39,15 @@ const SNAPSHOT_ID = /^s-[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 export function isVolumeId(id: string): boolean {
   return VOLUME_ID.test(id);
 }
-/** False: no group snapshot can have this id, so nobody looks for it. */
+/** False: no group snapshot can have this id, so nobody reads it. */
 export function isGroupSnapshotId(id: string): boolean {
   return GROUP_SNAPSHOT_ID.test(id);
 }
-/** False: no volume group can have this id, so nobody looks for it. */
+/** False: no volume group can have this id, so nobody reads it. */
 export function isVolumeGroupId(id: string): boolean {
   return VOLUME_GROUP_ID.test(id);
 }
-/** False: no snapshot can have this id, so nobody looks for it. */
+/** False: no snapshot can have this id, so nobody reads it. */
 export function isSnapshotId(id: string): boolean {
   return SNAPSHOT_ID.test(id);
 }

@@ -25,7 +25,7 @@ test("events of a driver that runs alone go after an hour: its store does not gr
   assert.deepEqual(left, ["new"]);
 });
 
-/** A driver's whole life, which begins with a look at old events. */
+/** A driver's whole life, which begins with a read of old events. */
 async function serveOnce(folder: string): Promise<void> {
   const stop = new AbortController();
   const endpoint = `unix://${join(folder, "csi.sock")}`;

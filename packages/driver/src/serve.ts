@@ -52,13 +52,13 @@ export interface ServeOptions {
   version?: string;
   logger: Logger;
   signal: AbortSignal;
-  /** Answer INTERNAL where an answer breaks a rule of CSI; for tests. */
+  /** Return INTERNAL where a response breaks a rule of CSI; for tests. */
   strictResponses?: boolean;
   /** Told of every CSI call when it is over. */
   observe?: Observe;
 }
 
-/** A driver that answers on its socket. */
+/** A driver that accepts calls on its socket. */
 export interface Serving {
   /** Settles when everything is released; volumes in use stay mounted. */
   readonly done: Promise<void>;
@@ -103,7 +103,7 @@ async function openObjects({ stateDir, mode, store, logger, signal }: ServeOptio
 
 /**
  * The driver as a process of its own: store, node agent, arbiter and CSI server. On an API server's objects, only the
- * agent of a node and the CSI server. Resolves when the socket answers. Parts are stopped in the reverse of the order
+ * agent of a node and the CSI server. Resolves when the socket accepts calls. Parts are stopped in the reverse of the order
  * in which they were started. Throws NodeInUse when another agent runs for the node, FAILED_PRECONDITION when the pool is
  * there with another type.
  */
@@ -169,7 +169,7 @@ async function requireType(store: ObjectStore, pool: { name: string; type: PoolT
   );
 }
 
-/** Rejects when a part does, and never resolves: parts end well only when they are told to. */
+/** Rejects when a part does, and never resolves: parts end well only when they are stopped. */
 function firstFailure(parts: readonly Promise<void>[]): Promise<never> {
   const never = new Promise<never>(() => {});
   return Promise.race(parts.map((part) => part.then(() => never)).concat(never));

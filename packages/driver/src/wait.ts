@@ -9,7 +9,7 @@ interface Wait<T> {
   describe?(object: T | undefined): string;
   /** Asked again and again while nothing comes of it: throws when waiting is of no use before somebody does something. */
   giveUp?(): Promise<void>;
-  /** Asked as often: true when all is done, though the object does not tell. */
+  /** Called as often: true when all is done, though the object does not show it. */
   isDone?(): Promise<boolean>;
 }
 
@@ -54,7 +54,7 @@ function gaveUp(what: string, state: string, cause: unknown): CsiError {
   });
 }
 
-/** A signal that also aborts after so many milliseconds; `end` lets go of both. */
+/** A signal that also aborts after so many milliseconds; `end` releases both. */
 function limited(signal: AbortSignal, milliseconds: number | undefined) {
   const controller = new AbortController();
   const stop = (): void => controller.abort(signal.reason);

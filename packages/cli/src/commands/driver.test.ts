@@ -104,7 +104,7 @@ describe("mooring driver", () => {
     );
     const third = run(state("third"), env);
     assert.equal(await third.ended, 3);
-    assert.match(third.output(), /another process answers/);
+    assert.match(third.output(), /another process listens/);
     client.close();
     first.child.kill("SIGTERM");
     assert.equal(await first.ended, 0, first.output());

@@ -9,10 +9,10 @@ export interface Call {
 }
 
 /** One message, or for a streaming method as many as there are. */
-export type Answer = Message | AsyncIterable<Message>;
+export type CallResponse = Message | AsyncIterable<Message>;
 
 /** What comes after an interceptor: the next one, or the handler itself. */
-export type Next = (call: Call) => Promise<Answer>;
+export type Next = (call: Call) => Promise<CallResponse>;
 
 /** Wraps all calls: `(next) => async (call) => next(call)`. The first in a list is the outermost. */
 export type Interceptor = (next: Next) => Next;
@@ -22,9 +22,9 @@ export function compose(interceptors: readonly Interceptor[], handler: Next): Ne
   return interceptors.reduceRight((next, interceptor) => interceptor(next), handler);
 }
 
-/** Whether an answer is a stream. */
-export function isStream(answer: Answer): answer is AsyncIterable<Message> {
-  return Symbol.asyncIterator in answer;
+/** Whether a response is a stream. */
+export function isStream(response: CallResponse): response is AsyncIterable<Message> {
+  return Symbol.asyncIterator in response;
 }
 
 /** `csi.v1.Controller/CreateVolume` */

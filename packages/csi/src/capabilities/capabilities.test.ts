@@ -52,7 +52,7 @@ test("a capability is announced when all of its methods are there", async (t) =>
   assert.equal((await client.controller.getCapacity({})).availableCapacity, 5n);
 });
 
-test("own answers about capabilities win", async (t) => {
+test("own responses about capabilities win", async (t) => {
   const { client } = await pair(t, {
     identity: { getPluginCapabilities: nothing, probe: () => ({ ready: false }) },
     node: { nodeStageVolume: nothing, nodeUnstageVolume: nothing, nodeGetCapabilities: nothing },
@@ -102,14 +102,14 @@ test("each call about volume groups is served just where its own capability is a
   for (const chosen of CHOICES) {
     const volumeGroup = Object.assign({}, ALWAYS, ...(chosen ?? []).map((name) => OPTIONAL[name]));
     const { client } = await pair(t, { controller: {}, ...(chosen === undefined ? {} : { volumeGroup }) });
-    const answer = await client.addonsIdentity.getCapabilities({}).catch((error: unknown) => {
+    const response = await client.addonsIdentity.getCapabilities({}).catch((error: unknown) => {
       if (chosen === undefined && fails("UNIMPLEMENTED")(error)) return { capabilities: [] };
       throw error;
     });
-    const said = answer.capabilities.flatMap(({ type }) =>
+    const reported = response.capabilities.flatMap(({ type }) =>
       type.case === "volumeGroup" ? [addons.Capability_VolumeGroup_Type[type.value.type]] : [],
     );
-    assert.deepEqual(said, chosen === undefined ? [] : ["VOLUME_GROUP", ...chosen]);
+    assert.deepEqual(reported, chosen === undefined ? [] : ["VOLUME_GROUP", ...chosen]);
     const { volumeGroup: groups } = client;
     const volumeGroupId = "vg";
     const calls: [capability: string, call: () => Promise<unknown>][] = [
@@ -126,8 +126,8 @@ test("each call about volume groups is served just where its own capability is a
       );
       assert.equal(
         code,
-        said.includes(capability) ? "OK" : "UNIMPLEMENTED",
-        `${capability} of ${said.join()}`,
+        reported.includes(capability) ? "OK" : "UNIMPLEMENTED",
+        `${capability} of ${reported.join()}`,
       );
     }
   }

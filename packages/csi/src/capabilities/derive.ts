@@ -72,24 +72,24 @@ function names<E>(rules: Rules<E>, handlers: AnyHandlers, extra: readonly Names<
 
 const rpc = <T>(type: T) => ({ type: { case: "rpc" as const, value: { type } } });
 
-/** The answer to ControllerGetCapabilities. */
+/** The response to ControllerGetCapabilities. */
 export function controllerCapabilities(handlers: AnyHandlers, extra: ExtraCapabilities) {
   const all = names<typeof Controller>(CONTROLLER, handlers, extra.controller);
   return { capabilities: all.map((name) => rpc(Controller[name])) };
 }
 
-/** The answer to NodeGetCapabilities. */
+/** The response to NodeGetCapabilities. */
 export function nodeCapabilities(handlers: AnyHandlers, extra: ExtraCapabilities) {
   const all = names<typeof Node>(NODE, handlers, extra.node);
   return { capabilities: all.map((name) => rpc(Node[name])) };
 }
 
-/** The answer to GroupControllerGetCapabilities. */
+/** The response to GroupControllerGetCapabilities. */
 export function groupCapabilities(handlers: AnyHandlers) {
   return { capabilities: names<typeof Group>(GROUP, handlers).map((name) => rpc(Group[name])) };
 }
 
-/** The answer to GetPluginCapabilities. */
+/** The response to GetPluginCapabilities. */
 export function pluginCapabilities(served: Readonly<Record<string, unknown>>, extra: ExtraCapabilities) {
   const services: Names<typeof Plugin>[] = [
     ...(served.controller ? (["CONTROLLER_SERVICE"] as const) : []),
@@ -112,7 +112,7 @@ export function pluginCapabilities(served: Readonly<Record<string, unknown>>, ex
   };
 }
 
-/** The answer to the add-ons' GetCapabilities. */
+/** The response to the add-ons' GetCapabilities. */
 export function addonsCapabilities(served: Readonly<Record<string, unknown>>, extra: ExtraCapabilities) {
   const handlers = (served.volumeGroup ?? {}) as AnyHandlers;
   const types = addons.Capability_Service_Type;

@@ -33,10 +33,10 @@ export function callUnary(
       pass,
       request,
       grpcOptions(options),
-      (error, answer) => {
+      (error, response) => {
         signal?.removeEventListener("abort", cancel);
         if (error !== null) reject(failure(error, signal));
-        else resolve(decode(method, answer));
+        else resolve(decode(method, response));
       },
     );
     const cancel = (): void => call.cancel();
@@ -44,7 +44,7 @@ export function callUnary(
   });
 }
 
-/** One call that is answered with a stream. Leaving the loop early cancels it. */
+/** One call whose response is a stream. Leaving the loop early cancels it. */
 export async function* callStream(
   client: Client,
   method: DescMethod,
@@ -75,7 +75,7 @@ async function decode(method: DescMethod, bytes: Buffer | undefined): Promise<Me
   try {
     return fromBinary(method.output, bytes ?? Buffer.alloc(0));
   } catch (cause) {
-    throw CsiError.internal(`the plugin's answer is not a valid ${method.output.typeName}`, { cause });
+    throw CsiError.internal(`the plugin's response is not a valid ${method.output.typeName}`, { cause });
   }
 }
 

@@ -5,7 +5,7 @@ import { Code, CsiError, connect, createServer, probeUntilReady, type v1 } from 
 import { fails, pair, socketFor } from "../testing/serve.ts";
 
 test("a failed call is made again for the codes that may pass, and no others", async (t) => {
-  const answers = [CsiError.aborted("busy"), CsiError.unavailable("soon"), CsiError.notFound("gone")];
+  const results = [CsiError.aborted("busy"), CsiError.unavailable("soon"), CsiError.notFound("gone")];
   let calls = 0;
   const { client } = await pair(
     t,
@@ -13,7 +13,7 @@ test("a failed call is made again for the codes that may pass, and no others", a
       controller: {
         deleteVolume: () => {
           calls += 1;
-          throw answers.shift() ?? new Error("too many calls");
+          throw results.shift() ?? new Error("too many calls");
         },
       },
     },
@@ -37,7 +37,7 @@ test("retries end with the attempts, the deadline or the signal", async (t) => {
   await assert.rejects(limited.client.identity.probe({}), fails("UNAVAILABLE", /never/));
   assert.equal(calls, 3);
   const slow = await pair(t, services, { client: { retry: { initialMs: 20 } } });
-  // The last try may be cut off by the deadline, or end just before it.
+  // The last try may be interrupted by the deadline, or end just before it.
   const ended = (error: unknown): boolean => fails("UNAVAILABLE")(error) || fails("DEADLINE_EXCEEDED")(error);
   await assert.rejects(slow.client.identity.probe({}, { timeoutMs: 100 }), ended);
   const abort = new AbortController();
@@ -50,14 +50,14 @@ test("waiting for a plugin that starts late, and is not ready at first", async (
   covers("CSI-059", "CSI-061");
   const path = await socketFor(t);
   const endpoint = `unix://${path}`;
-  const answers = [CsiError.failedPrecondition("pool is missing"), { ready: false }, {}];
+  const results = [CsiError.failedPrecondition("pool is missing"), { ready: false }, {}];
   const server = createServer(
     {
       identity: {
         probe: () => {
-          const answer = answers.shift() ?? {};
-          if (answer instanceof CsiError) throw answer;
-          return answer;
+          const response = results.shift() ?? {};
+          if (response instanceof CsiError) throw response;
+          return response;
         },
       },
     },
@@ -71,10 +71,10 @@ test("waiting for a plugin that starts late, and is not ready at first", async (
   const ready = probeUntilReady(client, { intervalMs: 20, timeoutMs: 10_000 });
   await server.start();
   await ready;
-  assert.equal(answers.length, 0);
+  assert.equal(results.length, 0);
 });
 
-test("a plugin that never gets ready: the wait says what it answered last", async (t) => {
+test("a plugin that never gets ready: the wait says what it returned last", async (t) => {
   const { client, endpoint } = await pair(t, { identity: { probe: () => ({ ready: false }) } });
   // One probe, with all the time that a probe has.
   const once = { timeoutMs: 60_000, intervalMs: 60_000 };
@@ -209,7 +209,7 @@ test("streams arrive whole, in order, and stop when the reader leaves", async (t
 });
 
 test("a stream that fails is asked for again until its first message, and not after it", async (t) => {
-  const answers = [CsiError.unavailable("soon"), CsiError.aborted("busy")];
+  const results = [CsiError.unavailable("soon"), CsiError.aborted("busy")];
   let opened = 0;
   const { client } = await pair(
     t,
@@ -217,10 +217,10 @@ test("a stream that fails is asked for again until its first message, and not af
       snapshotMetadata: {
         async *getMetadataAllocated() {
           opened += 1;
-          const failure = answers.shift();
+          const failure = results.shift();
           if (failure !== undefined) throw failure;
           yield { volumeCapacityBytes: 7n };
-          throw CsiError.unavailable("cut off");
+          throw CsiError.unavailable("interrupted");
         },
       },
     },
@@ -232,7 +232,7 @@ test("a stream that fails is asked for again until its first message, and not af
       const stream = client.snapshotMetadata.getMetadataAllocated({ snapshotId: "s" });
       for await (const { volumeCapacityBytes } of stream) sizes.push(volumeCapacityBytes);
     },
-    fails("UNAVAILABLE", /cut off/),
+    fails("UNAVAILABLE", /interrupted/),
   );
   assert.deepEqual([opened, sizes], [3, [7n]]);
 });

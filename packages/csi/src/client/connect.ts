@@ -74,7 +74,7 @@ function caller(channel: Client, method: DescMethod, defaults: ConnectOptions) {
     defaults.timeoutMs === undefined ? options : { timeoutMs: defaults.timeoutMs, ...options };
   const { observe, retry, logger = silentLogger } = defaults;
   const name = fullName(method);
-  const tell: Observe = (call) => {
+  const report: Observe = (call) => {
     observe?.(call);
     logger.debug(call, "called the plugin");
   };
@@ -82,12 +82,12 @@ function caller(channel: Client, method: DescMethod, defaults: ConnectOptions) {
     return (init: Record<string, unknown>, options: CallOptions = {}): AsyncIterable<Message> => {
       const request = encodeRequest(method, init);
       const open = (each: CallOptions) => callStream(channel, method, request, each);
-      return observedStream(name, tell, logger, streamWithRetry(retry, withDefaults(options), open));
+      return observedStream(name, report, logger, streamWithRetry(retry, withDefaults(options), open));
     };
   }
   return async (init: Record<string, unknown>, options: CallOptions = {}): Promise<Message> => {
     const request = encodeRequest(method, init);
     const attempt = (each: CallOptions) => callUnary(channel, method, request, each);
-    return observed(name, tell, logger, () => withRetry(retry, withDefaults(options), attempt));
+    return observed(name, report, logger, () => withRetry(retry, withDefaults(options), attempt));
   };
 }

@@ -15,12 +15,12 @@ export interface ProbeOptions {
   probeTimeoutMs?: number;
 }
 
-/** A plugin that is starting, restarting or repairing itself answers so; any other code is final. */
+/** A plugin that is starting, restarting or repairing itself returns so; any other code is final. */
 const NOT_YET: readonly Code[] = [Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.FAILED_PRECONDITION];
 
 /**
  * Settles when the plugin says that it is ready (a missing `ready` counts as ready, section "Probe"). Throws
- * DEADLINE_EXCEEDED with the plugin's last answer, CANCELLED, or the code of a plugin that cannot be probed.
+ * DEADLINE_EXCEEDED with the plugin's last response, CANCELLED, or the code of a plugin that cannot be probed.
  */
 export async function probeUntilReady(client: CsiClient, options: ProbeOptions = {}): Promise<void> {
   const { signal, timeoutMs = Infinity, intervalMs = 500, probeTimeoutMs = 5000 } = options;

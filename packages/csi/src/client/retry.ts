@@ -12,7 +12,7 @@ export interface RetryPolicy {
   attempts?: number;
   /** Pause before the second call, in milliseconds; it doubles from then on. Default 100. */
   initialMs?: number;
-  /** Longest pause, in milliseconds. Default 5,000. */
+  /** Longest backoff, in milliseconds. Default 5,000. */
   maxMs?: number;
 }
 
@@ -35,9 +35,9 @@ export async function withRetry<T>(
       return await attempt(end === Infinity ? options : { ...options, timeoutMs: Math.max(1, left) });
     } catch (thrown) {
       const error = toCsiError(thrown);
-      const pause = Math.min(maxMs, initialMs * 2 ** (count - 1)) * (1 + SPREAD * Math.random());
-      if (count >= limit || !codes.includes(error.code) || Date.now() + pause >= end) throw error;
-      await wait(pause, options.signal);
+      const backoff = Math.min(maxMs, initialMs * 2 ** (count - 1)) * (1 + SPREAD * Math.random());
+      if (count >= limit || !codes.includes(error.code) || Date.now() + backoff >= end) throw error;
+      await wait(backoff, options.signal);
     }
   }
 }

@@ -23,8 +23,8 @@ export interface CsiErrorOptions {
 }
 
 /**
- * The one error of this package: handlers throw it to choose the answer's code, clients throw it for every failed
- * call. Anything else that a handler throws is answered as INTERNAL.
+ * The one error of this package: handlers throw it to choose the response's code, clients throw it for every failed
+ * call. Anything else that a handler throws is returned as INTERNAL.
  *
  * @example throw CsiError.notFound(`volume ${id} does not exist`, { reason: "CSI_VOLUME_NOT_FOUND" });
  */
@@ -101,7 +101,7 @@ export class CsiError extends Error {
   static internal(message: string, options?: CsiErrorOptions): CsiError {
     return new CsiError(Code.INTERNAL, message, options);
   }
-  /** Nobody answers, or not yet; the same call may work later. */
+  /** Nobody responds, or not yet; the same call may work later. */
   static unavailable(message: string, options?: CsiErrorOptions): CsiError {
     return new CsiError(Code.UNAVAILABLE, message, options);
   }

@@ -13,18 +13,18 @@ async function failureWith(t: Parameters<typeof pair>[0], violations: CsiError["
   const { client } = await pair(t, {
     volumeGroup: {
       createVolumeGroup: () => {
-        throw CsiError.notFound("two volumes do not exist", { hint: "look", violations });
+        throw CsiError.notFound("two volumes do not exist", { hint: "list them", violations });
       },
     },
   });
   const error = await client.volumeGroup.createVolumeGroup({ name: "g" }).catch((thrown: unknown) => thrown);
   assert.ok(error instanceof CsiError);
-  assert.deepEqual([error.codeName, error.message], ["NOT_FOUND", "two volumes do not exist (look)"]);
+  assert.deepEqual([error.codeName, error.message], ["NOT_FOUND", "two volumes do not exist (list them)"]);
   return error;
 }
 
 test("a refusal names every field that is to blame, over the socket", async (t) => {
-  const violations = [violation(0), { field: "parameters", description: "no reason word" }];
+  const violations = [violation(0), { field: "parameters", description: "no reason in it" }];
   assert.deepEqual((await failureWith(t, violations)).violations, violations);
   assert.deepEqual((await failureWith(t, [])).violations, []);
 });

@@ -7,9 +7,9 @@ import { StatusSchema } from "../gen/google/rpc/status_pb.ts";
 export interface FieldViolation {
   /** Path of the field in the request: `volume_ids[2]`. */
   field: string;
-  /** What is wrong with it, for people. It begins with the object that the field names, where there is one. */
+  /** What is wrong with it, for operators. It begins with the object that the field names, where there is one. */
   description: string;
-  /** The same in one word, upper case with underscores. */
+  /** The same as a reason, upper case with underscores. */
   reason?: string;
 }
 

@@ -36,10 +36,10 @@ function textOf(thrown: unknown): string {
 export function toStatus(error: CsiError): Pick<StatusObject, "code" | "details" | "metadata"> {
   const metadata = new Metadata();
   metadata.set(REASON, printable(error.reason));
-  if (error.hint !== undefined) metadata.set(HINT, encodeURIComponent(cut(error.hint, 1024)));
+  if (error.hint !== undefined) metadata.set(HINT, encodeURIComponent(truncate(error.hint, 1024)));
   const text = error.message === "" ? error.reason : error.message;
   const details = error.hint === undefined ? text : `${text} (${error.hint})`;
-  const message = cut(details, MAX_MESSAGE_BYTES);
+  const message = truncate(details, MAX_MESSAGE_BYTES);
   if (error.violations.length > 0) {
     metadata.set(DETAILS, encodeDetails(error.code, message, error.violations));
   }
@@ -78,7 +78,7 @@ function decode(text: string): string {
   }
 }
 
-function cut(text: string, bytes: number): string {
+function truncate(text: string, bytes: number): string {
   const clean = Buffer.from(text).toString(); // drops lone surrogates
   if (Buffer.byteLength(clean) <= bytes) return clean;
   return `${new TextDecoder().decode(Buffer.from(clean).subarray(0, bytes - 3)).replace(/\ufffd+$/, "")}...`;

@@ -14,7 +14,7 @@ import {
 /** Nesting that CSI's messages never reach; ends recursion in messages that contain themselves. */
 const MAX_DEPTH = 6;
 
-/** Wrapped numbers and booleans, such as the answer of Probe, are their plain value in TypeScript. */
+/** Wrapped numbers and booleans, such as the response of Probe, are their plain value in TypeScript. */
 const WRAPPER = /^google\.protobuf\.\w+Value$/;
 
 /** What all values of one message share. */

@@ -5,9 +5,9 @@ import type { Known } from "./values.ts";
 /** Ids kept per kind; older ones are forgotten. */
 const KEPT = 50;
 
-/** Remembers the ids in an answer, so that later requests are about things that exist. */
-export function learn(known: Known, desc: DescMessage, answer: Message): void {
-  visit(known, reflect(desc, answer));
+/** Remembers the ids in a response, so that later requests are about things that exist. */
+export function learn(known: Known, desc: DescMessage, response: Message): void {
+  visit(known, reflect(desc, response));
 }
 
 function visit(known: Known, message: ReflectMessage): void {

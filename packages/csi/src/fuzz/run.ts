@@ -11,7 +11,7 @@ import { fullName } from "../calls/interceptor.ts";
 import { Code, type CodeName, codeName } from "../errors/codes.ts";
 import { socketPath } from "../sockets/endpoint.ts";
 import { services, servicesV0 } from "../wire/services.ts";
-import { cutConnection } from "./cut.ts";
+import { breakConnection } from "./break-connection.ts";
 import { randomMessage } from "./generate.ts";
 import { learn } from "./learn.ts";
 import { MUTATIONS } from "./mutate.ts";
@@ -24,7 +24,7 @@ export interface FuzzOptions {
   folder: string;
   /** Requests in all. Default 1,000. */
   requests?: number;
-  /** A run with the same seed sends the same requests as far as answers allow. Default: the time. */
+  /** A run with the same seed sends the same requests as far as responses allow. Default: the time. */
   seed?: number;
   /** Requests at the same time. Default 8. */
   concurrency?: number;
@@ -59,8 +59,8 @@ export interface FuzzReport {
   reached: Record<string, number>;
   /** The longest call of each method, in milliseconds: what waits for what shows here before it is a hang. */
   slowest: Record<string, number>;
-  /** Connections that were cut on purpose. */
-  cuts: number;
+  /** Connections that were broken on purpose. */
+  brokenConnections: number;
   findings: FuzzFinding[];
 }
 
@@ -81,8 +81,8 @@ interface Run {
 }
 
 /**
- * Sends random and damaged requests to any CSI plugin and reports what it should not have answered: codes that
- * blame the plugin, calls without an answer, and a plugin that is gone afterwards. It makes and deletes real volumes:
+ * Sends random and damaged requests to any CSI plugin and reports what it should not have returned: codes that
+ * blame the plugin, calls without a response, and a plugin that is gone afterwards. It makes and deletes real volumes:
  * point it at a plugin that may lose them.
  */
 export async function fuzz(endpoint: string, options: FuzzOptions): Promise<FuzzReport> {
@@ -120,7 +120,7 @@ function open(endpoint: string, options: FuzzOptions, seed: number): Run {
     random: new Random(seed),
     known: { ids: new Map(), folder: options.folder },
     methods: [first, ...rest],
-    report: { seed, requests: 0, codes: {}, reached: {}, slowest: {}, cuts: 0, findings: [] },
+    report: { seed, requests: 0, codes: {}, reached: {}, slowest: {}, brokenConnections: 0, findings: [] },
     timeoutMs: options.timeoutMs ?? 30_000,
     badCodes: new Set(options.badCodes ?? [Code.UNKNOWN, Code.INTERNAL, Code.DATA_LOSS]),
   };
@@ -136,11 +136,11 @@ async function one(run: Run): Promise<void> {
   const bytes = MUTATIONS[mutation]?.(plain, random) ?? plain;
   const name = fullName(method);
   if (random.chance(0.02)) {
-    report.cuts += 1;
-    return cutConnection(run.path, `/${name}`, bytes, random);
+    report.brokenConnections += 1;
+    return breakConnection(run.path, `/${name}`, bytes, random);
   }
   const begin = performance.now();
-  const { code, details, answers } = await send(run, method, bytes);
+  const { code, details, responses } = await send(run, method, bytes);
   report.slowest[name] = Math.max(report.slowest[name] ?? 0, Math.round(performance.now() - begin));
   report.codes[codeName(code)] = (report.codes[codeName(code)] ?? 0) + 1;
   if (code === Code.OK) report.reached[name] = (report.reached[name] ?? 0) + 1;
@@ -149,27 +149,28 @@ async function one(run: Run): Promise<void> {
     const text = `${codeName(code)}: ${details}`;
     report.findings.push({ kind, method: name, mutation, request: bytes, message: text });
   }
-  for (const answer of answers) learn(run.known, method.output, fromBinary(method.output, answer) as Message);
+  for (const response of responses)
+    learn(run.known, method.output, fromBinary(method.output, response) as Message);
 }
 
 interface Outcome {
   code: number;
   details: string;
   /** One, or as many as a stream had. */
-  answers: Buffer[];
+  responses: Buffer[];
 }
 
-/** Every method is called as a stream: an answer and a status is a stream of one. */
+/** Every method is called as a stream: a response and a status is a stream of one. */
 function send({ client, timeoutMs }: Run, method: Method, bytes: Buffer): Promise<Outcome> {
   const pass = (buffer: Buffer): Buffer => buffer;
   return new Promise((resolve) => {
     const deadline = { deadline: Date.now() + timeoutMs };
-    const answers: Buffer[] = [];
+    const responses: Buffer[] = [];
     const call = client.makeServerStreamRequest(`/${fullName(method)}`, pass, pass, bytes, deadline);
     // What a failed call says comes as its status, too.
     call.on("error", () => {});
-    call.on("data", (answer: Buffer) => answers.push(answer));
-    call.on("status", ({ code, details }) => resolve({ code, details, answers }));
+    call.on("data", (response: Buffer) => responses.push(response));
+    call.on("status", ({ code, details }) => resolve({ code, details, responses }));
   });
 }
 
@@ -177,7 +178,7 @@ async function expectAlive(run: Run): Promise<void> {
   const method = services.identity.method.probe;
   const { code, details } = await send(run, method, Buffer.alloc(0));
   if (code === Code.OK || code === Code.FAILED_PRECONDITION) return;
-  const message = `after the run, Probe answers ${codeName(code)}: ${details}`;
+  const message = `after the run, Probe returns ${codeName(code)}: ${details}`;
   run.report.findings.push({
     kind: "dead",
     method: fullName(method),

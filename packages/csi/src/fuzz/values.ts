@@ -46,7 +46,7 @@ const NUMBERS: readonly [number, ...number[]] = [0, 1, -1, 2, 7, 100, 2147483647
 
 /** What is known about the plugin so far, so that requests get further than "not found". */
 export interface Known {
-  /** Ids and names seen in answers, by field name (`volume_id`, ...). */
+  /** Ids and names seen in responses, by field name (`volume_id`, ...). */
   readonly ids: Map<string, string[]>;
   /** A folder that paths in requests stay below. */
   readonly folder: string;

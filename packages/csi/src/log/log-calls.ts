@@ -8,10 +8,10 @@ export const logCalls: Interceptor = (next) => async (call) => {
   const start = performance.now();
   const finish = (thrown?: unknown): void => report(call, start, thrown);
   try {
-    const answer = await next(call);
-    if (isStream(answer)) return reported(answer, finish);
+    const response = await next(call);
+    if (isStream(response)) return reported(response, finish);
     finish();
-    return answer;
+    return response;
   } catch (thrown) {
     finish(thrown ?? new Error("nothing was thrown"));
     throw thrown;
@@ -29,7 +29,7 @@ function report({ context, method, request }: Call, start: number, thrown: unkno
   };
   const error = thrown === undefined ? undefined : toCsiError(thrown);
   const code = error?.codeName;
-  if (error === undefined) context.logger.debug(fields, "answered");
+  if (error === undefined) context.logger.debug(fields, "returned");
   else if (code === "INTERNAL" || code === "UNKNOWN")
     context.logger.error({ ...fields, code, err: error.cause ?? error }, error.message);
   else context.logger.info({ ...fields, code, reason: error.reason }, error.message);

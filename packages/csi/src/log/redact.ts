@@ -36,7 +36,7 @@ function fieldValue(message: ReflectMessage, field: DescField): unknown {
     }
     return plain(value);
   }
-  // The keys of a secret map tell what was given; only the values are secret.
+  // The keys of a secret map show what was given; only the values are secret.
   if (field.fieldKind !== "map") return REDACTED;
   return Object.fromEntries(
     [...(value as Iterable<[unknown, unknown]>)].map(([key]) => [String(key), REDACTED]),

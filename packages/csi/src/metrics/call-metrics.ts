@@ -17,7 +17,7 @@ interface Series {
 export interface CallMetricsOptions {
   /** The plugin's name, as GetPluginInfo has it. */
   driverName: string;
-  /** `plugin` (default) for the calls that a server answers, `sidecar` for those that a client makes. */
+  /** `plugin` (default) for the calls that a server handles, `sidecar` for those that a client makes. */
   side?: "plugin" | "sidecar";
 }
 

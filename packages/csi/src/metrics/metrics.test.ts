@@ -27,7 +27,7 @@ function counts(text: string, side: string): string[] {
   });
 }
 
-test("every call is counted under the method that was called and the code that was answered, whatever refused it", async (t) => {
+test("every call is counted under the method that was called and the code that was returned, whatever refused it", async (t) => {
   const there = callMetrics({ driverName: "a.b" });
   const here = callMetrics({ driverName: "a.b", side: "sidecar" });
   const { client, path } = await pair(
@@ -80,7 +80,7 @@ test("every call is counted under the method that was called and the code that w
   );
 });
 
-test("a scrape gets the histogram, with every bucket holding the smaller ones, and what the process uses", async (t) => {
+test("a scrape gets the histogram, with every bucket counting the smaller ones, and what the process uses", async (t) => {
   const calls = callMetrics({ driverName: 'a"b' });
   const method = "csi.v1.Node/NodeStageVolume";
   for (const milliseconds of [1, 100, 101, 40_000, 900_000])
@@ -94,9 +94,9 @@ test("a scrape gets the histogram, with every bucket holding the smaller ones, a
   ]);
   t.after(() => server.close());
   const url = `http://127.0.0.1:${server.port}`;
-  const answer = await fetch(`${url}/metrics`);
-  assert.match(answer.headers.get("content-type") ?? "", /^text\/plain; version=0\.0\.4/);
-  const text = await answer.text();
+  const response = await fetch(`${url}/metrics`);
+  assert.match(response.headers.get("content-type") ?? "", /^text\/plain; version=0\.0\.4/);
+  const text = await response.text();
   const buckets = [...text.matchAll(/_bucket\{[^}]*grpc_status_code="OK",le="([^"]+)"\} (\d+)/g)];
   assert.deepEqual(
     buckets.map(([, le, count]) => `${le}:${count}`),

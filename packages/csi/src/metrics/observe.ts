@@ -30,16 +30,16 @@ export async function observed<T>(
   logger: Logger,
   work: () => Promise<T>,
 ): Promise<T> {
-  const tell = clock(method, observe, logger);
+  const report = clock(method, observe, logger);
   let result: T;
   try {
     result = await work();
   } catch (thrown) {
     const error = toCsiError(thrown);
-    tell(error.codeName);
+    report(error.codeName);
     throw error;
   }
-  tell(codeName(0));
+  report(codeName(0));
   return result;
 }
 
@@ -50,7 +50,7 @@ export async function* observedStream<T>(
   logger: Logger,
   messages: AsyncIterable<T>,
 ): AsyncGenerator<T, void> {
-  const tell = clock(method, observe, logger);
+  const report = clock(method, observe, logger);
   let code: CodeName = "CANCELLED";
   try {
     yield* messages;
@@ -59,6 +59,6 @@ export async function* observedStream<T>(
     code = toCsiError(thrown).codeName;
     throw thrown;
   } finally {
-    tell(code);
+    report(code);
   }
 }

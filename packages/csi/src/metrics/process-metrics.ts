@@ -11,7 +11,7 @@ function single(type: "counter" | "gauge", name: string, help: string, value: nu
   return { name, help, type, samples: [{ value }] };
 }
 
-/** Memory, processor time, and for how long the event loop was held up since this was called. */
+/** Memory, processor time, and for how long the event loop was blocked since this was called. */
 export function processMetrics(): ProcessMetrics {
   const delay = monitorEventLoopDelay({ resolution: 10 });
   delay.enable();

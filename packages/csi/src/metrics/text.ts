@@ -5,7 +5,7 @@ export interface MetricSample {
   value: number;
 }
 
-/** Numbers that belong together: one name, one meaning, told apart by their labels. */
+/** Numbers that belong together: one name, one meaning, distinguished by their labels. */
 export interface MetricFamily {
   name: string;
   help: string;
@@ -13,7 +13,7 @@ export interface MetricFamily {
   samples: readonly MetricSample[];
 }
 
-/** What a scraper is told that `metricsText` is. */
+/** The content type of `metricsText`. */
 export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 const ESCAPES: Readonly<Record<string, string>> = { "\\": "\\\\", '"': '\\"', "\n": "\\n" };

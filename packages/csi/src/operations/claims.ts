@@ -52,7 +52,7 @@ const byNodeVolume = ({ volumeId }: { volumeId: string }): Claim[] => [exclusive
 type Claims = (request: never) => Claim[];
 type ByVolumeGroup = Pick<volumegroup.DeleteVolumeGroupRequest, "volumeGroupId">;
 
-/** What each method that changes something holds while it runs. Methods that only read hold nothing and never wait. */
+/** What each method that changes something locks while it runs. Methods that only read lock nothing and never wait. */
 const TABLE: Readonly<Record<string, Claims>> = {
   "csi.v1.Controller/CreateVolume": createVolume,
   "csi.v1.Controller/DeleteVolume": byVolume,

@@ -17,23 +17,23 @@ export interface Operation {
   startedAt: number;
 }
 
-interface Held {
+interface Locked {
   exclusive: Operation | undefined;
   shared: Set<Operation>;
 }
 
 /**
- * Which operation holds which object. Claiming is synchronous: between looking and taking nothing else runs.
+ * Which operation has locked which object. Claiming is synchronous: between reading and taking nothing else runs.
  */
 export class OperationLocks {
-  readonly #held = new Map<string, Held>();
+  readonly #locked = new Map<string, Locked>();
 
   /** The operation that stands in the way of these claims. */
   blocker(claims: readonly Claim[]): Operation | undefined {
     for (const { key, mode } of claims) {
-      const held = this.#held.get(key);
-      if (held === undefined) continue;
-      const blocking = held.exclusive ?? (mode === "exclusive" ? [...held.shared][0] : undefined);
+      const locked = this.#locked.get(key);
+      if (locked === undefined) continue;
+      const blocking = locked.exclusive ?? (mode === "exclusive" ? [...locked.shared][0] : undefined);
       if (blocking !== undefined) return blocking;
     }
     return undefined;
@@ -42,10 +42,10 @@ export class OperationLocks {
   /** Takes the claims for an operation that nothing blocks; returns their release. */
   take(claims: readonly Claim[], operation: Operation): () => void {
     for (const { key, mode } of claims) {
-      const held = this.#held.get(key) ?? { exclusive: undefined, shared: new Set() };
-      this.#held.set(key, held);
-      if (mode === "exclusive") held.exclusive = operation;
-      else held.shared.add(operation);
+      const locked = this.#locked.get(key) ?? { exclusive: undefined, shared: new Set() };
+      this.#locked.set(key, locked);
+      if (mode === "exclusive") locked.exclusive = operation;
+      else locked.shared.add(operation);
     }
     return () => {
       for (const { key } of claims) this.#drop(key, operation);
@@ -54,7 +54,7 @@ export class OperationLocks {
 
   /** Operations under way, each once. */
   running(): Operation[] {
-    const all = [...this.#held.values()].flatMap(({ exclusive, shared }) => [
+    const all = [...this.#locked.values()].flatMap(({ exclusive, shared }) => [
       ...(exclusive ? [exclusive] : []),
       ...shared,
     ]);
@@ -62,10 +62,10 @@ export class OperationLocks {
   }
 
   #drop(key: string, operation: Operation): void {
-    const held = this.#held.get(key);
-    if (held === undefined) return;
-    if (held.exclusive === operation) held.exclusive = undefined;
-    held.shared.delete(operation);
-    if (held.exclusive === undefined && held.shared.size === 0) this.#held.delete(key);
+    const locked = this.#locked.get(key);
+    if (locked === undefined) return;
+    if (locked.exclusive === operation) locked.exclusive = undefined;
+    locked.shared.delete(operation);
+    if (locked.exclusive === undefined && locked.shared.size === 0) this.#locked.delete(key);
   }
 }

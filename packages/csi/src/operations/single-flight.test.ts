@@ -10,12 +10,12 @@ const range = { requiredBytes: 1n };
 test("ten equal calls at once are one operation, whatever order their maps are in", async (t) => {
   covers("CSI-020");
   let calls = 0;
-  const hold = gate();
+  const released = gate();
   const { client } = await pair(t, {
     controller: {
       createVolume: async ({ name }) => {
         calls += 1;
-        await hold.promise;
+        await released.promise;
         return { volume: { volumeId: name } };
       },
       deleteVolume: () => ({}),
@@ -30,15 +30,15 @@ test("ten equal calls at once are one operation, whatever order their maps are i
     }),
   );
   await client.controller.deleteVolume({ volumeId: "other" }); // calls before it on this connection have arrived
-  hold.open();
-  const answers = await Promise.all(all);
+  released.open();
+  const responses = await Promise.all(all);
   assert.equal(calls, 1);
-  assert.ok(answers.every(({ volume }) => volume?.volumeId === "v"));
+  assert.ok(responses.every(({ volume }) => volume?.volumeId === "v"));
 });
 
-test("ABORTED tells what runs, since when, and how it failed before", async (t) => {
+test("ABORTED reports what runs, since when, and how it failed before", async (t) => {
   covers("CSI-136");
-  const hold = gate();
+  const released = gate();
   let first = true;
   const { client } = await pair(t, {
     controller: {
@@ -47,7 +47,7 @@ test("ABORTED tells what runs, since when, and how it failed before", async (t) 
           first = false;
           throw CsiError.internal("the disk is on fire");
         }
-        await hold.promise;
+        await released.promise;
         return {};
       },
       controllerExpandVolume: () => ({}),
@@ -63,18 +63,18 @@ test("ABORTED tells what runs, since when, and how it failed before", async (t) 
       /^DeleteVolume v is under way for \d+\.\d s; before, it failed with: the disk is on fire/,
     ),
   );
-  hold.open();
+  released.open();
   await second;
 });
 
 test("a source may be read by many, and not be deleted while it is", async (t) => {
-  const hold = gate();
+  const released = gate();
   let running = 0;
   const services: Services = {
     controller: {
       createVolume: async ({ name }) => {
         running += 1;
-        await hold.promise;
+        await released.promise;
         return { volume: { volumeId: name } };
       },
       createSnapshot: ({ name }) => ({ snapshot: { snapshotId: name } }),
@@ -92,19 +92,19 @@ test("a source may be read by many, and not be deleted while it is", async (t) =
     client.controller.deleteVolume({ volumeId: "source" }),
     fails("ABORTED", /CreateVolume/),
   );
-  hold.open();
+  released.open();
   await Promise.all(clones);
   await client.controller.deleteVolume({ volumeId: "source" });
 });
 
-test("a retry joins the operation of a caller that gave up, and gets its answer", async (t) => {
-  const hold = gate();
+test("a retry joins the operation of a caller that gave up, and gets its response", async (t) => {
+  const released = gate();
   let calls = 0;
   const { client } = await pair(t, {
     node: {
       nodeStageVolume: async () => {
         calls += 1;
-        await hold.promise; // a mkfs that nothing can stop
+        await released.promise; // a mkfs that nothing can stop
         return {};
       },
       nodeUnstageVolume: () => ({}),
@@ -115,7 +115,7 @@ test("a retry joins the operation of a caller that gave up, and gets its answer"
   const retry = client.node.nodeStageVolume(request);
   const unstage = client.node.nodeUnstageVolume({ volumeId: "v", stagingTargetPath: "/s" });
   await assert.rejects(unstage, fails("ABORTED"));
-  hold.open();
+  released.open();
   await retry;
   assert.equal(calls, 1);
 });
@@ -149,12 +149,12 @@ test("a retry that joins an operation which then stops starts it again", async (
 
 test("the operation's deadline is that of the caller who waits longest", async (t) => {
   const seen = gate<() => Date | undefined>();
-  const hold = gate();
+  const released = gate();
   const { client } = await pair(t, {
     controller: {
       deleteVolume: async (_, context) => {
         seen.open(() => context.deadline);
-        await hold.promise;
+        await released.promise;
         return {};
       },
     },
@@ -164,6 +164,6 @@ test("the operation's deadline is that of the caller who waits longest", async (
   const first = deadline()?.getTime() ?? 0;
   const long = client.controller.deleteVolume({ volumeId: "v" }, { timeoutMs: 60_000 });
   while ((deadline()?.getTime() ?? 0) < first + 30_000) await turn();
-  hold.open();
+  released.open();
   await Promise.all([short, long]);
 });

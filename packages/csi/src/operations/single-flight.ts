@@ -1,5 +1,5 @@
 import type { CallContext } from "../calls/context.ts";
-import type { Answer, Call, Interceptor, Next } from "../calls/interceptor.ts";
+import type { Call, CallResponse, Interceptor, Next } from "../calls/interceptor.ts";
 import { CsiError } from "../errors/csi-error.ts";
 import { claimsOf } from "./claims.ts";
 import { fingerprint } from "./fingerprint.ts";
@@ -9,7 +9,7 @@ import { type Claim, type Operation, OperationLocks } from "./locks.ts";
 export interface SingleFlightOptions {
   /** Milliseconds since the epoch. */
   now?: () => number;
-  /** What each call holds while it runs; default: `claimsOf`, the table for CSI. */
+  /** What each call locks while it runs; default: `claimsOf`, the table for CSI. */
   claims?: (call: Call) => readonly Claim[];
 }
 
@@ -20,13 +20,13 @@ const REMEMBERED = 1000;
 interface Flight extends Operation {
   readonly stop: AbortController;
   readonly callers: Set<CallContext>;
-  result: Promise<Answer>;
+  result: Promise<CallResponse>;
 }
 
 /**
  * At most one operation at a time on an object (section "Concurrency"): the same request again joins the one under
- * way and gets its answer; another request gets ABORTED with what runs, for how long, and how it failed before. An
- * operation keeps its place until it really ends, whoever has stopped waiting; it is told to stop (its signal aborts)
+ * way and gets its response; another request gets ABORTED with what runs, for how long, and how it failed before. An
+ * operation keeps its place until it really ends, whoever has stopped waiting; it is stopped (its signal aborts)
  * when nobody waits any more.
  */
 export function singleFlight(options: SingleFlightOptions = {}): Interceptor {
@@ -34,7 +34,7 @@ export function singleFlight(options: SingleFlightOptions = {}): Interceptor {
   const locks = new OperationLocks();
   const failures = new Map<string, string>();
 
-  function start(next: Next, call: Call, held: readonly Claim[], print: string): Flight {
+  function start(next: Next, call: Call, claimed: readonly Claim[], print: string): Flight {
     const stop = new AbortController();
     const callers = new Set<CallContext>();
     const flight: Flight = {
@@ -45,7 +45,7 @@ export function singleFlight(options: SingleFlightOptions = {}): Interceptor {
       callers,
       result: Promise.resolve(call.request),
     };
-    const release = locks.take(held, flight);
+    const release = locks.take(claimed, flight);
     const context = { ...call.context, signal: stop.signal };
     // The one who waits longest counts, also when it joins later.
     Object.defineProperty(context, "deadline", { get: () => latestDeadline(callers) });
@@ -59,17 +59,17 @@ export function singleFlight(options: SingleFlightOptions = {}): Interceptor {
 
   return (next) => {
     const run: Next = async (call) => {
-      const held = claims(call);
-      if (held.length === 0) return next(call);
+      const claimed = claims(call);
+      if (claimed.length === 0) return next(call);
       const print = `${call.context.method} ${fingerprint(call.method.input, call.request)}`;
-      // From looking to taking nothing else runs: there is no await in between.
-      const blocker = locks.blocker(held) as Flight | undefined;
+      // From reading to taking nothing else runs: there is no await in between.
+      const blocker = locks.blocker(claimed) as Flight | undefined;
       if (blocker !== undefined && blocker.fingerprint !== print) throw pending(blocker, now(), failures);
-      const flight = blocker ?? start(next, call, held, print);
+      const flight = blocker ?? start(next, call, claimed, print);
       try {
         return await join(flight, call.context);
       } catch (error) {
-        // It was told to stop before this caller joined: what it failed with is not this caller's answer.
+        // It was stopped before this caller joined: what it failed with is not this caller's response.
         const gaveUp = flight === blocker && flight.stop.signal.aborted && !call.context.signal.aborted;
         if (gaveUp) return run(call);
         throw error;
@@ -79,8 +79,8 @@ export function singleFlight(options: SingleFlightOptions = {}): Interceptor {
   };
 }
 
-/** Waits for an operation as long as this caller does. The last one to leave tells it to stop. */
-function join(flight: Flight, context: CallContext): Promise<Answer> {
+/** Waits for an operation as long as this caller does. The last one to leave stops it. */
+function join(flight: Flight, context: CallContext): Promise<CallResponse> {
   const { signal } = context;
   flight.callers.add(context);
   return new Promise((resolve, reject) => {

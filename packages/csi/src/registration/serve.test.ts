@@ -19,12 +19,12 @@ function call<M extends DescMethod>(client: Client, method: M, init: MessageInit
       (bytes: Buffer) => fromBinary(method.output, bytes),
       toBinary(method.input, create(method.input, init)),
       { deadline: Date.now() + 30_000 },
-      (error, answer) => (error === null ? resolve(answer) : reject(error)),
+      (error, response) => (error === null ? resolve(response) : reject(error)),
     );
   });
 }
 
-test("the kubelet is told name, socket and version of the driver, and its answer reaches the plugin", async (t) => {
+test("the kubelet gets name, socket and version of the driver, and its response reaches the plugin", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "mooring-registration-"));
   const path = join(folder, "csi.example.com-reg.sock");
   const heard: unknown[] = [];

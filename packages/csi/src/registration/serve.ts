@@ -6,7 +6,7 @@ import { route } from "../server/route.ts";
 import { socketPath } from "../sockets/endpoint.ts";
 import type { Handlers } from "../wire/method-types.ts";
 
-/** What the kubelet is told of a driver, and where. */
+/** What the kubelet gets to know of a driver, and where. */
 export interface RegistrationOptions {
   /** The socket that the kubelet finds, in its folder `plugins_registry`: `unix:///var/lib/kubelet/plugins_registry/...` */
   endpoint: string;
@@ -24,7 +24,7 @@ const VERSIONS = ["1.0.0"];
 
 /**
  * Makes a CSI driver known to the kubelet of this node: serves `pluginregistration.Registration` on a socket in the kubelet's
- * folder. Start it when the driver's own socket answers: the kubelet calls it at once. It does so again whenever the socket
+ * folder. Start it when the driver's own socket accepts calls: the kubelet calls it at once. It does so again whenever the socket
  * is made anew, and after its own restart.
  */
 export function serveRegistration(options: RegistrationOptions): CsiServer {

@@ -8,7 +8,7 @@ import type {
   UntypedHandleCall,
 } from "@grpc/grpc-js";
 import type { CallContext } from "../calls/context.ts";
-import { type Answer, fullName, isStream, type Next } from "../calls/interceptor.ts";
+import { type CallResponse, fullName, isStream, type Next } from "../calls/interceptor.ts";
 import { CsiError } from "../errors/csi-error.ts";
 import { toCsiError, toStatus } from "../errors/status.ts";
 import type { Logger } from "../log/logger.ts";
@@ -50,19 +50,19 @@ function definitionOf(method: DescMethod): MethodDefinition<Buffer, Buffer> {
   };
 }
 
-/** Every outcome goes through one place, so that nothing a handler throws can leave the call without an answer. */
+/** Every outcome goes through one place, so that nothing a handler throws can leave the call without a response. */
 function unary(method: DescMethod, serving: Serving) {
   return (call: ServerUnaryCall<Buffer, Buffer>, send: sendUnaryData<Buffer>): void => {
     const context = contextOf(call, fullName(method), serving.logger);
     observed(fullName(method), serving.observe, context.logger, async () => {
-      const answer = await ask(method, call.request, context, serving);
-      return encode(method, single(method, answer), context);
+      const response = await ask(method, call.request, context, serving);
+      return encode(method, single(method, response), context);
     })
       .then(
         (bytes) => send(null, bytes),
         (thrown: unknown) => send(toStatus(toCsiError(thrown))),
       )
-      .catch((err: unknown) => context.logger.error({ err }, "the answer could not be sent"));
+      .catch((err: unknown) => context.logger.error({ err }, "the response could not be sent"));
   };
 }
 
@@ -70,8 +70,8 @@ function stream(method: DescMethod, serving: Serving) {
   return (call: ServerWritableStream<Buffer, Buffer>): void => {
     const context = contextOf(call, fullName(method), serving.logger);
     observed(fullName(method), serving.observe, context.logger, async () => {
-      const answer = await ask(method, call.request, context, serving);
-      const messages = isStream(answer) ? answer : once(answer);
+      const response = await ask(method, call.request, context, serving);
+      const messages = isStream(response) ? response : once(response);
       await writeAll(call, messages, (message) => encode(method, message, context), context.signal);
     })
       .then(
@@ -82,7 +82,12 @@ function stream(method: DescMethod, serving: Serving) {
   };
 }
 
-function ask(method: DescMethod, bytes: Buffer, context: CallContext, { next }: Serving): Promise<Answer> {
+function ask(
+  method: DescMethod,
+  bytes: Buffer,
+  context: CallContext,
+  { next }: Serving,
+): Promise<CallResponse> {
   if (next !== undefined) return next({ method, context, request: decode(method, bytes, context) });
   const error = notImplemented(method);
   context.logger.info({ code: error.codeName }, error.message);
@@ -93,9 +98,9 @@ async function* once(message: Message): AsyncIterable<Message> {
   yield message;
 }
 
-function single(method: DescMethod, answer: Answer): Message {
-  if (!isStream(answer)) return answer;
-  throw CsiError.internal(`an interceptor answered ${fullName(method)} with a stream`);
+function single(method: DescMethod, response: CallResponse): Message {
+  if (!isStream(response)) return response;
+  throw CsiError.internal(`an interceptor responded to ${fullName(method)} with a stream`);
 }
 
 function decode(method: DescMethod, bytes: Buffer, { logger }: CallContext): Message {
@@ -112,7 +117,7 @@ function encode(method: DescMethod, message: Message, { logger }: CallContext): 
   try {
     return Buffer.from(toBinary(method.output, message));
   } catch (cause) {
-    const problem = `the plugin's answer is not a valid ${method.output.typeName}: ${text(cause)}`;
+    const problem = `the plugin's response is not a valid ${method.output.typeName}: ${text(cause)}`;
     logger.error({ code: "INTERNAL", err: cause }, problem);
     throw CsiError.internal(problem, { reason: "CSI_ANSWER_MALFORMED", cause });
   }

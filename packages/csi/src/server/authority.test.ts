@@ -21,7 +21,7 @@ function header(name: string, value: string): Buffer {
   return Buffer.concat([Buffer.from([0]), text(name), text(value)]);
 }
 
-/** Calls Probe with frames made by hand; returns the first frame that answers the call. */
+/** Calls Probe with frames made by hand; returns the first frame of the response. */
 function probe(path: string, extra: Record<string, string>): Promise<{ type: number; payload: Buffer }> {
   const headers = {
     ":method": "POST",
@@ -44,7 +44,7 @@ function probe(path: string, extra: Record<string, string>): Promise<{ type: num
   return new Promise((resolve, reject) => {
     let seen = Buffer.alloc(0);
     socket.on("error", reject);
-    socket.on("close", () => reject(new Error("closed without an answer")));
+    socket.on("close", () => reject(new Error("closed without a response")));
     socket.on("data", (data) => {
       seen = Buffer.concat([seen, data]);
       while (seen.length >= 9 && seen.length >= 9 + seen.readUIntBE(0, 3)) {
@@ -86,7 +86,7 @@ const REFUSED: Record<string, string>[] = [
 ];
 
 for (const headers of ACCEPTED) {
-  test(`a call with ${JSON.stringify(headers)} is answered`, async (t) => {
+  test(`a call with ${JSON.stringify(headers)} returns`, async (t) => {
     const { path } = await pair(t, {});
     assert.equal((await probe(path, headers)).type, HEADERS);
   });

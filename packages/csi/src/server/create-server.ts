@@ -27,14 +27,14 @@ export interface ServerOptions {
   interceptors?: readonly Interceptor[];
   /**
    * Told of every call of a CSI method when it is over, with the method that was called and the code that was
-   * answered, whatever refused it: the wire, a field rule, a service that is not served. A place for metrics.
+   * returned, whatever refused it: the wire, a field rule, a service that is not served. A place for metrics.
    */
   observe?: Observe;
   /** What the handlers cannot show by being there, for example `{ controller: ["CLONE_VOLUME"] }`. */
   capabilities?: ExtraCapabilities;
   /** Also serve csi.v0 by the same handlers. Default true. */
   v0?: boolean;
-  /** Answer INTERNAL where a handler's answer breaks a rule of the wire, which is otherwise a warning. Default false. */
+  /** Return INTERNAL where a handler's response breaks a rule of the wire, which is otherwise a warning. Default false. */
   strictResponses?: boolean;
   /** One operation at a time on an object, which the same request joins. Default true. */
   locks?: boolean;

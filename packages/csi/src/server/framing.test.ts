@@ -48,13 +48,13 @@ const good = frame(0, 0, empty);
 
 const gzip = { "grpc-encoding": "gzip" };
 
-/** docs/decisions/0006: what is no gRPC message is answered by the transport, before CSI is asked. */
+/** docs/decisions/0006: what is no gRPC message is refused by the transport, before CSI is called. */
 const CASES: readonly { what: string; bytes: Buffer; headers?: OutgoingHttpHeaders; code: string }[] = [
   { what: "a good message", bytes: good, code: "0" },
   { what: "a good message, compressed", bytes: compressed(empty), headers: gzip, code: "0" },
   { what: "no message", bytes: empty, code: "12" },
   { what: "two messages", bytes: Buffer.concat([good, good]), code: "12" },
-  { what: "a message that is cut off", bytes: frame(0, 100, Buffer.alloc(10)), code: "12" },
+  { what: "a message that is truncated", bytes: frame(0, 100, Buffer.alloc(10)), code: "12" },
   { what: "half a frame head", bytes: good.subarray(0, 3), code: "12" },
   { what: "compressed, in no encoding", bytes: frame(1, 4, Buffer.alloc(4)), code: "3" },
   { what: "a flag that does not exist", bytes: frame(7, 4, Buffer.alloc(4)), code: "3" },
@@ -80,7 +80,7 @@ function compressed(message: Buffer): Buffer {
   return frame(1, body.length, body);
 }
 
-test("bytes that are no gRPC message are answered, each with one code, and the server goes on", async (t) => {
+test("bytes that are no gRPC message are refused, each with one code, and the server goes on", async (t) => {
   const { client, path } = await pair(t, { identity: { probe: () => ({ ready: true }) } });
   const seen = new Map<string, unknown>();
   for (const { what, bytes, headers } of CASES)

@@ -3,9 +3,9 @@ import { type Listener, listen } from "../sockets/listen.ts";
 
 /** A plugin's endpoint. */
 export interface CsiServer {
-  /** Settles when the socket accepts calls. FAILED_PRECONDITION when another process answers on it. */
+  /** Settles when the socket accepts calls. FAILED_PRECONDITION when another process listens on it. */
   start(): Promise<void>;
-  /** Lets calls under way end for `graceMs` (default 10,000), then cuts them. The socket file is gone at once. */
+  /** Lets calls under way end for `graceMs` (default 10,000), then ends them. The socket file is gone at once. */
   stop(graceMs?: number): Promise<void>;
 }
 
@@ -23,16 +23,16 @@ export function onSocket(path: string, register: (server: Server) => void): CsiS
     stop: async (graceMs = 10_000) => {
       const open = await listener?.catch(() => undefined);
       await open?.close();
-      await shutDown(server, graceMs, () => open?.cut());
+      await shutDown(server, graceMs, () => open?.endConnections());
     },
   };
 }
 
-/** Waits for calls under way. `cut` ends the connections: grpc-js' own `forceShutdown` leaves them open. */
-function shutDown(server: Server, graceMs: number, cut: () => void): Promise<void> {
+/** Waits for calls under way. `endAll` ends the connections: grpc-js' own `forceShutdown` leaves them open. */
+function shutDown(server: Server, graceMs: number, endAll: () => void): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => {
-      cut();
+      endAll();
       resolve();
     }, graceMs);
     server.tryShutdown(() => {

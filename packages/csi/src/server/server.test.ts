@@ -64,7 +64,7 @@ const mount: v1.VolumeCapability = {
   },
 };
 
-test("int64 travels as bigint, beyond what a double holds", async () => {
+test("int64 travels as bigint, beyond the range of a double", async () => {
   const { controller } = await serve({
     controller: { getCapacity: () => ({ availableCapacity: 2n ** 62n + 1n }) },
   });
@@ -90,7 +90,7 @@ test("a coded error arrives with code, message, reason and hint", async () => {
   });
 });
 
-test("whatever a handler throws is an answer, and the server lives on", async () => {
+test("whatever a handler throws is a response, and the server lives on", async () => {
   const thrown = [new Error("boom"), "a string", undefined, null, 7];
   const { identity } = await serve({
     identity: {
@@ -102,7 +102,7 @@ test("whatever a handler throws is an answer, and the server lives on", async ()
   assert.equal((await identity.getPluginInfo({})).name, "a.b");
 });
 
-test("a method or service that is not given answers UNIMPLEMENTED", async () => {
+test("a method or service that is not given returns UNIMPLEMENTED", async () => {
   const { identity, node } = await serve({ identity: {} });
   await assert.rejects(identity.getPluginInfo({}), code("UNIMPLEMENTED"));
   await assert.rejects(node.nodeGetInfo({}), code("UNIMPLEMENTED"));
@@ -251,7 +251,7 @@ test("a request that breaks a field rule is INVALID_ARGUMENT, naming the field",
   assert.equal(reached, 1);
 });
 
-test("the same request joins the operation under way; another one is ABORTED, told what runs", async () => {
+test("the same request joins the operation under way; another one is ABORTED, with what runs", async () => {
   let calls = 0;
   let finish: (() => void) | undefined;
   const { controller } = await serve({
@@ -346,7 +346,7 @@ async function listenElsewhere(path: string): Promise<ChildProcess> {
   return child;
 }
 
-test("a socket that answers is refused and stays; the one that its dead process left behind is replaced", async (t) => {
+test("a socket that accepts calls is refused and stays; the one that its dead process left behind is replaced", async (t) => {
   const path = join(folder, "csi.sock");
   const other = await listenElsewhere(path);
   t.after(() => other.kill("SIGKILL"));
@@ -369,6 +369,6 @@ test("what is no socket is refused, and stays as it is", async () => {
   assert.equal(await readFile(path, "utf8"), "precious");
 });
 
-test("a socket path that the kernel would cut is refused", () => {
+test("a socket path that the kernel would truncate is refused", () => {
   assert.throws(() => createServer({}, { endpoint: `unix:///${"a".repeat(120)}` }), code("INVALID_ARGUMENT"));
 });

@@ -2,7 +2,7 @@ import type { Handlers } from "../wire/method-types.ts";
 import type { ServiceName, services } from "../wire/services.ts";
 
 /**
- * Handlers by service. A service that is left out is not served, except Identity; a method that is left out answers
- * UNIMPLEMENTED, except those that only tell what the plugin can do.
+ * Handlers by service. A service that is left out is not served, except Identity; a method that is left out returns
+ * UNIMPLEMENTED, except those that only report what the plugin can do.
  */
 export type Services = { [S in ServiceName]?: Handlers<(typeof services)[S]> };

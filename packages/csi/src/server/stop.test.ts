@@ -9,12 +9,12 @@ import { fails, gate, pair, socketFor } from "../testing/serve.ts";
 
 test("stopping lets calls under way end, and takes no new ones", async (t) => {
   const arrived = gate();
-  const hold = gate();
+  const released = gate();
   const { server, client, path } = await pair(t, {
     identity: {
       probe: async () => {
         arrived.open();
-        await hold.promise;
+        await released.promise;
         return { ready: true };
       },
     },
@@ -23,7 +23,7 @@ test("stopping lets calls under way end, and takes no new ones", async (t) => {
   await arrived.promise;
   const stopped = server.stop();
   await eventually("the socket to go", () => !existsSync(path));
-  hold.open();
+  released.open();
   assert.equal((await call).ready, true);
   await stopped;
   await assert.rejects(client.identity.probe({}), fails("UNAVAILABLE"));
@@ -54,7 +54,7 @@ test("starting again after stopping is another server's business; stopping twice
   await first.stop();
   const second = make();
   await second.start();
-  await assert.rejects(make().start(), fails("FAILED_PRECONDITION", /another process answers/));
+  await assert.rejects(make().start(), fails("FAILED_PRECONDITION", /another process listens/));
   await second.stop();
   await make().stop();
 });

@@ -6,7 +6,7 @@ import { CsiError } from "../errors/csi-error.ts";
 /** Errors that only a socket without a listener gives. With all others (a full backlog, ...) somebody is there. */
 const NOBODY: ReadonlySet<string | undefined> = new Set(["ECONNREFUSED", "ENOENT"]);
 
-function answers(path: string): Promise<boolean> {
+function isListening(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);
     socket.once("connect", () => {
@@ -44,8 +44,8 @@ async function makeFolderOf(path: string): Promise<void> {
 }
 
 /**
- * Makes the way free for listening on `path`: its folder exists, a socket that nobody answers on is removed. Throws
- * FAILED_PRECONDITION when another process answers there, the path is something else than a socket, or its folder cannot
+ * Makes the way free for listening on `path`: its folder exists, a socket that nobody listens on is removed. Throws
+ * FAILED_PRECONDITION when another process listens there, the path is something else than a socket, or its folder cannot
  * be made.
  */
 export async function claimSocket(path: string): Promise<void> {
@@ -57,8 +57,8 @@ export async function claimSocket(path: string): Promise<void> {
       hint: "remove it, or choose another endpoint",
     });
   }
-  if (await answers(path)) {
-    throw CsiError.failedPrecondition(`another process answers on ${path}`, {
+  if (await isListening(path)) {
+    throw CsiError.failedPrecondition(`another process listens on ${path}`, {
       reason: "CSI_SOCKET_IN_USE",
       hint: "stop it, or choose another endpoint",
     });

@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from "node:path";
 import { CsiError } from "../errors/csi-error.ts";
 
-/** Longest path of a unix socket that the kernel takes, in bytes. Node cuts longer ones silently. */
+/** Longest path of a unix socket that the kernel takes, in bytes. Node truncates longer ones silently. */
 const MAX_SOCKET_PATH = 107;
 
 /**

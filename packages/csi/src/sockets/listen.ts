@@ -8,10 +8,10 @@ export interface Listener {
   /** Accepts no more connections and removes the socket file. Open connections stay open. */
   close(): Promise<void>;
   /** Ends all connections that are still open. */
-  cut(): void;
+  endConnections(): void;
 }
 
-/** Listens on a unix socket that only this user can open; replaces one that nobody answers on. */
+/** Listens on a unix socket that only this user can open; replaces one that nobody listens on. */
 export async function listen(path: string, onConnection: (socket: Socket) => void): Promise<Listener> {
   await claimSocket(path);
   const open = new Set<Socket>();
@@ -23,7 +23,7 @@ export async function listen(path: string, onConnection: (socket: Socket) => voi
   await bind(server, path);
   const { ino } = await lstat(path);
   return {
-    cut: () => {
+    endConnections: () => {
       for (const socket of open) socket.destroy();
     },
     close: async () => {
@@ -54,7 +54,7 @@ function bind(server: Server, path: string): Promise<void> {
       resolve();
     });
     // A path is bound inside of `listen`, so the mode is right from the first moment (a chmod afterwards leaves a
-    // gap) and no other file of this process is made under this umask.
+    // step) and no other file of this process is made under this umask.
     const umask = process.umask(0o177);
     try {
       server.listen(path);

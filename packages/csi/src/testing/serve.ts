@@ -52,7 +52,7 @@ export function fails(codeName: string, message = /./): (error: unknown) => bool
   return (error) => error instanceof CsiError && error.codeName === codeName && message.test(error.message);
 }
 
-/** A promise and its settling, for handlers that a test holds back. */
+/** A promise and its settling, for handlers that a test blocks. */
 export function gate<T = void>(): { open: (value: T) => void; promise: Promise<T> } {
   let open: (value: T) => void = () => {};
   const promise = new Promise<T>((resolve) => {

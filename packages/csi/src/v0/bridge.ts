@@ -9,7 +9,7 @@ import { BRIDGES } from "./methods.ts";
 
 const bridges = new Map(BRIDGES.map((row) => [row.from as DescMethod, row]));
 
-/** Before a call of csi.v0 whose error table wants more than the method of csi.v1 tells. */
+/** Before a call of csi.v0 whose error table wants more than the method of csi.v1 reports. */
 const BEFORE: Readonly<Record<string, (call: Call, v1Next: Next) => Promise<void>>> = {
   // csi.v0: unknown volume is NOT_FOUND; csi.v1: what does not exist is not published, so OK.
   "csi.v0.Controller/ControllerUnpublishVolume": requireVolume,
@@ -28,8 +28,8 @@ export function serveV0(v1Next: Next): Next {
     await BEFORE[fullName(call.method)]?.(call, v1Next);
     const request = create(row.to.input, row.request(call.request as never) as Record<string, unknown>);
     const context = { ...call.context, method: fullName(row.to), protocol: "csi.v0" as const };
-    const answer = (await v1Next({ method: row.to, request, context })) as Message;
-    return create(row.from.output, row.answer(answer as never) as Record<string, unknown>);
+    const response = (await v1Next({ method: row.to, request, context })) as Message;
+    return create(row.from.output, row.response(response as never) as Record<string, unknown>);
   };
 }
 
@@ -55,7 +55,7 @@ async function requireVolume(call: Call, v1Next: Next): Promise<void> {
   };
   const code = await ask(controllerGetVolume, create(controllerGetVolume.input, { volumeId }));
   if (code !== Code.UNIMPLEMENTED) return;
-  // Few plugins can look a volume up, but every controller has to check a volume's capabilities.
+  // Few plugins can get a volume, but every controller has to check a volume's capabilities.
   const volumeCapabilities = [ANY_CAPABILITY];
   await ask(
     validateVolumeCapabilities,

@@ -66,7 +66,7 @@ export function volume(from: v1.Volume): MessageInitShape<typeof v0.VolumeSchema
   };
 }
 
-/** A snapshot of csi.v1 in csi.v0: what is cut but not ready is on its way somewhere. */
+/** A snapshot of csi.v1 in csi.v0: what is made but not ready is on its way somewhere. */
 export function snapshot(from: v1.Snapshot): MessageInitShape<typeof v0.SnapshotSchema> {
   const { READY, UPLOADING } = v0.SnapshotStatus_Type;
   return {
@@ -80,7 +80,7 @@ export function snapshot(from: v1.Snapshot): MessageInitShape<typeof v0.Snapshot
 
 const MAX_INT64 = 2n ** 63n - 1n;
 
-/** Nanoseconds since 1970; times that an int64 cannot hold (after 2262) become the last one that it can. */
+/** Nanoseconds since 1970; times beyond an int64 (after 2262) become its last one. */
 function nanoseconds(time: v1.Snapshot["creationTime"]): bigint {
   if (time === undefined) return 0n;
   const exact = time.seconds * 1_000_000_000n + BigInt(time.nanos);

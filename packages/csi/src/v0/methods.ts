@@ -8,7 +8,7 @@ interface Bridge {
   readonly from: DescMethodUnary;
   readonly to: DescMethodUnary;
   request(request: never): object;
-  answer(answer: never): object;
+  response(response: never): object;
 }
 
 /** Checks a row of the table below; the table itself then only needs the shapes in common. */
@@ -16,9 +16,9 @@ function bridge<A extends DescMethodUnary, B extends DescMethodUnary>(
   from: A,
   by: B,
   request: (request: MessageShape<A["input"]>) => MessageInitShape<B["input"]>,
-  answer: (answer: MessageShape<B["output"]>) => MessageInitShape<A["output"]>,
+  response: (response: MessageShape<B["output"]>) => MessageInitShape<A["output"]>,
 ): Bridge {
-  return { from, to: by, request, answer } as Bridge;
+  return { from, to: by, request, response } as Bridge;
 }
 
 const nothing = (): object => ({});

@@ -10,8 +10,8 @@ const mounted = {
   accessMode: { mode },
 };
 
-/** Handlers that keep the request they got and answer with what a plugin would. */
-function recorder(answers: Record<string, object> = {}): {
+/** Handlers that keep the request they got and return what a plugin would. */
+function recorder(responses: Record<string, object> = {}): {
   services: Services;
   seen: Record<string, object>;
 } {
@@ -22,7 +22,7 @@ function recorder(answers: Record<string, object> = {}): {
         name,
         (request: object) => {
           seen[name] = request;
-          return answers[name] ?? {};
+          return responses[name] ?? {};
         },
       ]),
     );
@@ -129,7 +129,7 @@ test("publish information goes through csi.v0 unchanged, both ways", async (t) =
 
 test("snapshots in csi.v0 have nanoseconds and a status", async (t) => {
   covers("CSI-213", "CSI-215", "CSI-216");
-  const answer = (readyToUse: boolean) => ({
+  const response = (readyToUse: boolean) => ({
     snapshot: { snapshotId: "s", sourceVolumeId: "v", creationTime: { seconds: 3n, nanos: 5 }, readyToUse },
   });
   const { READY, UPLOADING } = v0.SnapshotStatus_Type;
@@ -137,7 +137,7 @@ test("snapshots in csi.v0 have nanoseconds and a status", async (t) => {
     [true, READY],
     [false, UPLOADING],
   ] as const) {
-    const { client } = await pair(t, recorder({ createSnapshot: answer(ready) }).services);
+    const { client } = await pair(t, recorder({ createSnapshot: response(ready) }).services);
     const { snapshot } = await client.v0.controller.createSnapshot({ sourceVolumeId: "v", name: "n" });
     assert.equal(snapshot?.createdAt, 3_000_000_005n);
     assert.equal(snapshot.status?.type, type);
@@ -204,7 +204,7 @@ test("unpublishing an unknown volume: NOT_FOUND by csi.v0, OK by csi.v1", async 
   }
 });
 
-test("a handler is told that its caller speaks csi.v0", async (t) => {
+test("a handler gets to know that its caller speaks csi.v0", async (t) => {
   const protocols: unknown[] = [];
   const { client } = await pair(t, {
     controller: {
@@ -226,17 +226,17 @@ test("a handler is told that its caller speaks csi.v0", async (t) => {
 test("ValidateVolumeCapabilities of csi.v0 says supported or why not", async (t) => {
   covers("CSI-182");
   const confirmed = { confirmed: { volumeCapabilities: [] } };
-  for (const [answer, supported] of [
+  for (const [response, supported] of [
     [confirmed, true],
     [{ message: "no" }, false],
   ] as const) {
-    const { client } = await pair(t, recorder({ validateVolumeCapabilities: answer }).services);
+    const { client } = await pair(t, recorder({ validateVolumeCapabilities: response }).services);
     const request = { volumeId: "v", volumeCapabilities: [mounted] };
     assert.equal((await client.v0.controller.validateVolumeCapabilities(request)).supported, supported);
   }
 });
 
-test("field rules and the codes of handlers hold for csi.v0 too", async (t) => {
+test("field rules and the codes of handlers apply to csi.v0 too", async (t) => {
   covers("CSI-029");
   const { client } = await pair(t, {
     controller: {

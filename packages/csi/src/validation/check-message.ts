@@ -21,7 +21,7 @@ type Problem = string | undefined;
 type Values = Readonly<Record<string, unknown>>;
 type Oneof = { case: string | undefined; value?: unknown };
 
-/** What the rules say of one type of message, looked up once. Messages are many: a list may have thousands. */
+/** The rules of one type of message, read once. Messages are many: a list may have thousands. */
 interface Plan {
   readonly fields: readonly DescField[];
   readonly secrets: ReadonlySet<DescField>;
@@ -71,7 +71,7 @@ function isSet(value: unknown): boolean {
 
 const size = (text: string): number => Buffer.byteLength(text);
 
-// What follows tells problems as they go on after the name that the caller puts in front: " is negative" of a value,
+// What follows describes problems as they go on after the name that the caller puts in front: " is negative" of a value,
 // ".name is required" of a message. Paths are written only when there is a problem.
 
 function checkString(field: DescField, value: string): Problem {
@@ -136,7 +136,7 @@ function checkField(field: DescField, value: unknown, caller: Version): Problem 
 }
 
 /**
- * Checks a request or an answer by the rules that csi.v1 has for all plugins. `caller`: what was spoken, where a message
+ * Checks a request or a response by the rules that csi.v1 has for all plugins. `caller`: what was spoken, where a message
  * of csi.v1 stands for one of csi.v0, which allows more.
  */
 export function checkMessage(desc: DescMessage, message: Message, caller: Version = "csi.v1"): Problem {

@@ -3,10 +3,10 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { type CsiClient, type Logger, type Services, silentLogger, type v1 } from "../index.ts";
 import { fails, mounted, pair } from "../testing/serve.ts";
-import { REQUIRED_IN_ANSWERS } from "./required-answers.ts";
+import { REQUIRED_IN_RESPONSES } from "./required-responses.ts";
 import { requiredOf } from "./rules.ts";
 
-/** Messages that only answers have, with their required fields, as the tables of the wire say. */
+/** Messages that only responses have, with their required fields, as the tables of the wire say. */
 function tabled(table: string, packageOf: (row: readonly string[]) => string): Map<string, string[]> {
   const rows = readFileSync(new URL(`../wire/tables/${table}`, import.meta.url), "utf8")
     .trim()
@@ -24,7 +24,7 @@ function tabled(table: string, packageOf: (row: readonly string[]) => string): M
   return found;
 }
 
-test("what the tables of the wire require of an answer is asked for, and nothing else", () => {
+test("what the tables of the wire require of a response is required, and nothing else", () => {
   const messages = new Map([
     ...tabled("csi_v1_wire.tsv", () => "csi.v1"),
     ...tabled("csi_addons_wire.tsv", (row) => row[8] ?? ""),
@@ -33,13 +33,13 @@ test("what the tables of the wire require of an answer is asked for, and nothing
   for (const [name, fields] of messages) {
     for (const field of fields) assert.ok(requiredOf(name).includes(field), `${name}.${field}`);
   }
-  for (const [name, fields] of Object.entries(REQUIRED_IN_ANSWERS)) {
+  for (const [name, fields] of Object.entries(REQUIRED_IN_RESPONSES)) {
     assert.deepEqual([...fields].sort(), messages.get(name)?.sort(), name);
   }
 });
 
 const long = "é".repeat(65);
-const answers: Services = {
+const wrong: Services = {
   identity: { getPluginInfo: () => ({ name: "-a_b", vendorVersion: "1" }) },
   controller: {
     createVolume: () => ({ volume: { capacityBytes: 1n } }),
@@ -59,7 +59,7 @@ const answers: Services = {
   },
 };
 
-/** Every call that those handlers answer wrongly. */
+/** Every call to which those handlers respond wrongly. */
 const calls: ((client: CsiClient) => Promise<unknown>)[] = [
   ({ identity }) => identity.getPluginInfo({}),
   ({ controller }) => controller.createVolume({ name: "n", volumeCapabilities: [mounted] }),
@@ -84,27 +84,27 @@ const PROBLEMS: [method: string, field: string, text: RegExp][] = [
   ["GetMetadataAllocated", "block_metadata_type", /is required/],
 ];
 
-test("an answer that breaks a rule is sent, and logged as a warning with its method and field", async (t) => {
+test("a response that breaks a rule is sent, and logged as a warning with its method and field", async (t) => {
   const seen: { method?: string; field?: string; message: string }[] = [];
   const at = (bindings: object): Logger => ({
     ...silentLogger,
     child: (more) => at({ ...bindings, ...more }),
     warn: (fields, message) => seen.push({ ...bindings, ...fields, message }),
   });
-  const { client } = await pair(t, answers, { logger: at({}) });
+  const { client } = await pair(t, wrong, { logger: at({}) });
   for (const call of calls) await call(client);
   assert.deepEqual(
     seen.map(({ method, field }) => [method?.split("/")[1], field]),
     PROBLEMS.map(([method, field]) => [method, field]),
   );
   for (const [index, [method, , text]] of PROBLEMS.entries()) {
-    assert.match(seen[index]?.message ?? "", new RegExp(`^${method} answers what csi.v1 does not allow: `));
+    assert.match(seen[index]?.message ?? "", new RegExp(`^${method} returns what csi.v1 does not allow: `));
     assert.match(seen[index]?.message ?? "", text);
   }
 });
 
-test("with strictResponses it is INTERNAL instead; right answers are not", async (t) => {
-  const { client } = await pair(t, answers, { strictResponses: true });
+test("with strictResponses it is INTERNAL instead; right responses are not", async (t) => {
+  const { client } = await pair(t, wrong, { strictResponses: true });
   for (const [index, call] of calls.entries()) {
     const [method, , text] = PROBLEMS[index] ?? [];
     await assert.rejects(call(client), fails("INTERNAL", text), method);

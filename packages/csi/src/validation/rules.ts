@@ -1,4 +1,4 @@
-import { REQUIRED_IN_ANSWERS } from "./required-answers.ts";
+import { REQUIRED_IN_RESPONSES } from "./required-responses.ts";
 
 /** Limits of csi.v1, section "Size Limits", in bytes of UTF-8. */
 export const MAX_STRING_BYTES = 128;
@@ -55,7 +55,7 @@ const REQUIRED: Readonly<Record<string, readonly string[]>> = {
 export function requiredOf(typeName: string): readonly string[] {
   return (
     REQUIRED[typeName] ??
-    REQUIRED_IN_ANSWERS[typeName] ??
+    REQUIRED_IN_RESPONSES[typeName] ??
     REQUIRED[typeName.replace(/^csi\.v0\./, "csi.v1.")] ??
     []
   );
@@ -74,7 +74,7 @@ export const STRING_LIMITS: Readonly<Record<string, number>> = {
 /** Fields whose elements together have a limit: mount flags of csi.v1, section "VolumeCapability". */
 export const LIST_LIMITS: Readonly<Record<string, number>> = { mount_flags: MAX_MAP_BYTES };
 
-/** Paths that a plugin makes or looks for things at: a relative one would be in its own working folder. */
+/** Paths that a plugin makes or reads things at: a relative one would be in its own working folder. */
 export const ABSOLUTE_PATHS: ReadonlySet<string> = new Set([
   "staging_target_path",
   "target_path",
@@ -90,7 +90,7 @@ export const PLUGIN_NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9.]{0,61}[A-Za-z0-9])?$/;
 /** Section "Secrets Requirements". */
 export const SECRET_KEY = /^[-A-Za-z0-9_.]+$/;
 
-/** Fields that are names people or orchestrators choose: control characters are banned there. */
+/** Fields that are names operators or orchestrators choose: control characters are banned there. */
 export const NAMES: ReadonlySet<string> = new Set(["name"]);
 /** C0 but tab, line feed and carriage return; DEL; C1. Section "CreateVolume", field `name`. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these are banned

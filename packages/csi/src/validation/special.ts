@@ -7,7 +7,7 @@ export type Version = "csi.v1" | "csi.v0";
 
 type Check = (message: Message, caller: Version) => string | undefined;
 
-/** What a key of the version looks like, for people. */
+/** The form of a key of the version, for messages. */
 const KEY_FORM = {
   "csi.v1": "a name, or a prefix of lower-case letters, digits, '-' and '.' before a slash and a name",
   "csi.v0": "a name, or a prefix before a slash and a name; letters, digits, '-', '_' and '.'",
@@ -51,7 +51,7 @@ function pluginName(message: Message): string | undefined {
   return PLUGIN_NAME.test(name) ? undefined : `name is ${JSON.stringify(name)}, which is no domain name`;
 }
 
-/** Rules of one message: those that look at more than one field, and names of a form of their own. */
+/** Rules of one message: those that read more than one field, and names of a form of their own. */
 export const SPECIAL: Readonly<Record<string, Check>> = {
   "csi.v1.Topology": topology,
   "csi.v1.TopologyRequirement": requirement,

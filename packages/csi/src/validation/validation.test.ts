@@ -6,13 +6,13 @@ import { checkMessage, v0, v1, volumegroup } from "../index.ts";
 import { fails, mounted, pair } from "../testing/serve.ts";
 import { requiredOf } from "./rules.ts";
 
-function judge<S extends DescMessage>(schema: S, init: MessageInitShape<S>): string | undefined {
+function check<S extends DescMessage>(schema: S, init: MessageInitShape<S>): string | undefined {
   return checkMessage(schema, create(schema, init));
 }
 
 const volume = { name: "a", volumeCapabilities: [mounted] };
 const createVolume = (init: MessageInitShape<typeof v1.CreateVolumeRequestSchema>) =>
-  judge(v1.CreateVolumeRequestSchema, { ...volume, ...init });
+  check(v1.CreateVolumeRequestSchema, { ...volume, ...init });
 
 /** Every request with its required fields set, by message. */
 const COMPLETE: [DescMessage, Record<string, unknown>][] = [
@@ -48,11 +48,11 @@ test("each required field, left out in turn, is named; the others are enough", (
   covers("CSI-024", "CSI-025", "CSI-026", "CSI-029", "GRP-011", "GRP-033", "GRP-047", "GRP-061");
   for (const [schema, init] of COMPLETE) {
     const complete = init as MessageInitShape<typeof schema>;
-    assert.equal(judge(schema, complete), undefined, schema.typeName);
+    assert.equal(check(schema, complete), undefined, schema.typeName);
     assert.equal(requiredOf(schema.typeName).length, Object.keys(init).length, schema.typeName);
     for (const name of Object.keys(init)) {
       const { [name]: _, ...rest } = init;
-      const problem = judge(schema, rest as MessageInitShape<typeof schema>);
+      const problem = check(schema, rest as MessageInitShape<typeof schema>);
       const field = schema.fields.find(({ localName }) => localName === name)?.name;
       assert.equal(problem, `${field} is required`, schema.typeName);
     }
@@ -71,7 +71,7 @@ test("secret keys have letters, digits, '-', '_' and '.' only", () => {
 test("paths that things are made at are absolute", () => {
   covers("CSI-031");
   const init = { volumeId: "v", targetPath: "relative/path" };
-  assert.match(judge(v1.NodeUnpublishVolumeRequestSchema, init) ?? "", /target_path is not an absolute path/);
+  assert.match(check(v1.NodeUnpublishVolumeRequestSchema, init) ?? "", /target_path is not an absolute path/);
 });
 
 test("a capability has an access type, and a mode that exists", () => {
@@ -142,10 +142,13 @@ test("keys of topologies: csi.v1 takes lower-case domain names as prefixes, csi.
   covers("CSI-115", "CSI-355");
   for (const [key, versions] of KEYS) {
     const segments = { [key]: "a" };
-    const judged = { v1: judge(v1.TopologySchema, { segments }), v0: judge(v0.TopologySchema, { segments }) };
+    const checked = {
+      v1: check(v1.TopologySchema, { segments }),
+      v0: check(v0.TopologySchema, { segments }),
+    };
     for (const version of ["v0", "v1"] as const) {
-      if (versions.includes(version)) assert.equal(judged[version], undefined, `${version} ${key}`);
-      else assert.match(judged[version] ?? "", /no topology key: use |empty key/, `${version} ${key}`);
+      if (versions.includes(version)) assert.equal(checked[version], undefined, `${version} ${key}`);
+      else assert.match(checked[version] ?? "", /no topology key: use |empty key/, `${version} ${key}`);
     }
   }
 });
@@ -155,7 +158,7 @@ test("a content source has a kind and an id, in both versions", () => {
   assert.match(createVolume({ volumeContentSource: {} }) ?? "", /type is required/);
   const snapshot = { type: { case: "snapshot" as const, value: {} } };
   assert.match(createVolume({ volumeContentSource: snapshot }) ?? "", /snapshot_id is required/);
-  const old = judge(v0.VolumeContentSourceSchema, snapshot);
+  const old = check(v0.VolumeContentSourceSchema, snapshot);
   assert.match(old ?? "", /snapshot\.id is required/);
 });
 

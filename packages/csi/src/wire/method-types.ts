@@ -28,7 +28,7 @@ export type StreamHandler<I extends DescMessage, O extends DescMessage> = (
   context: CallContext,
 ) => AsyncIterable<MessageInitShape<O>>;
 
-/** The handlers of a service. One that is left out answers UNIMPLEMENTED. */
+/** The handlers of a service. One that is left out returns UNIMPLEMENTED. */
 export type Handlers<S extends DescService> = {
   [M in keyof S["method"]]?: S["method"][M] extends DescMethodUnary<infer I, infer O>
     ? UnaryHandler<I, O>

@@ -74,9 +74,9 @@ function actual(file: DescFile, marks = true): string[] {
   ];
   const rpcRows = file.services.flatMap((service) =>
     service.methods.map((method) => {
-      const answer = `${method.methodKind === "server_streaming" ? "stream " : ""}${short(method.output.typeName)}`;
+      const response = `${method.methodKind === "server_streaming" ? "stream " : ""}${short(method.output.typeName)}`;
       const mark = getOption(method, alpha_method) ? "alpha_method" : "";
-      return [service.name, method.name, short(method.input.typeName), answer, "rpc", mark].join(" ");
+      return [service.name, method.name, short(method.input.typeName), response, "rpc", mark].join(" ");
     }),
   );
   return [...file.messages.flatMap(messageRows), ...file.enums.flatMap(enumRows), ...rpcRows].sort();

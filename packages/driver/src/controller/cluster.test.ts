@@ -38,7 +38,7 @@ describe("the controller service of a cluster", () => {
     });
   const remove = (volumeId: string) => cluster.client.controller.deleteVolume({ volumeId });
 
-  test("publishing is a ticket, and its answer the ticket's status", async () => {
+  test("publishing is a ticket, and its response the ticket's status", async () => {
     covers("CSI-142", "LHA-005", "LHA-007", "LHA-008", "LHA-040", "LHA-043");
     const id = (await create("ticket")).volume?.volumeId ?? "";
     await publish(id, "n1");
@@ -56,10 +56,10 @@ describe("the controller service of a cluster", () => {
     await remove(id);
   });
 
-  test("a snapshot is an object with the names of the call, and its status is the answer", async () => {
+  test("a snapshot is an object with the names of the call, and its status is the response", async () => {
     covers("LHA-050", "LHA-051");
-    const id = (await create("cut")).volume?.volumeId ?? "";
-    const answer = cluster.client.controller.createSnapshot({ name: "monday", sourceVolumeId: id });
+    const id = (await create("source")).volume?.volumeId ?? "";
+    const response = cluster.client.controller.createSnapshot({ name: "monday", sourceVolumeId: id });
     const key = { name: snapshotIdOf("monday") };
     const object = await waitFor(
       cluster.store,
@@ -68,7 +68,7 @@ describe("the controller service of a cluster", () => {
       AbortSignal.timeout(60_000),
     );
     assert.deepEqual([object?.spec.volume, object?.spec.request?.name], [id, "monday"]);
-    const { snapshot } = await answer;
+    const { snapshot } = await response;
     const { status } = await cluster.store.get(Snapshots, key);
     assert.deepEqual([snapshot?.snapshotId, snapshot?.readyToUse], [key.name, status?.readyToUse]);
     assert.equal(snapshot?.sizeBytes, BigInt(status?.restoreSize ?? 0));
@@ -76,7 +76,7 @@ describe("the controller service of a cluster", () => {
     await remove(id);
   });
 
-  test("an unpublish does not answer while an attach that was taken back may have a device open", async () => {
+  test("an unpublish does not return while an attach that was taken back may have a device open", async () => {
     covers("LHA-026");
     const id = (await create("half-way")).volume?.volumeId ?? "";
     const unpublish = (timeoutMs: number) =>
@@ -97,7 +97,7 @@ describe("the controller service of a cluster", () => {
     await remove(id);
   });
 
-  test("a volume that another node holds, or cannot be reached from here, is FAILED_PRECONDITION and says where it is", async () => {
+  test("a volume that another node has, or cannot be reached from here, is FAILED_PRECONDITION and says where it is", async () => {
     covers("CSI-155");
     const id = (await create("elsewhere")).volume?.volumeId ?? "";
     const far = await failureOf(publish(id, "n2"));
@@ -107,9 +107,9 @@ describe("the controller service of a cluster", () => {
     await mutate(cluster.store, VolumeAttachments, { name: id }, (attachment) => {
       attachment.spec.attachmentTickets = { x: { id: "x", type: "csi-attacher", nodeID: "n2" } };
     });
-    const held = await failureOf(publish(id, "n1"));
-    assert.equal(held.code, "FAILED_PRECONDITION");
-    assert.match(held.message, /"n2"/);
+    const refused = await failureOf(publish(id, "n1"));
+    assert.equal(refused.code, "FAILED_PRECONDITION");
+    assert.match(refused.message, /"n2"/);
     assert.equal(await codeOf(remove(id)), "FAILED_PRECONDITION");
     await cluster.client.controller.controllerUnpublishVolume({ volumeId: id, nodeId: "" });
     await remove(id);
@@ -172,7 +172,7 @@ describe("the controller service of a cluster", () => {
     });
   }
 
-  test("a snapshot that is not cut is not listed; one that is being restored is not deleted", async () => {
+  test("a snapshot that is not made is not listed; one that is being restored is not deleted", async () => {
     covers("CSI-233", "CSI-203", "CSI-229");
     const { controller } = cluster.client;
     const id = (await create("snapshots")).volume?.volumeId ?? "";
@@ -187,7 +187,7 @@ describe("the controller service of a cluster", () => {
     );
     assert.deepEqual((await controller.listSnapshots({})).entries, []);
     assert.equal(await codeOf(controller.getSnapshot({ snapshotId: slow })), "NOT_FOUND");
-    // Its source is needed until it is cut.
+    // Its source is needed until it is made.
     assert.match(await codeOf(remove(id)), /ABORTED|FAILED_PRECONDITION/);
     cluster.script.ignored.delete(slow);
     await cluster.wake();
@@ -216,7 +216,7 @@ describe("the controller service of a cluster", () => {
     for (const volumeId of [copy, id]) await remove(volumeId);
   });
 
-  test("a caller who gives up is told how far things were", async () => {
+  test("a caller who gives up learns how far things were", async () => {
     const id = volumeIdOf("given up");
     cluster.script.ignored.add(id);
     const request = {
@@ -231,9 +231,9 @@ describe("the controller service of a cluster", () => {
     );
     cluster.script.ignored.delete(id);
     await cluster.wake();
-    let answer = await codeOf(cluster.client.controller.createVolume(request));
-    while (answer === "ABORTED") answer = await codeOf(cluster.client.controller.createVolume(request));
-    assert.equal(answer, "OK");
+    let response = await codeOf(cluster.client.controller.createVolume(request));
+    while (response === "ABORTED") response = await codeOf(cluster.client.controller.createVolume(request));
+    assert.equal(response, "OK");
     await remove(id);
   });
 

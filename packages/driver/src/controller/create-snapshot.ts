@@ -14,12 +14,12 @@ import { snapshotIdOf } from "../names.ts";
 import { CREATED_AT, findPool, findSnapshot, getVolume } from "../objects/find.ts";
 import { requireMovable } from "../objects/require-unmounted.ts";
 import { waitUntil } from "../wait.ts";
-import { snapshotAnswer } from "./answers.ts";
+import { snapshotResponse } from "./responses.ts";
 import { isUsableFrom, requirePlace } from "./snapshot-places.ts";
 import { withdraw } from "./withdraw.ts";
 
 const recorded = failpoint("driver/create-snapshot/snapshot-recorded");
-const cut = failpoint("driver/create-snapshot/snapshot-cut");
+const ready = failpoint("driver/create-snapshot/snapshot-ready");
 
 /** Failures that the same request would meet again. */
 const FINAL = new Set([
@@ -35,7 +35,7 @@ interface SnapshotRequest extends Record<string, unknown> {
   parameters: Record<string, string>;
 }
 
-/** CreateSnapshot. Answers when the cut is made and on disk; there is no upload after it. */
+/** CreateSnapshot. Returns when the snapshot is made and on disk; there is no upload after it. */
 export async function createSnapshot(
   driver: DriverContext,
   request: v1.CreateSnapshotRequest,
@@ -44,10 +44,10 @@ export async function createSnapshot(
   if (request.name === "") throw CsiError.invalidArgument("name is required");
   if (request.sourceVolumeId === "") throw CsiError.invalidArgument("source_volume_id is required");
   requireNoParameters(request.parameters);
-  const snapshot = await untilCut(driver, await adoptOrCreate(driver, request, signal), signal);
-  cut();
+  const snapshot = await untilReady(driver, await adoptOrCreate(driver, request, signal), signal);
+  ready();
   return {
-    snapshot: snapshotAnswer(driver, snapshot, await findPool(driver.store, snapshot.spec.pool, signal)),
+    snapshot: snapshotResponse(driver, snapshot, await findPool(driver.store, snapshot.spec.pool, signal)),
   };
 }
 
@@ -131,13 +131,13 @@ function snapshotObject(
   };
 }
 
-const isCut = (snapshot: Snapshot | undefined): boolean => snapshot?.status?.readyToUse === true;
+const isReady = (snapshot: Snapshot | undefined): boolean => snapshot?.status?.readyToUse === true;
 const failedForGood = (snapshot: Snapshot | undefined): boolean =>
   snapshot !== undefined &&
   snapshot.status?.creationTime === undefined &&
   FINAL.has(snapshot.status?.error?.code ?? "");
 
-async function untilCut(
+async function untilReady(
   driver: DriverContext,
   { metadata: { name, uid }, spec }: Snapshot,
   signal: AbortSignal,
@@ -146,11 +146,11 @@ async function untilCut(
     driver.store,
     { resource: Snapshots, name },
     {
-      what: `snapshot "${name}" to be cut`,
+      what: `snapshot "${name}" to be made`,
       until: (s) =>
         s === undefined ||
         s.metadata.uid !== uid ||
-        isCut(s) ||
+        isReady(s) ||
         s.status?.error?.code === "DATA_LOSS" ||
         failedForGood(s),
       describe: (s) => s?.status?.error?.message ?? "",
@@ -162,7 +162,7 @@ async function untilCut(
     throw CsiError.aborted(`snapshot "${name}" was deleted while it was being made`);
   }
   const error = snapshot.status?.error;
-  if (isCut(snapshot) || error === undefined) return snapshot;
+  if (isReady(snapshot) || error === undefined) return snapshot;
   if (!failedForGood(snapshot)) throw fromEngine(error);
   await withdraw(driver, Snapshots, snapshot, signal);
   throw nothingMade(fromEngine(error));

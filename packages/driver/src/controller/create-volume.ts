@@ -12,9 +12,9 @@ import {
   type VolumeRequest,
 } from "../request/volume-request.ts";
 import { waitUntil } from "../wait.ts";
-import { volumeAnswer } from "./answers.ts";
 import { reaches } from "./choose-pool.ts";
 import { planVolume } from "./plan-volume.ts";
+import { volumeResponse } from "./responses.ts";
 import { withdraw } from "./withdraw.ts";
 
 const recorded = failpoint("driver/create-volume/volume-recorded");
@@ -42,7 +42,7 @@ export async function createVolume(
 ) {
   const done = await make(driver, parseVolumeRequest(request), signal);
   ready();
-  return { volume: volumeAnswer(done, await findPool(driver.store, done.spec.pool, signal)) };
+  return { volume: volumeResponse(done, await findPool(driver.store, done.spec.pool, signal)) };
 }
 
 /** A pool's report may be older than its last volumes: one that refuses is left out, and the next one tried. */
@@ -75,7 +75,7 @@ async function adoptOrCreate(
     const present = await findVolume(driver.store, wanted.id, signal);
     if (present !== undefined) {
       await requireSame(driver, present, wanted, signal);
-      // An earlier attempt failed for good and was cut off before it could take its object away.
+      // An earlier attempt failed for good and was interrupted before it could take its object away.
       if (!failedForGood(present)) return present;
       await withdraw(driver, Volumes, present, signal);
       continue;

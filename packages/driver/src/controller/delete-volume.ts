@@ -62,7 +62,7 @@ async function remove(
         continue;
       }
       if (!(await mark(driver, volume, signal))) {
-        // The write that came first may not be readable yet; without a pause it never would be.
+        // The write that came first may not be readable yet; without a backoff it never would be.
         await delay(RETRY_MS, signal);
         continue;
       }
@@ -183,8 +183,8 @@ async function unfinishedCopies(
 ): Promise<string | undefined> {
   const [copy] = await driver.related.copiesOf({ kind: "Volume", name }, signal);
   if (copy !== undefined) return `volume "${copy}"`;
-  const [cut] = await driver.related.cutsOf(name, signal);
-  return cut === undefined ? undefined : `snapshot "${cut}"`;
+  const [pending] = await driver.related.pendingSnapshotsOf(name, signal);
+  return pending === undefined ? undefined : `snapshot "${pending}"`;
 }
 
 /** False when the volume changed since it was found to be unused: somebody may just have attached it. */

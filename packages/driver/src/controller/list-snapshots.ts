@@ -4,9 +4,9 @@ import type { DriverContext } from "../context.ts";
 import { LIST_SNAPSHOTS } from "../hints.ts";
 import { findPool, findSnapshot, positionOf } from "../objects/find.ts";
 import { paginate } from "../paging/token.ts";
-import { snapshotAnswer } from "./answers.ts";
+import { snapshotResponse } from "./responses.ts";
 
-/** ListSnapshots: everything that has been cut, in order of creation. Filters that match nothing give an empty list. */
+/** ListSnapshots: everything that has been made, in order of creation. Filters that match nothing give an empty list. */
 export async function listSnapshots(
   driver: DriverContext,
   request: v1.ListSnapshotsRequest,
@@ -23,7 +23,7 @@ export async function listSnapshots(
   const poolOf = new Map(pools.map((pool) => [pool.metadata.name, pool]));
   return {
     entries: page.items.map((snapshot) => ({
-      snapshot: snapshotAnswer(driver, snapshot, poolOf.get(snapshot.spec.pool)),
+      snapshot: snapshotResponse(driver, snapshot, poolOf.get(snapshot.spec.pool)),
     })),
     nextToken: page.nextToken ?? "",
   };
@@ -51,5 +51,5 @@ export async function getSnapshot(
     throw CsiError.notFound(`snapshot "${snapshotId}" does not exist`, { hint: LIST_SNAPSHOTS });
   }
   const pool = await findPool(driver.store, snapshot.spec.pool, signal);
-  return { snapshot: snapshotAnswer(driver, snapshot, pool) };
+  return { snapshot: snapshotResponse(driver, snapshot, pool) };
 }

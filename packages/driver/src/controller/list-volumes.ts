@@ -1,11 +1,11 @@
 import type { CallContext, v1 } from "@mooring/csi";
 import { getAttachment } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
-import { conditionAnswer } from "../health/condition.ts";
+import { conditionResponse } from "../health/condition.ts";
 import { findPool, getVolume, positionOf } from "../objects/find.ts";
 import { paginate } from "../paging/token.ts";
-import { volumeAnswer } from "./answers.ts";
 import { publishedNodes } from "./published-nodes.ts";
+import { volumeResponse } from "./responses.ts";
 
 /** ListVolumes, with the nodes each is published to and its condition; in order of creation. */
 export async function listVolumes(
@@ -26,10 +26,10 @@ export async function listVolumes(
   const attachmentOf = new Map(wanted.map((attachment) => [attachment.metadata.name, attachment]));
   const poolOf = new Map(pools.map((pool) => [pool.metadata.name, pool]));
   const entries = page.items.map((volume) => ({
-    volume: volumeAnswer(volume, poolOf.get(volume.spec.pool)),
+    volume: volumeResponse(volume, poolOf.get(volume.spec.pool)),
     status: {
       publishedNodeIds: publishedNodes(attachmentOf.get(volume.metadata.name)),
-      volumeCondition: conditionAnswer(volume),
+      volumeCondition: conditionResponse(volume),
     },
   }));
   return { entries, nextToken: page.nextToken ?? "" };
@@ -45,7 +45,7 @@ export async function getVolumeStatus(
   const pool = await findPool(driver.store, volume.spec.pool, signal);
   const attachment = await getAttachment(driver.store, volumeId, signal);
   return {
-    volume: volumeAnswer(volume, pool),
-    status: { publishedNodeIds: publishedNodes(attachment), volumeCondition: conditionAnswer(volume) },
+    volume: volumeResponse(volume, pool),
+    status: { publishedNodeIds: publishedNodes(attachment), volumeCondition: conditionResponse(volume) },
   };
 }

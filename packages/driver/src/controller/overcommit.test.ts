@@ -65,7 +65,7 @@ async function keepsTo(world: World): Promise<void> {
   }
   assert.equal((await controller.listVolumes({})).entries.length, 1);
   // Nobody writes into a snapshot.
-  await controller.createSnapshot({ name: "cut", sourceVolumeId: volumeId });
+  await controller.createSnapshot({ name: "snap", sourceVolumeId: volumeId });
   const grown = await controller.controllerExpandVolume({ volumeId, capacityRange: { requiredBytes: all } });
   assert.equal(grown.capacityBytes, all);
   await eventually("nothing to be left", async () => (await capacityOf(world)) === 0n);

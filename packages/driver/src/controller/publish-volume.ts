@@ -21,8 +21,8 @@ import {
 import { failpoint, isNotFound, KubeVolumeAttachments } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { findNode, findPool, getVolume, listObjects } from "../objects/find.ts";
-import { requireNotHeld } from "../objects/not-held.ts";
 import { requireUnmounted } from "../objects/require-unmounted.ts";
+import { requireWritersNotHeld } from "../objects/writers-not-held.ts";
 import { type Capability, parseCapability, requireCapability } from "../request/capability.ts";
 import { PUBLISH_READ_ONLY } from "../request/publish-context.ts";
 import { requireNotGoing } from "../volume-group/protect.ts";
@@ -36,7 +36,7 @@ import { isRefusal, withdrawTicket } from "./withdraw-ticket.ts";
 const ticketAdded = failpoint("driver/publish-volume/ticket-added");
 const attached = failpoint("driver/publish-volume/attached");
 
-/** ControllerPublishVolume: a ticket, and the arbiter's word that it is satisfied. */
+/** ControllerPublishVolume: a ticket, and the arbiter's result that it is satisfied. */
 export async function publishVolume(
   driver: DriverContext,
   request: v1.ControllerPublishVolumeRequest,
@@ -55,7 +55,7 @@ export async function publishVolume(
   };
   if (present === undefined) {
     requireFree(csi);
-    if (!readonly && !capability.mode.readOnly) await requireNotHeld(driver.store, volume, signal);
+    if (!readonly && !capability.mode.readOnly) await requireWritersNotHeld(driver.store, volume, signal);
     await requireRoomOnNode(driver, nodeId, signal);
   } else requireSameUse(present, parameters);
   // The arbiter may know the owner better than the name of the ticket does.
@@ -81,7 +81,7 @@ export async function publishVolume(
   try {
     await untilSatisfied(driver, volumeId, { nodeId, ticketId: id }, signal);
   } catch (error) {
-    // A ticket of an earlier call may be that of a publication that was answered.
+    // A ticket of an earlier call may be that of a publication that returned.
     if (present === undefined && isRefusal(error)) await withdrawTicket(driver.store, volumeId, id, signal);
     throw error;
   }
@@ -178,12 +178,12 @@ function requireSameUse(present: AttachmentTicket, parameters: Record<string, st
 const MARGIN = 100;
 
 async function requireRoomOnNode(driver: DriverContext, nodeId: string, signal: AbortSignal): Promise<void> {
-  // What is known already is enough far below the limit; near it, every volume is looked at.
+  // What is known already is enough far below the limit; near it, every volume is read.
   const known = (await driver.related.publishedTo(nodeId, signal)).length;
   if (known + MARGIN < driver.maxVolumesPerNode) return;
   const attachments = await listObjects(driver.store, VolumeAttachments, signal);
-  const held = attachments.filter((a) => publishedNodes(a).includes(nodeId)).length;
-  if (held < driver.maxVolumesPerNode) return;
+  const published = attachments.filter((a) => publishedNodes(a).includes(nodeId)).length;
+  if (published < driver.maxVolumesPerNode) return;
   throw CsiError.resourceExhausted(
     `node "${nodeId}" has its maximum of ${driver.maxVolumesPerNode} volumes`,
     {
@@ -206,7 +206,7 @@ async function untilSatisfied(
     {
       what: `volume "${volumeId}" to be attached to node "${nodeId}"`,
       until: (a) => result(a)?.satisfied === true || a?.spec.attachmentTickets?.[ticketId] === undefined,
-      describe: (a) => result(a)?.conditions[0]?.message ?? "the arbiter has not answered yet",
+      describe: (a) => result(a)?.conditions[0]?.message ?? "the arbiter has not evaluated it yet",
       giveUp: async () => {
         await requireUnmounted(driver, volumeId, signal);
         await requireShareServer(driver, volumeId, signal);
@@ -219,7 +219,7 @@ async function untilSatisfied(
   }
 }
 
-/** The ticket's word may be older than the volume's: only both together mean that the device is there. */
+/** The ticket's result may be older than the volume's: only both together mean that the device is there. */
 async function untilAttached(
   driver: DriverContext,
   volumeId: string,

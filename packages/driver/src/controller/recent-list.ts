@@ -7,7 +7,7 @@ const KEPT_MS = 10_000;
 
 /**
  * A whole list in order of creation, read again only when something in the store has changed since: a reader of a
- * hundred pages does not cost a hundred lists. Always as new as the question. The objects are shared: never change them.
+ * hundred pages does not cost a hundred lists. Always as new as the request. The objects are shared: never change them.
  */
 export class RecentList<T extends KubeObject> {
   readonly #store: ObjectStore;

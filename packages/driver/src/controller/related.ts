@@ -23,8 +23,8 @@ import { publishedNodes } from "./published-nodes.ts";
 export interface Related {
   /** Volumes that are being filled from a volume or a snapshot. One that is done stands on its own. */
   copiesOf(source: VolumeSource, signal: AbortSignal): Promise<string[]>;
-  /** Snapshots of a volume that are not cut yet. */
-  cutsOf(volume: string, signal: AbortSignal): Promise<string[]>;
+  /** Snapshots of a volume that are not made yet. */
+  pendingSnapshotsOf(volume: string, signal: AbortSignal): Promise<string[]>;
   /** Volumes that are published to a node. */
   publishedTo(nodeID: string, signal: AbortSignal): Promise<string[]>;
 }
@@ -33,19 +33,19 @@ const keyOf = ({ kind, name }: VolumeSource): string => `${kind}/${name}`;
 
 const copyOf = ({ spec, status }: Volume): string[] =>
   spec.source === undefined || status?.size !== undefined ? [] : [keyOf(spec.source)];
-const cutOf = ({ spec, status }: Snapshot): string[] =>
+const pendingSourceOf = ({ spec, status }: Snapshot): string[] =>
   status?.creationTime === undefined ? [spec.volume] : [];
 
 type Finder = (value: string, signal: AbortSignal) => Promise<string[]>;
 
-/** With a `lifetime` a live copy is kept until it aborts; without one, every question reads the store. */
+/** With a `lifetime` a live copy is kept until it aborts; without one, every request reads the store. */
 export function relatedIn(store: ObjectStore, lifetime?: AbortSignal): Related {
   const finder = <T extends KubeObject>(resource: Resource<T>, keys: (object: T) => string[]): Finder =>
     lifetime === undefined ? reading(store, resource, keys) : watching(store, resource, keys, lifetime);
   const copies = finder(Volumes, copyOf);
   return {
     copiesOf: (source, signal) => copies(keyOf(source), signal),
-    cutsOf: finder(Snapshots, cutOf),
+    pendingSnapshotsOf: finder(Snapshots, pendingSourceOf),
     publishedTo: finder(VolumeAttachments, publishedNodes),
   };
 }

@@ -41,7 +41,7 @@ for (const pool of sample(["xfs", "btrfs"] as PoolType[], { everyday: 1 })) {
     const fromSnapshot = (snapshotId: string) => ({ case: "snapshot", value: { snapshotId } });
     const fromVolume = (volumeId: string) => ({ case: "volume", value: { volumeId } });
 
-    test("one name, one cut; another source is ALREADY_EXISTS, and what Kubernetes tells of itself changes nothing", async () => {
+    test("one name, one snapshot; another source is ALREADY_EXISTS, and what Kubernetes adds about itself changes nothing", async () => {
       covers("CSI-202", "CSI-204", "CSI-222", "CSI-347");
       const [a, b] = [await createVolume(world, "a"), await createVolume(world, "b")];
       const first = (await snapshot("one", a)).snapshot;
@@ -52,8 +52,8 @@ for (const pool of sample(["xfs", "btrfs"] as PoolType[], { everyday: 1 })) {
       assert.equal(again?.snapshotId, first?.snapshotId);
       assert.equal(await codeOf(snapshot("one", b)), "ALREADY_EXISTS");
       const parameters = { "csi.storage.k8s.io/volumesnapshot/name": "x" };
-      const told = (await snapshot("one", a, { parameters })).snapshot;
-      assert.equal(told?.snapshotId, first?.snapshotId);
+      const renamed = (await snapshot("one", a, { parameters })).snapshot;
+      assert.equal(renamed?.snapshotId, first?.snapshotId);
       assert.equal(await codeOf(snapshot("two", a, { parameters: { colour: "red" } })), "INVALID_ARGUMENT");
       assert.equal(await codeOf(snapshot("three", "v-unknown")), "NOT_FOUND");
       await removeSnapshot(first?.snapshotId ?? "");
@@ -61,16 +61,21 @@ for (const pool of sample(["xfs", "btrfs"] as PoolType[], { everyday: 1 })) {
     });
 
     for (const fsType of ["ext4", "xfs", "btrfs"]) {
-      test(`${fsType}: a restore beside its source, larger, with what was written before the cut`, async () => {
+      test(`${fsType}: a restore beside its source, larger, with what was written before the snapshot`, async () => {
         covers("CSI-199", "CSI-206", "CSI-071");
         const choice = { fsType };
         const id = await createVolume(world, `source ${fsType}`, choice);
         const source = await stage(world, id, choice);
         const content = randomBytes(200_000);
         await writeFile(join(source.path, "before"), content);
-        const { snapshot: cut } = await snapshot(`cut ${fsType}`, id);
+        const { snapshot: made } = await snapshot(`snap ${fsType}`, id);
         await writeFile(join(source.path, "after"), "too late");
-        const copy = await restore(`copy ${fsType}`, fromSnapshot(cut?.snapshotId ?? ""), 640n * MIB, choice);
+        const copy = await restore(
+          `copy ${fsType}`,
+          fromSnapshot(made?.snapshotId ?? ""),
+          640n * MIB,
+          choice,
+        );
         const restored = await stage(world, copy, choice);
         assert.deepEqual(await readFile(join(restored.path, "before")), content);
         await assert.rejects(readFile(join(restored.path, "after")), { code: "ENOENT" });
@@ -81,7 +86,7 @@ for (const pool of sample(["xfs", "btrfs"] as PoolType[], { everyday: 1 })) {
         assert.ok((usage[0]?.total ?? 0n) > 500n * MIB, `only ${usage[0]?.total} bytes`);
         await restored.undo();
         await source.undo();
-        await removeSnapshot(cut?.snapshotId ?? "");
+        await removeSnapshot(made?.snapshotId ?? "");
         for (const volumeId of [id, copy]) await remove(volumeId);
       });
     }
@@ -103,8 +108,8 @@ for (const pool of sample(["xfs", "btrfs"] as PoolType[], { everyday: 1 })) {
     test("sources that are missing, too large or of another kind", async () => {
       covers("CSI-126", "CSI-351");
       const id = await createVolume(world, "small", { fsType: "ext4" });
-      const { snapshot: cut } = await snapshot("small", id);
-      const sourceId = cut?.snapshotId ?? "";
+      const { snapshot: made } = await snapshot("small", id);
+      const sourceId = made?.snapshotId ?? "";
       assert.equal(await codeOf(restore("x", fromSnapshot(sourceId), 16n * MIB)), "OUT_OF_RANGE");
       assert.equal(await codeOf(restore("x", fromSnapshot("s-unknown"), 16n * MIB)), "NOT_FOUND");
       assert.equal(await codeOf(restore("x", fromVolume("../../x"), 16n * MIB)), "NOT_FOUND");

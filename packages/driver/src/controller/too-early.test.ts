@@ -8,10 +8,10 @@ before(async () => {
 });
 after(() => world.end());
 
-test("a volume that is unpublished before it is unstaged: the answer says where it is mounted, without a deadline", async () => {
+test("a volume that is unpublished before it is unstaged: the response says where it is mounted, without a deadline", async () => {
   const { client, nodeID } = world;
   const choice = { fsType: "ext4" };
-  const volumeId = await createVolume(world, "early", choice);
+  const volumeId = await createVolume(world, "unpublished", choice);
   const { path, undo } = await stage(world, volumeId, choice);
   // No deadline of the caller ends these.
   const patient = { timeoutMs: Number.POSITIVE_INFINITY };

@@ -23,7 +23,7 @@ export async function validateVolumeCapabilities(
     parseParameters(request.parameters);
     parseMutableParameters(request.mutableParameters);
   } catch (error) {
-    // Not supported is an answer here, not a failure.
+    // Not supported is a response here, not a failure.
     if (!(error instanceof CsiError)) throw error;
     reasons.push(error.message);
   }

@@ -1,8 +1,8 @@
 import type { CallContext, v1 } from "@mooring/csi";
 import { NodeAgents } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
-import { volumeHealth } from "../health/answer.ts";
 import { readHealthInput } from "../health/read.ts";
+import { volumeHealth } from "../health/response.ts";
 import { neededNode, volumeProblems } from "../health/volume-problems.ts";
 import { getVolume, listObjects, positionOf } from "../objects/find.ts";
 import { paginate } from "../paging/token.ts";

@@ -31,8 +31,8 @@ describe("volumes over the socket", () => {
 
   test("ten calls with one name at once make one volume", async () => {
     covers("CSI-067", "CSI-069", "CSI-020");
-    const answers = await Promise.all(Array.from({ length: 10 }, () => create("ten")));
-    const ids = new Set(answers.map(({ volume }) => volume?.volumeId));
+    const made = await Promise.all(Array.from({ length: 10 }, () => create("ten")));
+    const ids = new Set(made.map(({ volume }) => volume?.volumeId));
     assert.equal(ids.size, 1);
     const { entries } = await world.client.controller.listVolumes({});
     assert.equal(entries.length, 1);
@@ -278,9 +278,9 @@ describe("volumes over the socket", () => {
     );
     setImmediate(() => stop.abort());
     assert.notEqual(await codeOf(first), "NOT_FOUND");
-    let answer = await failureOf(create("vanished"));
-    while (answer.code === "ABORTED") answer = await failureOf(create("vanished"));
-    assert.equal(answer.code, "OK");
+    let response = await failureOf(create("vanished"));
+    while (response.code === "ABORTED") response = await failureOf(create("vanished"));
+    assert.equal(response.code, "OK");
     assert.equal((await world.client.controller.listVolumes({})).entries.length, 1);
     await remove((await create("vanished")).volume?.volumeId ?? "");
   });

@@ -1,6 +1,6 @@
 import { serveDriver } from "../serve.ts";
 
-/** The driver as a process that a test may kill: `child FOLDER POOL`. Says "ready" when the socket answers. */
+/** The driver as a process that a test may kill: `child FOLDER POOL`. Says "ready" when the socket accepts calls. */
 const [folder = "", pool = "xfs"] = process.argv.slice(2);
 const line = (fields: object, message: string): void => {
   process.stderr.write(

@@ -8,7 +8,7 @@ import { failpointNames } from "@mooring/store";
 import "../index.ts";
 import { bundleProgram, covers, killEveryFailpoint } from "@mooring/store/testing";
 import { capability, cleanUp, MIB } from "../testing/world.ts";
-import { GROUP_GAP } from "./group-gaps.ts";
+import { GROUP_FAILPOINT } from "./group-failpoints.ts";
 import { Supervisor } from "./supervisor.ts";
 
 const bundle = await bundleProgram(new URL("child.ts", import.meta.url));
@@ -16,7 +16,7 @@ after(bundle.remove);
 const host = createHost();
 const NODE = "node-1";
 
-/** A volume's whole life with everything that can be done to it; every call is repeated until it is answered. */
+/** A volume's whole life with everything that can be done to it; every call is repeated until it returns. */
 async function life(supervisor: Supervisor): Promise<void> {
   const paths = Object.fromEntries(["staging", "target", "copy"].map((n) => [n, join(supervisor.folder, n)]));
   const { staging = "", target = "", copy = "" } = paths;
@@ -57,10 +57,14 @@ async function life(supervisor: Supervisor): Promise<void> {
   await supervisor.call((c) => c.controller.controllerExpandVolume({ volumeId, capacityRange }));
   const grown = await supervisor.call((c) => c.node.nodeExpandVolume({ volumeId, volumePath: target }));
   assert.equal(grown.capacityBytes, 400n * MIB);
-  const cut = () =>
-    supervisor.call((c) => c.controller.createSnapshot({ name: "cut", sourceVolumeId: volumeId }));
-  const { snapshot } = await cut();
-  assert.deepEqual((await cut()).snapshot?.creationTime, snapshot?.creationTime, "a repeat is the same cut");
+  const snapshotCall = () =>
+    supervisor.call((c) => c.controller.createSnapshot({ name: "snap", sourceVolumeId: volumeId }));
+  const { snapshot } = await snapshotCall();
+  assert.deepEqual(
+    (await snapshotCall()).snapshot?.creationTime,
+    snapshot?.creationTime,
+    "a repeat is the same snapshot",
+  );
   const snapshotId = snapshot?.snapshotId ?? "";
   const type = { case: "snapshot", value: { snapshotId } };
   const restored = await create("two", { capacityRange, volumeContentSource: { type } });
@@ -115,22 +119,24 @@ async function finallyRemains(folder: string): Promise<string[]> {
 }
 
 /** Those of volume groups have a life of their own: groups.test.ts. */
-const gaps = failpointNames().filter((name) => /^(driver|engine)\//.test(name) && !GROUP_GAP.test(name));
-/** Gaps that this life does not come by: an operator's tickets, jobs, damage, pools, shared pools, a kernel that refuses to grow ext4. */
+const failpoints = failpointNames().filter(
+  (name) => /^(driver|engine)\//.test(name) && !GROUP_FAILPOINT.test(name),
+);
+/** Failpoints that this life does not reach: an operator's tickets, jobs, damage, pools, shared pools, a kernel that refuses to grow ext4. */
 const UNREACHED =
-  /tickets-edited|device-lost|device-dropped|image-renewed|lease|let-go|faulted|recovered|lost$|refreshed|pool|settled|finalizer-added|orphan|cut\/|leak|services|offline|device-hidden|restore|expansion|filesystem-grown|mend|engine\/group-snapshot|engine\/migration|engine\/share|freezes/;
+  /tickets-edited|device-lost|device-dropped|image-renewed|lease|recorded-released|volume-released|faulted|recovered|lost$|refreshed|pool|settled|finalizer-added|orphan|copy\/|leak|services|offline|device-hidden|restore|expansion|filesystem-grown|volume\/repair|engine\/group-snapshot|engine\/migration|engine\/share|freezes/;
 
 describe("a driver that is killed between any two steps", { concurrency: 2 }, () => {
-  killEveryFailpoint(gaps, { everyday: 1, full: 36 }, (gap) => {
-    test(`${gap}: started again, it goes on and nothing is left over`, {
+  killEveryFailpoint(failpoints, { everyday: 1, full: 36 }, (failpoint) => {
+    test(`${failpoint}: started again, it goes on and nothing is left over`, {
       timeout: 600_000,
     }, async () => {
       covers("CSI-069", "CSI-020");
-      const supervisor = await Supervisor.start(bundle.path, gap);
+      const supervisor = await Supervisor.start(bundle.path, failpoint);
       try {
         await life(supervisor);
         assert.equal(await supervisor.stop(), 0);
-        if (!UNREACHED.test(gap)) assert.equal(supervisor.kills, 1, "the gap was reached");
+        if (!UNREACHED.test(failpoint)) assert.equal(supervisor.kills, 1, "the failpoint was reached");
         assert.deepEqual(await finallyRemains(supervisor.folder), []);
       } finally {
         await supervisor.stop();

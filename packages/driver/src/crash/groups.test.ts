@@ -8,22 +8,22 @@ import { failpointNames, LocalStore, ResourceRegistry } from "@mooring/store";
 import "../index.ts";
 import { bundleProgram, covers, killEveryFailpoint } from "@mooring/store/testing";
 import { capability, cleanUp, MIB } from "../testing/world.ts";
-import { GROUP_GAP } from "./group-gaps.ts";
+import { GROUP_FAILPOINT } from "./group-failpoints.ts";
 import { Supervisor } from "./supervisor.ts";
 
 const bundle = await bundleProgram(new URL("child.ts", import.meta.url));
 after(bundle.remove);
 const host = createHost();
 
-/** How often the life below comes by a gap; the others once. */
+/** How often the life below reaches a failpoint; the others once. */
 const PASSINGS: Readonly<Record<string, number>> = {
   "driver/volume-group/change-announced": 5,
   "driver/volume-group/volume-claimed": 6,
   "driver/volume-group/change-committed": 4,
   "driver/volume-group/volume-released": 3,
 };
-const names = failpointNames().filter((name) => GROUP_GAP.test(name));
-const gaps = names.flatMap((name) =>
+const names = failpointNames().filter((name) => GROUP_FAILPOINT.test(name));
+const failpoints = names.flatMap((name) =>
   Array.from({ length: PASSINGS[name] ?? 1 }, (_, index) => `${name}#${index + 1}`),
 );
 
@@ -40,7 +40,7 @@ async function membersNow({ volumeGroup }: CsiClient): Promise<string[] | undefi
   return ids;
 }
 
-/** Makes a call until it is answered. Before each attempt the group is as it was, or as it is asked to be: never between. */
+/** Makes a call until it returns. Before each attempt the group is as it was, or as it is asked to be: never between. */
 function change(
   supervisor: Supervisor,
   from: string[] | undefined,
@@ -105,16 +105,16 @@ async function leftIn(folder: string): Promise<{ sets: number; marked: Volume[] 
 }
 
 describe("volume groups of a driver that is killed between any two steps", { concurrency: 2 }, () => {
-  killEveryFailpoint(gaps, { everyday: 1, full: 8 }, (gap) => {
-    test(`${gap}: the membership is the old one or the new one, and the repeated call ends it`, {
+  killEveryFailpoint(failpoints, { everyday: 1, full: 8 }, (failpoint) => {
+    test(`${failpoint}: the membership is the old one or the new one, and the repeated call ends it`, {
       timeout: 600_000,
     }, async () => {
       covers("GRP-087");
-      const supervisor = await Supervisor.start(bundle.path, gap);
+      const supervisor = await Supervisor.start(bundle.path, failpoint);
       try {
         await life(supervisor);
         assert.equal(await supervisor.stop(), 0);
-        assert.equal(supervisor.kills, 1, "the gap was reached");
+        assert.equal(supervisor.kills, 1, "the failpoint was reached");
         assert.deepEqual(await leftIn(supervisor.folder), { sets: 0, marked: [] });
       } finally {
         await supervisor.stop();
@@ -125,15 +125,15 @@ describe("volume groups of a driver that is killed between any two steps", { con
 });
 
 describe("volume groups of a caller that never comes again after the kill", { concurrency: 2 }, () => {
-  killEveryFailpoint(names, { everyday: 1, full: 4 }, (gap) => {
-    test(`${gap}: the volumes are free, or in the group, or gone with it; nothing is between`, {
+  killEveryFailpoint(names, { everyday: 1, full: 4 }, (failpoint) => {
+    test(`${failpoint}: the volumes are free, or in the group, or gone with it; nothing is between`, {
       timeout: 600_000,
     }, async () => {
-      const supervisor = await Supervisor.start(bundle.path, gap);
+      const supervisor = await Supervisor.start(bundle.path, failpoint);
       try {
         const ids = await Promise.all(["a", "b"].map((name) => create(supervisor, name)));
         await abandoned(supervisor, ids);
-        assert.equal(supervisor.kills, 1, "the gap was reached");
+        assert.equal(supervisor.kills, 1, "the failpoint was reached");
         assert.equal(await supervisor.stop(), 0);
         assert.deepEqual(await leftIn(supervisor.folder), { sets: 0, marked: [] });
       } finally {
@@ -144,7 +144,7 @@ describe("volume groups of a caller that never comes again after the kill", { co
   });
 });
 
-/** Calls one after the other until one is cut off; after it, what a caller who knows nothing of it does. */
+/** Calls one after the other until one is interrupted; after it, what a caller who knows nothing of it does. */
 async function abandoned(supervisor: Supervisor, ids: string[]): Promise<void> {
   const deleted = await interrupted(supervisor, ids);
   const sees = await supervisor.call(membersNow);
@@ -172,7 +172,7 @@ async function abandoned(supervisor: Supervisor, ids: string[]): Promise<void> {
   await supervisor.call((client) => client.volumeGroup.deleteVolumeGroup({ volumeGroupId: other }));
 }
 
-/** The group's id when it was the deletion that was cut off. */
+/** The group's id when it was the deletion that was interrupted. */
 async function interrupted(supervisor: Supervisor, volumeIds: string[]): Promise<string | undefined> {
   let volumeGroupId = "";
   const calls: ((client: CsiClient) => Promise<unknown>)[] = [
@@ -188,7 +188,7 @@ async function interrupted(supervisor: Supervisor, volumeIds: string[]): Promise
     if (await supervisor.once(call)) continue;
     return index === calls.length - 1 ? volumeGroupId : undefined;
   }
-  assert.fail("no call was cut off");
+  assert.fail("no call was interrupted");
 }
 
 /** What is decided is carried out by the next start alone. */

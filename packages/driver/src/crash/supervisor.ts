@@ -10,7 +10,7 @@ const DEADLINE_MS = 120_000;
 /** What a caller of CSI repeats. */
 const REPEATED = new Set(["UNAVAILABLE", "ABORTED", "CANCELLED", "DEADLINE_EXCEEDED"]);
 
-/** Keeps a driver process alive, as a service manager does: one that was killed at its gap is started again. */
+/** Keeps a driver process alive, as a service manager does: one that was killed at its failpoint is started again. */
 export class Supervisor {
   readonly folder: string;
   readonly #program: string;
@@ -27,13 +27,13 @@ export class Supervisor {
     this.folder = folder;
   }
 
-  static async start(program: string, gap: string): Promise<Supervisor> {
+  static async start(program: string, failpoint: string): Promise<Supervisor> {
     const supervisor = new Supervisor(program, await mkdtemp(join(tmpdir(), "mooring-crash-")));
-    await supervisor.#live(gap);
+    await supervisor.#live(failpoint);
     return supervisor;
   }
 
-  /** Makes a call as often as it takes. The answer is that of the first call that was not cut off. */
+  /** Makes a call as often as it takes. The response is that of the first call that was not interrupted. */
   async call<A>(make: (client: CsiClient) => Promise<A>): Promise<A> {
     const deadline = Date.now() + DEADLINE_MS;
     for (;;) {
@@ -54,7 +54,7 @@ export class Supervisor {
     }
   }
 
-  /** Makes a call once. False: it was cut off, and the next life has begun. */
+  /** Makes a call once. False: it was interrupted, and the next life has begun. */
   async once(make: (client: CsiClient) => Promise<unknown>): Promise<boolean> {
     const before = this.kills;
     const client = await connect(`unix://${this.folder}/csi.sock`, { timeoutMs: DEADLINE_MS });
@@ -83,10 +83,10 @@ export class Supervisor {
     return code;
   }
 
-  async #live(gap?: string): Promise<void> {
+  async #live(failpoint?: string): Promise<void> {
     const { MOORING_FAILPOINT: _none, ...env } = process.env;
     const child = spawn(process.execPath, [this.#program, this.folder], {
-      env: gap === undefined ? env : { ...env, MOORING_FAILPOINT: gap },
+      env: failpoint === undefined ? env : { ...env, MOORING_FAILPOINT: failpoint },
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.#child = child;
@@ -95,14 +95,14 @@ export class Supervisor {
     });
     child.once("exit", (code, signal) => {
       if (this.#stopping) return;
-      if (signal === "SIGKILL" && gap !== undefined) {
+      if (signal === "SIGKILL" && failpoint !== undefined) {
         this.kills += 1;
         this.#live().catch((error: Error) => {
           this.#failure = error;
         });
       } else this.#failure = new Error(`the driver ended with ${code ?? signal}: ${this.#output}`);
     });
-    // A gap may lie before the socket answers: then the next life says so.
+    // A failpoint may lie before the socket accepts calls: then the next life says so.
     await Promise.race([once(child.stdout, "data"), once(child, "exit")]);
   }
 }

@@ -27,7 +27,7 @@ after(async () => {
   await cluster.end();
 });
 
-test("the caller of a group snapshot reads which node does not answer, and for which volume", async () => {
+test("the caller of a group snapshot reads which node does not respond, and for which volume", async () => {
   const { client, store } = cluster;
   const volume = { apiVersion: MOORING_API_VERSION, kind: "Volume" };
   const sourceVolumeIds: string[] = [];
@@ -44,15 +44,15 @@ test("the caller of a group snapshot reads which node does not answer, and for w
     { name: "b" },
     { change: (agent) => ({ ...agent, status: away }), subresource: "status" },
   );
-  const cut = () => client.groupController.createVolumeGroupSnapshot({ name: "group", sourceVolumeIds });
-  const { code, message } = await failureOf(cut());
+  const call = () => client.groupController.createVolumeGroupSnapshot({ name: "group", sourceVolumeIds });
+  const { code, message } = await failureOf(call());
   assert.equal(code, "ABORTED", message);
   assert.match(message, /pending, because volume v-b on node b: its agent does not respond/);
   const group = (await store.list(GroupSnapshots)).items[0];
   assert.equal(group?.status?.error?.message, "volume v-b on node b: its agent does not respond");
 });
 
-test("of an attempt that failed nothing is left, and the caller is told so: a refusal, not a maybe", async () => {
+test("of an attempt that failed nothing is left, and the caller learns that: a refusal, not a maybe", async () => {
   const { client, store } = cluster;
   const request = { name: "late", sourceVolumeIds: ["v-a", "v-b"] };
   const refused = failureOf(client.groupController.createVolumeGroupSnapshot(request));
@@ -62,7 +62,7 @@ test("of an attempt that failed nothing is left, and the caller is told so: a re
   for (; group === undefined; group = await made()) await setImmediate();
   const status: GroupSnapshot["status"] = {
     ...{ state: "failed", attempt: 1, readyToUse: false },
-    error: { code: "DEADLINE_EXCEEDED", message: "node b did not cut in time" },
+    error: { code: "DEADLINE_EXCEEDED", message: "node b did not copy in time" },
   };
   await mutate(
     store,
@@ -71,6 +71,6 @@ test("of an attempt that failed nothing is left, and the caller is told so: a re
     { change: (g) => ({ ...g, status }), subresource: "status" },
   );
   const { code, message } = await refused;
-  assert.deepEqual([code, message], ["FAILED_PRECONDITION", "node b did not cut in time"]);
+  assert.deepEqual([code, message], ["FAILED_PRECONDITION", "node b did not copy in time"]);
   assert.equal(await made(), undefined);
 });

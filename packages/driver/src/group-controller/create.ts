@@ -15,18 +15,18 @@ import { CREATED_AT, findGroupSnapshot, getVolume } from "../objects/find.ts";
 import { requireMovable } from "../objects/require-unmounted.ts";
 import { comparedParameters } from "../request/parameters.ts";
 import { waitUntil } from "../wait.ts";
-import { groupAnswer } from "./answer.ts";
 import { deadlineSecondsOf } from "./parameters.ts";
+import { groupResponse } from "./response.ts";
 
 const recorded = failpoint("driver/create-group-snapshot/group-recorded");
-const cut = failpoint("driver/create-group-snapshot/group-cut");
+const groupReady = failpoint("driver/create-group-snapshot/group-ready");
 
 interface GroupRequest extends Record<string, unknown> {
   name: string;
   parameters: Record<string, string>;
 }
 
-/** CreateVolumeGroupSnapshot. Answers when all members are cut, at one moment, and on disk. */
+/** CreateVolumeGroupSnapshot. Returns when all members are copied, at one moment, and on disk. */
 export async function createGroupSnapshot(
   driver: DriverContext,
   request: v1.CreateVolumeGroupSnapshotRequest,
@@ -36,15 +36,15 @@ export async function createGroupSnapshot(
   const deadlineSeconds = deadlineSecondsOf(request.parameters);
   const group = await adoptOrCreate(driver, request, deadlineSeconds, signal);
   const ready = await untilReady(driver, group, signal);
-  cut();
-  return { groupSnapshot: await groupAnswer(driver, ready, signal) };
+  groupReady();
+  return { groupSnapshot: await groupResponse(driver, ready, signal) };
 }
 
 function requireMembers(ids: readonly string[]): void {
   if (ids.length === 0) throw CsiError.invalidArgument("source_volume_ids has no volume");
   if (ids.length > MAX_GROUP_MEMBERS) {
     throw CsiError.invalidArgument(
-      `source_volume_ids has ${ids.length} volumes, at most ${MAX_GROUP_MEMBERS} can be cut at one moment`,
+      `source_volume_ids has ${ids.length} volumes, at most ${MAX_GROUP_MEMBERS} can be snapshotted at one moment`,
     );
   }
   const twice = ids.find((id, index) => ids.indexOf(id) !== index);
@@ -145,7 +145,7 @@ async function untilReady(
     driver.store,
     { resource: GroupSnapshots, name },
     {
-      what: `group snapshot "${name}" to be cut`,
+      what: `group snapshot "${name}" to be made`,
       until: settled,
       describe: (object) => object?.status?.error?.message ?? `it is ${object?.status?.state ?? "new"}`,
       giveUp: async () => {
@@ -181,7 +181,7 @@ function asRefusal(error: CsiError): CsiError {
   return nothingMade(UNCERTAIN.has(error.codeName) ? withCode(Code.FAILED_PRECONDITION, error) : error);
 }
 
-/** It is cut, and what is missing is tried again: no caller may take that for a refusal. */
+/** It is made, and what is missing is tried again: no caller may take that for a refusal. */
 function asUnfinished(error: CsiError): CsiError {
   return error.codeName === "FAILED_PRECONDITION" ? withCode(Code.ABORTED, error) : error;
 }
@@ -190,7 +190,7 @@ function withCode(code: Code, { message, hint }: CsiError): CsiError {
   return new CsiError(code, message, hint === undefined ? {} : { hint });
 }
 
-/** Nobody knows when a node that does not answer is back: a caller whose own deadline comes first would read no reason. */
+/** Nobody knows when a node that does not respond is back: a caller whose own deadline comes first would read no reason. */
 async function requireUnhindered({ store }: DriverContext, name: string, signal: AbortSignal): Promise<void> {
   const { state, error } = (await findGroupSnapshot(store, name, signal))?.status ?? {};
   if (state !== "preparing" || error === undefined) return;

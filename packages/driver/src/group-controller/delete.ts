@@ -3,7 +3,7 @@ import { GroupSnapshots } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import { withdraw } from "../controller/withdraw.ts";
 import { findGroupSnapshot } from "../objects/find.ts";
-import { requireMembers } from "./answer.ts";
+import { requireMembers } from "./response.ts";
 
 /** DeleteVolumeGroupSnapshot: the group and all its snapshots. Volumes made from them stand on their own. */
 export async function deleteGroupSnapshot(

@@ -2,7 +2,7 @@ import { type CallContext, CsiError, type v1 } from "@mooring/csi";
 import type { DriverContext } from "../context.ts";
 import { LIST_SNAPSHOTS } from "../hints.ts";
 import { findGroupSnapshot } from "../objects/find.ts";
-import { groupAnswer, requireMembers } from "./answer.ts";
+import { groupResponse, requireMembers } from "./response.ts";
 
 /** GetVolumeGroupSnapshot. */
 export async function getGroupSnapshot(
@@ -11,10 +11,10 @@ export async function getGroupSnapshot(
   { signal }: CallContext,
 ) {
   const group = await findGroupSnapshot(driver.store, groupSnapshotId, signal);
-  const cut = group?.status?.creationTime !== undefined && group.metadata.deletionTimestamp === undefined;
-  if (group === undefined || !cut) {
+  const made = group?.status?.creationTime !== undefined && group.metadata.deletionTimestamp === undefined;
+  if (group === undefined || !made) {
     throw CsiError.notFound(`group snapshot "${groupSnapshotId}" does not exist`, { hint: LIST_SNAPSHOTS });
   }
   requireMembers(group, snapshotIds);
-  return { groupSnapshot: await groupAnswer(driver, group, signal) };
+  return { groupSnapshot: await groupResponse(driver, group, signal) };
 }

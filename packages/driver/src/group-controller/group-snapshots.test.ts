@@ -36,13 +36,13 @@ for (const pool of sample(["xfs", "btrfs"] as PoolType[], { everyday: 1 })) {
       parameters: Record<string, string> = PATIENT,
     ) => {
       const { client } = world;
-      const answer = await client.groupController.createVolumeGroupSnapshot({
+      const response = await client.groupController.createVolumeGroupSnapshot({
         name,
         sourceVolumeIds,
         parameters,
       });
-      assert.ok(answer.groupSnapshot);
-      return answer.groupSnapshot;
+      assert.ok(response.groupSnapshot);
+      return response.groupSnapshot;
     };
     const idsOf = ({ snapshots }: v1.VolumeGroupSnapshot) => snapshots.map(({ snapshotId }) => snapshotId);
     const removeGroup = (made: v1.VolumeGroupSnapshot) =>
@@ -84,7 +84,7 @@ for (const pool of sample(["xfs", "btrfs"] as PoolType[], { everyday: 1 })) {
       );
     });
 
-    test("one name, one cut of all members at one moment; each can be restored", async () => {
+    test("one name, one copy of all members at one moment; each can be restored", async () => {
       covers(
         "KEP-002",
         "KEP-014",
@@ -174,8 +174,11 @@ for (const pool of sample(["xfs", "btrfs"] as PoolType[], { everyday: 1 })) {
       const made = await group("xy", ids);
       assert.equal(await codeOf(group("xy", [x])), "ALREADY_EXISTS");
       assert.equal(await codeOf(group("xy", ids, { deadlineSeconds: "3" })), "ALREADY_EXISTS");
-      const told = await group("xy", ids, { ...PATIENT, "csi.storage.k8s.io/volumegroupsnapshot/name": "n" });
-      assert.equal(told.groupSnapshotId, made.groupSnapshotId);
+      const again = await group("xy", ids, {
+        ...PATIENT,
+        "csi.storage.k8s.io/volumegroupsnapshot/name": "n",
+      });
+      assert.equal(again.groupSnapshotId, made.groupSnapshotId);
       assert.equal(await codeOf(group("new", [x, "v-unknown"])), "NOT_FOUND");
       assert.equal(await codeOf(group("new", [x, "../../etc"])), "NOT_FOUND");
       assert.equal(await codeOf(group("new", [x, x])), "INVALID_ARGUMENT");

@@ -3,7 +3,7 @@ import { remountMessage } from "./remount-message.ts";
 import { shortText } from "./short-text.ts";
 
 /** Abnormal when the volume is faulted, its last operation failed or mounts of it are dead; the message is never empty. */
-export function conditionAnswer(volume: Volume): { abnormal: boolean; message: string } {
+export function conditionResponse(volume: Volume): { abnormal: boolean; message: string } {
   const { robustness, error, salvage, state = "creating" } = volume.status ?? {};
   // A fault says more than what fails because of it, such as closing the device under those who still have it.
   if (robustness === "faulted") {

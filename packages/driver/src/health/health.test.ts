@@ -85,7 +85,7 @@ describe("health of volumes", () => {
     await world.client.controller.deleteVolume({ volumeId });
   });
 
-  test("an image that was cut is DATA_LOSS; the list has two such volumes on two pages", async () => {
+  test("an image that was truncated is DATA_LOSS; the list has two such volumes on two pages", async () => {
     const ids = [await createVolume(world, "cut-1"), await createVolume(world, "cut-2")];
     const staged = [];
     for (const id of ids) staged.push(await stage(world, id, { access: "mount" }));

@@ -1,6 +1,6 @@
 import type { Volume } from "@mooring/engine";
 
-/** What the users of a volume are told for as long as some have it mounted as it was before; at most 128 bytes. */
+/** What the users of a volume read for as long as some have it mounted as it was before; at most 128 bytes. */
 export function remountMessage({ status }: Volume): string | undefined {
   const asked = status?.remountRequestedAt;
   if (asked === undefined) return undefined;

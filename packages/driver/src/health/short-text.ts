@@ -2,7 +2,7 @@
 const MAX_BYTES = 128;
 const CUT = "...";
 
-/** The text as it may go into an answer: cut off between two characters, with a mark, where it is too long. */
+/** The text as it may go into a response: truncated between two characters, with a mark, where it is too long. */
 export function shortText(text: string): string {
   if (Buffer.byteLength(text) <= MAX_BYTES) return text;
   let kept = "";

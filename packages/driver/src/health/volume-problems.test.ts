@@ -9,7 +9,7 @@ import {
   type VolumeStatus,
 } from "@mooring/engine";
 import { covers } from "@mooring/store/testing";
-import { volumeHealth } from "./answer.ts";
+import { volumeHealth } from "./response.ts";
 import { shortText } from "./short-text.ts";
 import { neededNode, volumeProblems } from "./volume-problems.ts";
 
@@ -42,7 +42,7 @@ const notReady = {
   ] as never,
 };
 
-const held = [
+const writersHeld = [
   { type: "WritersHeld", status: "True", reason: "PoolFull", message: "full", lastTransitionTime: "" },
 ] as never;
 
@@ -58,7 +58,7 @@ const CASES: readonly [string, Parameters<typeof volumeProblems>[0], [number, st
     [[Status.DATA_LOSS, "ImageLost"]],
   ],
   [
-    "the image is cut",
+    "the image is truncated",
     {
       volume: volume({ robustness: "faulted", salvage: { ...salvage, cause: "image-cut" } }),
       pool: pool(),
@@ -111,7 +111,7 @@ const CASES: readonly [string, Parameters<typeof volumeProblems>[0], [number, st
     [[Status.DEGRADED, "RemountRequested"]],
   ],
   [
-    "some have it mounted as it was before a fault that is not mended",
+    "some have it mounted as it was before a fault that is not repaired",
     {
       volume: volume({
         ...{ robustness: "faulted", remountRequestedAt: "2026-01-02" },
@@ -146,7 +146,7 @@ const CASES: readonly [string, Parameters<typeof volumeProblems>[0], [number, st
   ],
   [
     "the pool is full and holds its writers",
-    { volume: volume(), pool: pool({ freeBytes: 50, conditions: held }), node: node("Ready") },
+    { volume: volume(), pool: pool({ freeBytes: 50, conditions: writersHeld }), node: node("Ready") },
     [[Status.DEGRADED, "WritersHeld"]],
   ],
   ["the node is fenced", { volume: volume(), pool: pool(), node: node("Fenced") }, [[2, "NodeFenced"]]],
@@ -176,11 +176,11 @@ test("one entry per status and reason, with the first message", () => {
   assert.deepEqual(healthStatuses, [problem("A", "one"), problem("B", "")]);
 });
 
-test("texts in answers have at most 128 bytes, and no half characters", () => {
+test("texts in responses have at most 128 bytes, and no half characters", () => {
   covers("CSI-021");
   assert.equal(shortText("short"), "short");
   assert.equal(shortText("x".repeat(128)), "x".repeat(128));
-  const cut = shortText("\u00e9".repeat(65));
-  assert.ok(Buffer.byteLength(cut) <= 128);
-  assert.match(cut, /^\u00e9+\.\.\.$/);
+  const text = shortText("\u00e9".repeat(65));
+  assert.ok(Buffer.byteLength(text) <= 128);
+  assert.match(text, /^\u00e9+\.\.\.$/);
 });

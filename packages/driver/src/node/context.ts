@@ -66,16 +66,16 @@ export async function withAttached<R>(
 ): Promise<R> {
   const { path, kind } = await attachedHere(node, volume);
   if (kind === "folder") return work({ path, kind });
-  const holder = await open(path, "r").catch(deviceGone(path));
+  const handle = await open(path, "r").catch(deviceGone(path));
   try {
     // Checked again with the device in hand: before that it may have changed hands.
     return await work(await attachedHere(node, volume));
   } finally {
-    await holder.close();
+    await handle.close();
   }
 }
 
-/** Closed between the look at the record and the look at the device. */
+/** Closed between the read of the record and the read of the device. */
 function deviceGone(device: string): (error: unknown) => never {
   return (cause) => {
     throw CsiError.unavailable(

@@ -60,7 +60,7 @@ export async function expandOnNode(
       { hint: "Volumes never shrink: ask for more, or name no limit." },
     );
   }
-  // A device that is not here does not grow here: told now, not after a wait.
+  // A device that is not here does not grow here: reported now, not after a wait.
   if (!isServed(volume)) await attachedHere(node, volume);
   await untilDeviceGrown(node, volume, signal);
   deviceGrown();
@@ -99,7 +99,7 @@ async function untilDeviceGrown(node: NodeContext, volume: Volume, signal: Abort
   );
 }
 
-/** The node that serves the volume grows its file system; the others only look at it. */
+/** The node that serves the volume grows its file system; the others only read it. */
 async function untilShareGrown(node: NodeContext, volume: Volume, signal: AbortSignal): Promise<void> {
   const { name } = volume.metadata;
   await waitUntil(

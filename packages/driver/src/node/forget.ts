@@ -25,12 +25,12 @@ export async function forgetDeleted(node: NodeContext, signal: AbortSignal): Pro
     // What was deleted while nobody watched, or just before a kill.
     for (const name of await node.records.list()) await forget(name);
   } catch (error) {
-    if (!signal.aborted) node.logger.warn({ err: error }, "cannot look for records of deleted volumes");
+    if (!signal.aborted) node.logger.warn({ err: error }, "cannot find records of deleted volumes");
   }
   await watching;
 }
 
-/** Nothing else is read: with thousands of volumes in a cluster, a node should not hold all of them. */
+/** Nothing else is read: with thousands of volumes in a cluster, a node should not have all of them in memory. */
 function nameAlone({ apiVersion, kind, metadata }: Volume): Volume {
   const { name, uid = "", resourceVersion = "" } = metadata;
   return { apiVersion, kind, metadata: { name, uid, resourceVersion } } as Volume;

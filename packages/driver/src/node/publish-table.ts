@@ -14,11 +14,11 @@ interface Publication {
  * | MULTI_NODE_*, SINGLE_NODE_MULTI_WRITER | OK | ALREADY_EXISTS | OK |
  * | all others | OK | ALREADY_EXISTS | FAILED_PRECONDITION |
  *
- * One cell is answered otherwise than the table has it: a block volume whose mode allows other targets is
+ * One cell returns otherwise than the table has it: a block volume whose mode allows other targets is
  * FAILED_PRECONDITION at another target with another `readonly`. What is published is the device, and a device either
  * takes writes or refuses them, at all its targets alike: OK would make the reader writable, or stop the writer.
  *
- * `present` holds what is mounted now. "done": nothing is left to do.
+ * `present` has what is mounted now. "done": nothing is left to do.
  */
 export function decidePublish(present: readonly Publication[], wanted: Publication): "done" | "publish" {
   const same = present.find(({ path }) => path === wanted.path);

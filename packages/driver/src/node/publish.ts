@@ -3,7 +3,7 @@ import { isServed, type Volume } from "@mooring/engine";
 import { failpoint } from "@mooring/store";
 import { sha256 } from "../names.ts";
 import { getVolume } from "../objects/find.ts";
-import { requireNotHeld } from "../objects/not-held.ts";
+import { requireWritersNotHeld } from "../objects/writers-not-held.ts";
 import { accessOf, type Capability, parseCapability, requireCapability } from "../request/capability.ts";
 import { PUBLISH_READ_ONLY } from "../request/publish-context.ts";
 import { attachedHere, type NodeContext } from "./context.ts";
@@ -41,7 +41,7 @@ export async function publishOnNode(
   const mounted = await mountedTargets(node, record);
   const present = mounted.map((path) => ({ path, record: record.published[path] ?? wanted }));
   if (decidePublish(present, { path: target, record: wanted }) === "done") return {};
-  if (!wanted.readOnly) await requireNotHeld(node.store, volume, signal);
+  if (!wanted.readOnly) await requireWritersNotHeld(node.store, volume, signal);
   const source = await stagedSource(node, volume, record, { staging, access: wanted.access });
   await requireFree(node, volume.metadata.name, target);
   wanted.made = record.published[target]?.made === true || (await kindOf(target)) === "missing";

@@ -46,7 +46,7 @@ describe("what the node remembers", () => {
     await nothingIsRemembered();
   });
 
-  test("a volume that was deleted while nobody looked is forgotten at the next start", async () => {
+  test("a volume that was deleted while nobody watched is forgotten at the next start", async () => {
     const id = await createVolume(world, "unseen", BLOCK);
     const { undo } = await stage(world, id, BLOCK);
     await writeFile(join(folder(), "v-00000000-0000-8000-8000-000000000000.json"), '{"published":{}}');

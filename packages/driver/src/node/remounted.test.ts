@@ -5,7 +5,7 @@ import { capability, createVolume, stage, startWorld } from "../testing/world.ts
 
 const ASKED = /^what was mounted before 20[0-9T:.-]+Z is dead or moved: start the pods that use it again$/;
 
-test("a volume that was mended asks for new mounts until its node has made one, under the same publication", async (t) => {
+test("a volume that was repaired asks for new mounts until its node has made one, under the same publication", async (t) => {
   const world = await startWorld();
   t.after(() => world.end());
   const { controller, node } = world.client;

@@ -3,7 +3,7 @@ import { mutate } from "@mooring/store";
 import type { NodeContext } from "./context.ts";
 
 /**
- * Notes that this node answers the volume's request to be mounted again: nothing of it is mounted here now, and what is
+ * Notes that this node handles the volume's request to be mounted again: nothing of it is mounted here now, and what is
  * mounted next is what the volume is now. Written before that, or a kill in between would leave the request for ever:
  * the next call finds its work done.
  */

@@ -1,7 +1,7 @@
 import { CsiError } from "@mooring/csi";
 import { type Exec, type FilesystemUsage, filesystemUsageApart } from "@mooring/engine";
 
-/** A server that is asked for a few numbers, and is there, answers in much less. */
+/** A server that is asked for a few numbers, and is there, responds in much less. */
 const PATIENCE_MS = 5000;
 
 /**
@@ -16,7 +16,7 @@ export class ServedUsage {
     this.#exec = exec;
   }
 
-  /** Throws UNAVAILABLE when the file system does not answer in time. */
+  /** Throws UNAVAILABLE when the file system does not respond in time. */
   async of(path: string): Promise<FilesystemUsage> {
     const asked = this.#asked.get(path) ?? this.#ask(path);
     let timer: NodeJS.Timeout | undefined;

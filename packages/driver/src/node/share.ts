@@ -32,7 +32,7 @@ export async function shareSource(
       hint: "Call ControllerPublishVolume for this node first, or repeat the call.",
     });
   }
-  if (await knowsNfs(node)) return { from: "network", address, port, export: path };
+  if (await supportsNfs(node)) return { from: "network", address, port, export: path };
   if (nodeID === node.nodeID) return { from: "here", path: sharePath(node.stateDir, name) };
   throw CsiError.failedPrecondition(
     `the kernel of node "${node.nodeID}" cannot mount NFS, and volume "${name}" is served by node "${nodeID}"`,
@@ -40,7 +40,7 @@ export async function shareSource(
   );
 }
 
-async function knowsNfs({ host }: NodeContext): Promise<boolean> {
+async function supportsNfs({ host }: NodeContext): Promise<boolean> {
   if (await isLoaded()) return true;
   // A machine without modules, or without this one, says no in its own way.
   await host.exec.try("modprobe", ["nfsv4"]).catch(() => undefined);

@@ -14,7 +14,7 @@ import {
 import { failpoint } from "@mooring/store";
 import { sha256 } from "../names.ts";
 import { getVolume } from "../objects/find.ts";
-import { requireNotHeld } from "../objects/not-held.ts";
+import { requireWritersNotHeld } from "../objects/writers-not-held.ts";
 import { accessOf, type Capability, parseCapability, requireCapability } from "../request/capability.ts";
 import { bindFlags, checkMountFlags } from "../request/mount-flags.ts";
 import { PUBLISH_READ_ONLY } from "../request/publish-context.ts";
@@ -53,7 +53,7 @@ export async function stageVolume(
     request.publishContext[PUBLISH_READ_ONLY] === "true";
   const wanted = stageRecord(path, capability, readOnly);
   if (await isStaged(node, volume, wanted, flags)) return {};
-  if (!readOnly) await requireNotHeld(node.store, volume, signal);
+  if (!readOnly) await requireWritersNotHeld(node.store, volume, signal);
   if (isServed(volume)) {
     // Asked before anything is noted: a node that cannot mount it has nothing to undo.
     const source = await shareSource(node, volume, signal);

@@ -62,7 +62,7 @@ test("statistics of a raw volume are found where a kubelet has mounted its devic
   }
 });
 
-test("statistics: unknown volumes and paths are NOT_FOUND, whatever the path looks like", async () => {
+test("statistics: unknown volumes and paths are NOT_FOUND, whatever the path is", async () => {
   const { node } = world.client;
   const id = await createVolume(world, "stats");
   assert.equal(

@@ -9,7 +9,7 @@ import {
   type MountEntry,
   type Volume,
 } from "@mooring/engine";
-import { conditionAnswer } from "../health/condition.ts";
+import { conditionResponse } from "../health/condition.ts";
 import { USED_PATH } from "../hints.ts";
 import { getVolume } from "../objects/find.ts";
 import { type NodeContext, withAttached } from "./context.ts";
@@ -18,7 +18,7 @@ import type { NodeRecord } from "./records.ts";
 
 const { VolumeUsage_Unit: Unit } = v1;
 
-/** NodeGetVolumeStats. Holds no lock and waits for none: it tells what is, also while something else is going on. */
+/** NodeGetVolumeStats. Takes no lock and waits for none: it reports what is, also while something else is going on. */
 export async function volumeStats(
   node: NodeContext,
   request: v1.NodeGetVolumeStatsRequest,
@@ -46,7 +46,7 @@ function notAt(volume: Volume, path: string): CsiError {
   return CsiError.notFound(`volume "${volume.metadata.name}" is not at ${path}`, { hint: USED_PATH });
 }
 
-/** Detached, or unmounted while we were looking. */
+/** Detached, or unmounted while we were reading. */
 function isGone(error: unknown): boolean {
   return codeOf(error) === "ENOENT" || (error instanceof CsiError && error.code === Code.FAILED_PRECONDITION);
 }
@@ -111,5 +111,5 @@ function conditionOf(volume: Volume, top: MountEntry | undefined, readOnly: bool
   if (top !== undefined && !readOnly && isReadOnly(top)) {
     return { abnormal: true, message: "the file system went read-only after an error; see the kernel log" };
   }
-  return conditionAnswer(volume);
+  return conditionResponse(volume);
 }

@@ -56,7 +56,7 @@ async function problemOf(node: NodeContext, pool: Pool): Promise<PoolProblem | u
   return { status: Status.STORAGE_DEGRADED, reason: "PoolBelowReserve", message };
 }
 
-/** The pool's own file system, as its mount shows it now: the object is as old as the agent's last look. */
+/** The pool's own file system, as its mount shows it now: the object is as old as the agent's last read. */
 async function faultOf(node: NodeContext, pool: Pool): Promise<string | undefined> {
   const { backing, shared } = layoutOf(node, pool);
   const path = backing?.mount ?? shared?.mount;

@@ -36,7 +36,7 @@ for (const fsType of ["ext4", "xfs", "btrfs"]) {
     await writeFile(join(again.path, "large"), Buffer.alloc(Number(32n * MIB), 1), { flush: true });
     assert.ok((await image()) >= before + Number(30n * MIB));
     await rm(join(again.path, "large"));
-    // They come back some time after the file system has let go of them.
+    // They come back some time after the file system has released them.
     await eventually("the blocks to be given back", async () => {
       await host.exec.run("sync", ["--file-system", again.path]);
       return (await image()) < before + Number(16n * MIB);

@@ -45,7 +45,7 @@ export async function unpublishOnNode(
     const { [target]: _, ...others } = record?.published ?? {};
     if (!Object.values(others).some(({ readOnly }) => readOnly)) await unlock(node, volume);
   }
-  // Without a record, a mount of ours tells that the mount point was ours as well.
+  // Without a record, a mount of ours shows that the mount point was ours as well.
   const made = published?.made ?? mounted === "volume";
   if (made && mounted !== "other") await removeTarget(target);
   removed();

@@ -1,7 +1,7 @@
 import { type CallContext, CsiError, v1 } from "@mooring/csi";
 import { isServed, mountFault, poolNodes, type Volume } from "@mooring/engine";
-import { volumeHealth } from "../health/answer.ts";
 import { readHealthInput } from "../health/read.ts";
+import { volumeHealth } from "../health/response.ts";
 import { type VolumeProblem, volumeProblems } from "../health/volume-problems.ts";
 import { getVolume } from "../objects/find.ts";
 import { attachedHere, type NodeContext } from "./context.ts";
@@ -11,7 +11,7 @@ const { VolumeHealthErrorType: Status } = v1;
 
 /**
  * NodeGetVolumeHealth: what the objects say, and what this machine sees of the volume's device and mounts. Holds no
- * lock and waits for none. Without paths, everything that the volume is used at here is looked at; a path that a call
+ * lock and waits for none. Without paths, everything that the volume is used at here is checked; a path that a call
  * tried in vain is fine.
  */
 export async function nodeVolumeHealth(
@@ -78,7 +78,7 @@ async function mountProblem(
     const message = `nothing is mounted at ${path} any more`;
     return { status: Status.INACCESSIBLE, reason: "NotMounted", message };
   }
-  // A look at a file system that does not answer could last for ever.
+  // A read of a file system that does not respond could last for ever.
   const silent = isServed(volume) ? await serverProblem(node, path) : undefined;
   if (silent !== undefined) return silent;
   const fault = await mountFault(top);

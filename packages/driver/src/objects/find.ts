@@ -40,7 +40,7 @@ export async function findVolume(
 export async function getVolume(store: ObjectStore, id: string, signal: AbortSignal): Promise<Volume> {
   const volume = await findVolume(store, id, signal);
   if (volume === undefined) {
-    throw CsiError.notFound(`volume "${id}" does not exist`, { hint: "ListVolumes tells which there are." });
+    throw CsiError.notFound(`volume "${id}" does not exist`, { hint: "ListVolumes lists all volumes." });
   }
   return volume;
 }

@@ -22,7 +22,7 @@ function reserveOf({ spec, status }: Pool): number {
 
 /**
  * Bytes of new volumes that a pool takes now. Volumes are thin: what counts is the promise, as long as the pool is
- * above its reserve. A `directory` pool has no sizes to hold a volume to, so its free space is what there is.
+ * above its reserve. A `directory` pool has no sizes to limit a volume to, so its free space is what there is.
  */
 export function availableBytes(pool: Pool): bigint {
   const { totalBytes = 0, freeBytes = 0, promisedBytes = 0, ready = false } = pool.status ?? {};
@@ -33,7 +33,7 @@ export function availableBytes(pool: Pool): bigint {
   return BigInt(Math.min(promise, Math.floor(freeBytes - reserveOf(pool))));
 }
 
-/** What a pool has left, in words with numbers. */
+/** What a pool has left, as text with numbers. */
 export function describeRoom(pool: Pool): string {
   const { name } = pool.metadata;
   const { totalBytes = 0, freeBytes = 0, promisedBytes = 0 } = pool.status ?? {};

@@ -11,7 +11,7 @@ export async function requireUnmounted(
   volumeId: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const why = await heldOpen(driver, volumeId, signal);
+  const why = await whyNotDetached(driver, volumeId, signal);
   if (why !== undefined) throw CsiError.failedPrecondition(why, { hint: HINT });
 }
 
@@ -25,7 +25,7 @@ export async function requireMovable(
   signal: AbortSignal,
 ): Promise<void> {
   for (const volumeId of volumeIds) {
-    const why = await heldOpen(driver, volumeId, signal);
+    const why = await whyNotDetached(driver, volumeId, signal);
     if (why !== undefined) throw CsiError.aborted(`pending, because ${why}`, { hint: HINT });
   }
 }
@@ -33,7 +33,7 @@ export async function requireMovable(
 const HINT = "Call NodeUnpublishVolume and NodeUnstageVolume on its node first, then repeat this call.";
 
 /** Why the volume cannot be detached, when a node service has to be called first. */
-async function heldOpen(
+async function whyNotDetached(
   { store }: DriverContext,
   volumeId: string,
   signal: AbortSignal,

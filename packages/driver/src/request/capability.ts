@@ -3,7 +3,7 @@ import { isServed, type Volume } from "@mooring/engine";
 import { sha256 } from "../names.ts";
 import { ACCESS_MODES, type AccessMode, accessModeNamed } from "./access-modes.ts";
 import { FILE_SYSTEMS, type FsType, isFsType } from "./filesystems.ts";
-import { asksReadOnly } from "./mount-flags.ts";
+import { wantsReadOnly } from "./mount-flags.ts";
 import { MIGRATABLE_PARAMETER } from "./parameters.ts";
 
 /** A VolumeCapability, parsed once where the request comes in. Everything after that reads this and no wire message. */
@@ -57,7 +57,7 @@ export function parseCapability(capability: v1.VolumeCapability | undefined, fie
   if (volumeMountGroup !== "") {
     throw CsiError.invalidArgument(`${field}.mount.volume_mount_group is not supported by this driver`);
   }
-  const mount: MountUse = { flags: [...mountFlags], readOnly: asksReadOnly(mountFlags) };
+  const mount: MountUse = { flags: [...mountFlags], readOnly: wantsReadOnly(mountFlags) };
   if (isFsType(fsType)) mount.fsType = fsType;
   const hash = mountFlags.length === 0 ? "" : sha256(JSON.stringify(mountFlags));
   return { mode, canonical: canonicalOf("mount", mode, fsType, hash), mount };

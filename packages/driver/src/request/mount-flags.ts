@@ -57,8 +57,8 @@ export function bindFlags(flags: readonly string[]): string[] {
   return [...wanted];
 }
 
-/** Whether the flags ask for a read-only mount; the last word counts. */
-export function asksReadOnly(flags: readonly string[]): boolean {
+/** Whether the flags ask for a read-only mount; the last flag counts. */
+export function wantsReadOnly(flags: readonly string[]): boolean {
   const modes = flags.flatMap((flag) => flag.split(",")).filter((part) => part === "ro" || part === "rw");
   return modes.at(-1) === "ro";
 }

@@ -41,7 +41,7 @@ export function isMigratable(parameters: Record<string, string>): boolean {
 }
 
 /**
- * What tells two requests of one name apart. What Kubernetes adds does not: whether it tells the names of its objects
+ * What distinguishes two requests of one name. What Kubernetes adds does not: whether it gives the names of its objects
  * is a setting, which may change between two attempts.
  */
 export function comparedParameters(parameters: Record<string, string>): [string, string][] {

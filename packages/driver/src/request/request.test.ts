@@ -137,7 +137,7 @@ describe("requests", () => {
           capabilities: [...a.capabilities].reverse(),
           parameters: {
             ...Object.fromEntries(Object.entries(a.parameters).reverse()),
-            "csi.storage.k8s.io/pvc/name": "told-or-not",
+            "csi.storage.k8s.io/pvc/name": "given-or-not",
           },
         };
         assert.deepEqual(differences(a, JSON.parse(JSON.stringify(shuffled)) as StoredVolumeRequest), []);

@@ -58,7 +58,7 @@ export interface StoredVolumeRequest extends Record<string, unknown> {
   source?: VolumeSource;
 }
 
-/** Checks everything that can be checked without looking at any object. */
+/** Checks everything that can be checked without reading any object. */
 export function parseVolumeRequest(request: v1.CreateVolumeRequest): VolumeRequest {
   const { name } = request;
   if (name === "") throw CsiError.invalidArgument("name is required");
@@ -99,7 +99,7 @@ function oneFileSystem(capabilities: readonly Capability[]): FsType | undefined 
   const [first, ...others] = new Set(capabilities.flatMap(({ mount }) => mount?.fsType ?? []));
   if (others.length === 0) return first;
   throw CsiError.invalidArgument(
-    `one volume cannot hold several file systems: ${[first, ...others].join(", ")}`,
+    `one volume cannot have several file systems: ${[first, ...others].join(", ")}`,
   );
 }
 

@@ -1,8 +1,8 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
 import { changedRanges } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
-import { answers, windowOf } from "./answers.ts";
 import { findMap, type MappedSnapshot } from "./find-map.ts";
+import { responses, windowOf } from "./responses.ts";
 
 /**
  * GetMetadataDelta: the ranges in which a snapshot may differ from an earlier one of the same volume. Nothing has to be
@@ -18,7 +18,7 @@ export async function* getDelta(
   requireOrder(base, target);
   const window = windowOf(startingOffset, target.size);
   const changed = changedRanges(base.extents(signal), target.extents(signal), window);
-  yield* answers(changed, target.size, maxResults);
+  yield* responses(changed, target.size, maxResults);
 }
 
 function requireOrder({ snapshot: base }: MappedSnapshot, { snapshot: target }: MappedSnapshot): void {

@@ -27,7 +27,7 @@ async function read(messages: Messages, max = Number.POSITIVE_INFINITY) {
   return { ranges, count };
 }
 
-async function cut(client: CsiClient, sourceVolumeId: string, name: string): Promise<string> {
+async function snapshotOf(client: CsiClient, sourceVolumeId: string, name: string): Promise<string> {
   const { snapshot } = await client.controller.createSnapshot({ sourceVolumeId, name });
   return snapshot?.snapshotId ?? "";
 }
@@ -56,9 +56,9 @@ for (const type of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
       world = await startWorld({ pool: type });
       volume = await createVolume(world, "tracked", { size: SIZE, access: "block" });
       for (const page of [3, 5, 9]) await write(page);
-      first = await cut(world.client, volume, "first");
+      first = await snapshotOf(world.client, volume, "first");
       for (const page of [5, 100]) await write(page);
-      second = await cut(world.client, volume, "second");
+      second = await snapshotOf(world.client, volume, "second");
     });
     after(() => world.end());
 
@@ -69,7 +69,7 @@ for (const type of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
       assert.deepEqual((await read(delta(first, second))).ranges, pages(5, 100));
     });
 
-    test("a stream without ranges still tells the capacity", async () => {
+    test("a stream without ranges still gives the capacity", async () => {
       assert.deepEqual(await read(delta(first, first)), { ranges: [], count: 1 });
       assert.deepEqual(await read(allocated(first, { startingOffset: SIZE })), { ranges: [], count: 1 });
     });
@@ -92,7 +92,7 @@ for (const type of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
 
     test("the error table: missing, unknown, out of range, of another volume, in the wrong order", async () => {
       const other = await createVolume(world, "other", { size: SIZE, access: "block" });
-      const stranger = await cut(world.client, other, "stranger");
+      const unrelated = await snapshotOf(world.client, other, "unrelated");
       const cases: [Messages, string, RegExp][] = [
         [allocated(""), "INVALID_ARGUMENT", /snapshot_id is required/],
         [delta("", second), "INVALID_ARGUMENT", /base_snapshot_id is required/],
@@ -105,7 +105,7 @@ for (const type of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
         [allocated(first, { startingOffset: SIZE + 1n }), "OUT_OF_RANGE", /not within/],
         [delta(first, second, SIZE + 1n), "OUT_OF_RANGE", /not within/],
         [allocated(first, { maxResults: -1 }), "INVALID_ARGUMENT", /max_results is negative/],
-        [delta(first, stranger), "INVALID_ARGUMENT", /different volumes/],
+        [delta(first, unrelated), "INVALID_ARGUMENT", /different volumes/],
         [delta(second, first), "INVALID_ARGUMENT", /the base is the later one/],
       ];
       for (const [call, code, message] of cases) {
@@ -115,8 +115,8 @@ for (const type of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
       }
     });
 
-    test("what is asked while the snapshot goes away is answered, not left open", async () => {
-      const gone = await cut(world.client, volume, "gone");
+    test("what is requested while the snapshot goes away returns, and is not left open", async () => {
+      const gone = await snapshotOf(world.client, volume, "gone");
       const asking = Promise.all(Array.from({ length: 5 }, () => failure(allocated(gone))));
       await world.client.controller.deleteSnapshot({ snapshotId: gone });
       for (const { code } of await asking) assert.match(code, /^(OK|NOT_FOUND|ABORTED)$/);
@@ -129,7 +129,7 @@ test("folders have no block map: FAILED_PRECONDITION, as the error table has it"
   const world = await startWorld({ pool: "directory" });
   try {
     const volume = await createVolume(world, "plain", { size: SIZE });
-    const snapshotId = await cut(world.client, volume, "plain");
+    const snapshotId = await snapshotOf(world.client, volume, "plain");
     const metadata = world.client.snapshotMetadata;
     const { code, message } = await failureOf(read(metadata.getMetadataAllocated({ snapshotId })));
     assert.equal(code, "FAILED_PRECONDITION");

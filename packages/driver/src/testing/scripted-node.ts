@@ -41,7 +41,7 @@ export interface Script {
   errors: Map<string, { code: string; message: string }>;
   /** Nothing happens to these. */
   ignored: Set<string>;
-  /** The store answers the driver nothing but this. */
+  /** The store returns nothing but this to the driver. */
   failure: StatusError | undefined;
 }
 

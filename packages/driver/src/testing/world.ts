@@ -88,7 +88,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   };
 }
 
-/** Whatever a test left behind below the folder. Mounts hold devices and devices hold mounts: from the outside in. */
+/** Whatever a test left behind below the folder. Mounts keep devices busy and devices mounts: from the outside in. */
 export async function cleanUp(host: Host, folder: string): Promise<void> {
   for (let round = 0; round < 5; round++) {
     const mounts = (await host.mounts.list()).filter(({ target }) => target.startsWith(folder)).reverse();

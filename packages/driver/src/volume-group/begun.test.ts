@@ -35,11 +35,11 @@ const group = async (name: string, volumeIds: string[]): Promise<string> =>
 const publishing = (volumeId: string) => ({ volumeId, nodeId: "a", volumeCapability: capability() });
 const spec = async (name: string) => (await cluster.store.get(VolumeSets, { name })).spec;
 
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 60_000;
-  while (!(await holds())) {
+  while (!(await condition())) {
     assert.ok(Date.now() < deadline, what);
-    // The store answers at once: without this nobody else would get a turn.
+    // The store returns at once: without this nobody else would get a turn.
     await turn();
   }
 }
@@ -67,7 +67,7 @@ async function withController(
   }
 }
 
-/** A store that fails to read a group's record when it is told to. */
+/** A store that fails to read a group's record when the test wants it. */
 function failing(store: ObjectStore, fails: () => boolean): ObjectStore {
   return new Proxy(store, {
     get(target, key) {
@@ -128,7 +128,7 @@ test("a group whose first CreateVolumeGroup was killed has only what the second 
   assert.deepEqual(volumeGroup?.volumeGroupContext, fresh);
 });
 
-test("at a start, a group that cannot be finished holds up no other", async () => {
+test("at a start, a group that cannot be finished blocks no other", async () => {
   const ids = await Promise.all(["stuck-a", "stuck-b"].map(volume));
   const groups: string[] = [];
   for (const [index, id] of ids.entries()) groups.push(await group(`stuck ${index}`, [id]));

@@ -8,9 +8,9 @@ import { isMember, membersOf } from "./objects.ts";
 import type { Refusal } from "./refusal.ts";
 
 /*
- * How the membership changes, all or nothing, with a kill in every gap:
+ * How the membership changes, all or nothing, with a kill at every failpoint:
  *
- *   1. announce: the record says which members there are to be. Nothing holds yet.
+ *   1. announce: the record says which members there are to be. Nothing is valid yet.
  *   2. claim: every volume that is new gets the group's mark. A mark without a membership means nothing.
  *   3. commit: one write of the record makes the announced members the members. It fails when the announcement is gone.
  *   4. release: volumes that left lose the mark.
@@ -64,7 +64,7 @@ export async function changeMembers(
       signal,
     );
   } catch (error) {
-    // Only what is certainly not committed is undone: a write whose answer was lost may have been made.
+    // Only what is certainly not committed is undone: a write whose response was lost may have been made.
     const undone = await takeOut(store, set, change.id, signal);
     if (undone)
       for (const id of claimed) await releaseVolume(store, { own: name, change: change.id }, id, signal);

@@ -74,7 +74,7 @@ export async function takeOut(
 
 /**
  * Makes a volume this change's, so that no other group gets it. Always a write, also where an earlier attempt of the
- * same group left its mark: whoever has looked at that one finds the volume changed.
+ * same group left its mark: whoever has read that one finds the volume changed.
  */
 export async function claimVolume(
   driver: DriverContext,

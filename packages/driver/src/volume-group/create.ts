@@ -5,12 +5,12 @@ import type { DriverContext } from "../context.ts";
 import { volumeGroupIdOf } from "../names.ts";
 import { CREATED_AT } from "../objects/find.ts";
 import { comparedParameters } from "../request/parameters.ts";
-import { groupAnswer } from "./answer.ts";
 import { changeMembers, MembersRefused } from "./change.ts";
 import { refusalsOf } from "./eligible.ts";
 import { findSet, removeRecord } from "./objects.ts";
 import { type GroupRules, parseGroupParameters } from "./parameters.ts";
 import { type Refusal, refused } from "./refusal.ts";
+import { groupResponse } from "./response.ts";
 
 const recorded = failpoint("driver/create-volume-group/set-recorded");
 
@@ -37,7 +37,7 @@ export async function createGroup(
   const present = await findSet(driver.store, volumeGroupIdOf(name), signal);
   if (present !== undefined && present.spec.generation > 0) {
     requireSame(present, request);
-    return { volumeGroup: await groupAnswer(driver, present, signal) };
+    return { volumeGroup: await groupResponse(driver, present, signal) };
   }
   const planned = plan(driver, request, await parseGroupParameters(driver, parameters, signal));
   const fail = async (refusals: readonly Refusal[]): Promise<never> => {
@@ -47,11 +47,11 @@ export async function createGroup(
   const refusals = await refusalsOf(driver, planned, volumeIds, signal);
   if (refusals.length > 0) return fail(refusals);
   const set = present ?? (await record(driver, planned, signal));
-  if (set.spec.generation > 0) return { volumeGroup: await groupAnswer(driver, set, signal) };
+  if (set.spec.generation > 0) return { volumeGroup: await groupResponse(driver, set, signal) };
   try {
     const begun = { ...set, spec: { ...planned.spec, ...changeOf(set) } };
     const made = await changeMembers(driver, begun, volumeIds, signal);
-    return { volumeGroup: await groupAnswer(driver, made, signal) };
+    return { volumeGroup: await groupResponse(driver, made, signal) };
   } catch (error) {
     if (error instanceof MembersRefused) return fail(error.refusals);
     throw error;

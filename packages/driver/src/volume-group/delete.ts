@@ -117,7 +117,7 @@ export async function settleGroups(driver: DriverContext, signal: AbortSignal): 
     const queue = items.values();
     const work = async (): Promise<void> => {
       for (const set of queue) {
-        // One that cannot be finished holds up no other.
+        // One that cannot be finished blocks no other.
         await settle(driver, set, signal).catch((error: unknown) => warn(error, set.metadata.name));
       }
     };

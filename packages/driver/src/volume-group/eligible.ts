@@ -19,7 +19,7 @@ export async function refusalsOf(
   const poolOf = new Map(pools.map((pool) => [pool.metadata.name, pool]));
   const present = found.filter((volume) => volume !== undefined);
   const model = present.find((volume) => isMember(set, volume)) ?? present[0];
-  const judged = found.map(async (volume, index): Promise<Refusal[]> => {
+  const checked = found.map(async (volume, index): Promise<Refusal[]> => {
     const volumeId = ids[index] ?? "";
     if (volume === undefined) return [{ volumeId, reason: "VOLUME_NOT_FOUND", why: "does not exist" }];
     if (volume.metadata.deletionTimestamp !== undefined) return [goingAway(volumeId)];
@@ -32,7 +32,7 @@ export async function refusalsOf(
     const why = incompatible(set, volume, model ?? volume, poolOf);
     return why === undefined ? [] : [{ volumeId, reason: "VOLUME_INCOMPATIBLE", why }];
   });
-  return (await Promise.all(judged)).flat();
+  return (await Promise.all(checked)).flat();
 }
 
 /** Of so many, members keep their places, and the first of the others get what is left. */
@@ -44,7 +44,7 @@ function overflow(set: VolumeSet, ids: readonly string[], most: number): Refusal
 }
 
 /**
- * A group is what can be cut at one moment. Images of all pools go together, over nodes and file systems; a folder
+ * A group is what can be snapshotted at one moment. Images of all pools go together, over nodes and file systems; a folder
  * that is in use cannot be kept still, so volumes of `directory` pools make groups of their own.
  */
 function incompatible(
@@ -61,5 +61,5 @@ function incompatible(
   const isFolder = (name: string) => type(name) === "directory";
   if (isFolder(pool) === isFolder(model.spec.pool)) return undefined;
   const other = `"${model.spec.pool}" (${type(model.spec.pool)})`;
-  return `is in pool "${pool}" (${type(pool)}), which cannot be cut at one moment with pool ${other}`;
+  return `is in pool "${pool}" (${type(pool)}), which cannot be snapshotted at one moment with pool ${other}`;
 }

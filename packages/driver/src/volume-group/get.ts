@@ -3,8 +3,8 @@ import type { Volume } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import { positionOf } from "../objects/find.ts";
 import { paginate } from "../paging/token.ts";
-import { groupAnswer, groupOfVolumes } from "./answer.ts";
 import { getGroup, isGroup, isMember } from "./objects.ts";
+import { groupOfVolumes, groupResponse } from "./response.ts";
 
 /** ControllerGetVolumeGroup. */
 export async function getVolumeGroup(
@@ -13,7 +13,7 @@ export async function getVolumeGroup(
   { signal }: CallContext,
 ) {
   const set = await getGroup(driver.store, volumeGroupId, signal);
-  return { volumeGroup: await groupAnswer(driver, set, signal) };
+  return { volumeGroup: await groupResponse(driver, set, signal) };
 }
 
 /**

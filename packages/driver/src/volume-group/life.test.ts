@@ -77,7 +77,7 @@ for (const pool of sample(["xfs", "btrfs", "directory"] as PoolType[], { everyda
       assert.deepEqual(idsOf(await modify(made.volumeGroupId, [a])), [a]);
       const both = await modify(made.volumeGroupId, [b, a, a]);
       assert.deepEqual(idsOf(both), [a, b].sort());
-      assert.deepEqual(both, await get(made.volumeGroupId), "the answer is what there is");
+      assert.deepEqual(both, await get(made.volumeGroupId), "the response is what there is");
       assert.deepEqual(await group("later"), both, "a repeat of the first call finds the group as it is");
       await remove(made.volumeGroupId);
     });
@@ -92,7 +92,7 @@ for (const pool of sample(["xfs", "btrfs", "directory"] as PoolType[], { everyda
       const { entries } = await world.client.controller.listVolumes({});
       for (const volume of made.volumes) {
         const same = entries.find((entry) => entry.volume?.volumeId === volume.volumeId)?.volume;
-        assert.deepEqual(volume, same, "a member is told as ListVolumes tells it");
+        assert.deepEqual(volume, same, "a member is returned as ListVolumes returns it");
       }
       assert.deepEqual(await group("given", [...ids].reverse()), made, "the order says nothing");
       for (let round = 0; round < 2; round++) {
@@ -141,8 +141,8 @@ for (const pool of sample(["xfs", "btrfs", "directory"] as PoolType[], { everyda
       const used = await stage(world, ids[0] ?? "", choice);
       await writeFile(join(used.path, "file"), "data", { flush: true });
       await used.undo();
-      const answer = await remove(volumeGroupId);
-      assert.equal(toBinary(volumegroup.DeleteVolumeGroupResponseSchema, answer).length, 0);
+      const response = await remove(volumeGroupId);
+      assert.equal(toBinary(volumegroup.DeleteVolumeGroupResponseSchema, response).length, 0);
       const there = await allVolumes();
       assert.ok(ids.every((id) => !there.includes(id)));
       assert.ok(there.includes(kept), "others are left alone");
@@ -189,18 +189,18 @@ for (const pool of sample(["xfs", "btrfs", "directory"] as PoolType[], { everyda
       covers("GRP-009", "GRP-037");
       const ids = await volumes(["back-a", "back-b"]);
       const { volumeGroupId } = await group("back", ids);
-      const cuts: string[] = [];
+      const snapshots: string[] = [];
       for (const volumeId of ids) {
         const used = await stage(world, volumeId, choice);
         await writeFile(join(used.path, "file"), volumeId, { flush: true });
         await used.undo();
-        const request = { name: `cut ${volumeId}`, sourceVolumeId: volumeId };
-        cuts.push((await world.client.controller.createSnapshot(request)).snapshot?.snapshotId ?? "");
+        const request = { name: `snap ${volumeId}`, sourceVolumeId: volumeId };
+        snapshots.push((await world.client.controller.createSnapshot(request)).snapshot?.snapshotId ?? "");
       }
       await remove(volumeGroupId);
       const again = await group("back again");
       const restored: string[] = [];
-      for (const snapshotId of cuts) {
+      for (const snapshotId of snapshots) {
         const { volume } = await world.client.controller.createVolume({
           name: `restored ${snapshotId}`,
           capacityRange: { requiredBytes: 64n * MIB },
@@ -216,7 +216,7 @@ for (const pool of sample(["xfs", "btrfs", "directory"] as PoolType[], { everyda
         await used.undo();
       }
       await remove(again.volumeGroupId);
-      for (const snapshotId of cuts) await world.client.controller.deleteSnapshot({ snapshotId });
+      for (const snapshotId of snapshots) await world.client.controller.deleteSnapshot({ snapshotId });
     });
 
     test("groups are as they were after a restart", async () => {
@@ -229,10 +229,10 @@ for (const pool of sample(["xfs", "btrfs", "directory"] as PoolType[], { everyda
       await remove(made.volumeGroupId);
     });
 
-    test("secrets are taken, and never told", async () => {
+    test("secrets are taken, and never shown", async () => {
       covers("GRP-013", "GRP-034", "GRP-049", "GRP-061", "GRP-073");
       const [id = ""] = await volumes(["secret-a"]);
-      const secrets = { password: "hunter2-never-told" };
+      const secrets = { password: "hunter2-never-shown" };
       const { volumeGroup } = await groups().createVolumeGroup({ name: "secret", volumeIds: [id], secrets });
       const volumeGroupId = volumeGroup?.volumeGroupId ?? "";
       await groups().modifyVolumeGroupMembership({ volumeGroupId, volumeIds: [id], secrets });
@@ -242,9 +242,9 @@ for (const pool of sample(["xfs", "btrfs", "directory"] as PoolType[], { everyda
       const refusal = await failureOf(groups().createVolumeGroup({ name: "secret", secrets: bad }));
       assert.equal(refusal.code, "INVALID_ARGUMENT");
       await groups().deleteVolumeGroup({ volumeGroupId, secrets });
-      const told = world.log() + refusal.message;
-      assert.ok(!told.includes("hunter2"), "the secret is in the log or in an answer");
-      assert.ok(told.includes(REDACTED), "that there was one is told");
+      const output = world.log() + refusal.message;
+      assert.ok(!output.includes("hunter2"), "the secret is in the log or in a response");
+      assert.ok(output.includes(REDACTED), "that there was one is shown");
     });
   });
 }

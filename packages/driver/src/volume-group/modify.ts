@@ -1,16 +1,16 @@
 import { type CallContext, CsiError, type volumegroup } from "@mooring/csi";
 import type { DriverContext } from "../context.ts";
-import { groupAnswer } from "./answer.ts";
 import { changeMembers, hasMembers, MembersRefused } from "./change.ts";
 import { refusalsOf } from "./eligible.ts";
 import { getGroup } from "./objects.ts";
 import { expectedGeneration } from "./parameters.ts";
 import { type Refusal, refused } from "./refusal.ts";
+import { groupResponse } from "./response.ts";
 
 /**
  * ModifyVolumeGroupMembership: `volume_ids`, as a set, are the members from now on, all of them or, after a refusal,
  * none. With `expected-generation` only while nobody else has changed the group: else ABORTED. A group that is as it
- * is asked to be is answered as it is, whatever was expected: a repeat of a call whose answer was lost is no change.
+ * is asked to be is returned as it is, whatever was expected: a repeat of a call whose response was lost is no change.
  */
 export async function modifyGroup(
   driver: DriverContext,
@@ -25,7 +25,7 @@ export async function modifyGroup(
   const refusals = await refusalsOf(driver, set, ids, signal);
   if (refusals.length > 0) throw fail(refusals);
   if (await hasMembers(driver, set, ids, signal)) {
-    return { volumeGroup: await groupAnswer(driver, set, signal) };
+    return { volumeGroup: await groupResponse(driver, set, signal) };
   }
   const { generation } = set.spec;
   if (expected !== undefined && expected !== generation) {
@@ -36,7 +36,7 @@ export async function modifyGroup(
   }
   try {
     const changed = await changeMembers(driver, set, ids, signal);
-    return { volumeGroup: await groupAnswer(driver, changed, signal) };
+    return { volumeGroup: await groupResponse(driver, changed, signal) };
   } catch (error) {
     throw error instanceof MembersRefused ? fail(error.refusals) : error;
   }

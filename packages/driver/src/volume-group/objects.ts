@@ -24,7 +24,7 @@ export async function getGroup(store: ObjectStore, id: string, signal: AbortSign
   const set = await findSet(store, id, signal);
   if (set !== undefined && isGroup(set)) return set;
   throw CsiError.notFound(`volume group "${id}" does not exist`, {
-    hint: "ListVolumeGroups tells which there are.",
+    hint: "ListVolumeGroups lists all groups.",
   });
 }
 

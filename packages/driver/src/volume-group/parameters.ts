@@ -82,7 +82,7 @@ export function expectedGeneration(set: VolumeSet, parameters: Record<string, st
   if (/^[1-9]\d{0,14}$/.test(expected)) return Number(expected);
   throw CsiError.invalidArgument(
     `parameter "${EXPECTED_GENERATION}": "${expected}" is not the generation of a group`,
-    { hint: 'It is "generation" in the volume_group_context of every answer.' },
+    { hint: 'It is "generation" in the volume_group_context of every response.' },
   );
 }
 

@@ -38,9 +38,9 @@ function both(code: Code): { create: Code; modify: Code } {
 
 const HINTS: Readonly<Record<RefusalReason, string>> = {
   TOO_MANY_VOLUMES: "Take volumes out of the group first, or use another group.",
-  VOLUME_NOT_FOUND: "ListVolumes tells which there are.",
+  VOLUME_NOT_FOUND: "ListVolumes lists all volumes.",
   VOLUME_IN_ANOTHER_GROUP: "Take it out of that group first: a volume is in one group at most.",
-  VOLUME_NOT_READY: "Repeat the call when CreateVolume has answered.",
+  VOLUME_NOT_READY: "Repeat the call when CreateVolume has returned.",
   VOLUME_INCOMPATIBLE: "Use other volumes, or a group of their own for these.",
   VOLUME_IN_USE: "Unpublish it from every node first.",
   VOLUME_NOT_DELETED: "Take the volumes out of the group first (ModifyVolumeGroupMembership).",

@@ -96,11 +96,11 @@ test("volumes that cannot be grouped are FAILED_PRECONDITION, 9 on the wire, and
   const [folder = ""] = await volumes(["mixed-folder"], "folders");
   const error = await refusal(group("mixed", [image, folder]));
   assert.equal(error.code, 9);
-  assert.match(error.message, /in pool "folders" \(directory\), which cannot be cut at one moment/);
+  assert.match(error.message, /in pool "folders" \(directory\), which cannot be snapshotted at one moment/);
   assert.deepEqual(error.violations, [
     {
       field: "volume_ids[1]",
-      description: `volume "${folder}" is in pool "folders" (directory), which cannot be cut at one moment with pool "a" (xfs)`,
+      description: `volume "${folder}" is in pool "folders" (directory), which cannot be snapshotted at one moment with pool "a" (xfs)`,
       reason: "VOLUME_INCOMPATIBLE",
     },
   ]);
@@ -223,7 +223,7 @@ test("a volume that is still being made cannot join yet", async () => {
   const making = cluster.client.controller.createVolume(request);
   const volumeGroupId = await group("waits");
   const join = () => groups().modifyVolumeGroupMembership({ volumeGroupId, volumeIds: [id] });
-  // The call that makes it may not have begun yet; and while it runs, it holds no lock on the id that it will answer.
+  // The call that makes it may not have begun yet; and while it runs, it holds no lock on the id that it will return.
   let refused = await refusal(join());
   while (refused.codeName === "NOT_FOUND") refused = await refusal(join());
   assert.equal(refused.codeName, "FAILED_PRECONDITION");

@@ -18,14 +18,14 @@ export function workloadsOf(targetPath: string): string[] {
 export async function groupsOf(root: string, workload: string): Promise<string[]> {
   const names = [workload, workload.replaceAll("-", "_")];
   const found: string[] = [];
-  const look = async (folder: string, depth: number): Promise<void> => {
+  const scan = async (folder: string, depth: number): Promise<void> => {
     for (const child of await childGroups(folder)) {
       const path = join(folder, child);
       if (names.some((name) => child.includes(name))) found.push(path);
-      else if (depth > 1) await look(path, depth - 1);
+      else if (depth > 1) await scan(path, depth - 1);
     }
   };
-  await look(root, DEPTH);
+  await scan(root, DEPTH);
   return found;
 }
 

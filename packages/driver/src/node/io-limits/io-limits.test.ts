@@ -97,7 +97,7 @@ describe("limits of input and output", () => {
     return majorMinor((await stat(loop?.path ?? "")).rdev);
   };
 
-  test("a pod is held to the limits of its volume from publication on, changed and lifted at once, and freed after it", async () => {
+  test("a pod is limited as its volume says from publication on, changed and lifted at once, and freed after it", async () => {
     const uid = randomUUID();
     const group = await groups.makePod(uid);
     const other = await groups.makePod(randomUUID());
@@ -122,7 +122,7 @@ describe("limits of input and output", () => {
 
   test("a group that is made after the volume was published is limited, too, also by a driver that was started again", async () => {
     const uid = randomUUID();
-    const volumeId = await createVolume(world, "early");
+    const volumeId = await createVolume(world, "unpublished");
     await modify(volumeId, { readBytesPerSecond: "4096000" });
     const staged = await stage(world, volumeId);
     const device = await deviceOf(volumeId);
@@ -136,7 +136,7 @@ describe("limits of input and output", () => {
     await world.client.controller.deleteVolume({ volumeId });
   });
 
-  test("limits need somebody to hold to them, and numbers that make sense", async () => {
+  test("limits need somebody to limit, and numbers that make sense", async () => {
     const volumeId = await createVolume(world, "nobody");
     for (const value of ["0", "-1", "1.5", "fast", "9".repeat(16)]) {
       assert.equal(await codeOf(modify(volumeId, { writeIOPS: value })), "INVALID_ARGUMENT", value);

@@ -7,7 +7,7 @@ import { type IoController, ioController } from "./controller.ts";
 import { groupsOf, limitGroup, workloadsOf } from "./groups.ts";
 
 /** A pod's control group may be made after its volumes are there, and may be made again. */
-const LOOK_EVERY_MS = 1_000;
+const POLL_MS = 1_000;
 
 interface Kept {
   /** `7:3` */
@@ -57,7 +57,7 @@ export class IoLimitKeeper {
   /** Until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { host, records, store, logger } = this.#node;
-    const look = async (): Promise<void> => {
+    const scan = async (): Promise<void> => {
       for (const name of [...this.#kept.keys()]) await this.#apply(name);
     };
     const begin = async (): Promise<void> => {
@@ -66,11 +66,11 @@ export class IoLimitKeeper {
         if (volume !== undefined) await this.follow(volume);
       }
     };
-    for (let work = begin; !signal.aborted; work = look) {
+    for (let work = begin; !signal.aborted; work = scan) {
       await work().catch((error: unknown) => {
-        if (!signal.aborted) logger.warn({ err: error }, "cannot look after limits of input and output");
+        if (!signal.aborted) logger.warn({ err: error }, "cannot apply limits of input and output");
       });
-      await host.clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
+      await host.clock.sleep(POLL_MS, signal).catch(() => {});
     }
   }
 
@@ -85,7 +85,7 @@ export class IoLimitKeeper {
     return { device: majorMinor((await stat(attached.path)).rdev), limits, workloads };
   }
 
-  /** One after the other: what a look at the groups began must not undo what a call has changed meanwhile. */
+  /** One after the other: what a read of the groups began must not undo what a call has changed meanwhile. */
   #apply(name: string): Promise<void> {
     const turn = this.#turn.then(() => this.#settle(name));
     this.#turn = turn.catch(() => {});
@@ -118,7 +118,7 @@ export class IoLimitKeeper {
         this.#node.logger.info({ group, device, limits }, "limits of input and output set");
       }
     } catch (error) {
-      // It went while we looked, with its limits.
+      // It went while we read, with its limits.
       const code = (error as NodeJS.ErrnoException).code;
       if (code !== "ENOENT" && code !== "ENODEV") throw error;
     }

@@ -28,7 +28,7 @@ export async function requireLimitable(
     throw noController(controller.missing, "invalidArgument");
 }
 
-/** Throws FAILED_PRECONDITION when this machine cannot hold anybody to the volume's limits. */
+/** Throws FAILED_PRECONDITION when this machine cannot apply the volume's limits to anybody. */
 export async function requireLimitsHere(node: DriverContext, { spec }: Volume): Promise<void> {
   if (!hasLimits(ioLimitsOf(spec.mutableParameters))) return;
   const controller = await node.ioLimits?.controller();
@@ -36,11 +36,11 @@ export async function requireLimitsHere(node: DriverContext, { spec }: Volume): 
     throw noController(controller.missing, "failedPrecondition");
 }
 
-/** Throws FAILED_PRECONDITION when nobody can tell whose input and output are to be limited. */
+/** Throws FAILED_PRECONDITION when it is not known whose input and output are to be limited. */
 export function requireWorkload({ spec }: Volume, targetPath: string): void {
   if (!hasLimits(ioLimitsOf(spec.mutableParameters)) || workloadsOf(targetPath).length > 0) return;
   throw CsiError.failedPrecondition(
-    "the volume has I/O limits, but its target_path names no workload to hold to them",
+    "the volume has I/O limits, but its target_path names no workload to limit",
     {
       hint: "Have the UID of the pod in the path, as kubelets do; control groups are named after it.",
     },

@@ -123,7 +123,7 @@ describe("live migration", () => {
     assert.equal(decided(moving("a", "a", [onA, onB]))[0], "a>b");
   });
 
-  test("13109: a node that does not answer for a while loses neither its device nor the migration", () => {
+  test("13109: a node that does not respond for a while loses neither its device nor the migration", () => {
     for (const name of ["a", "b"] as const) {
       assert.equal(decide(moving("a>b", "a+b", [onA, onB], gone(name, "Suspect"))).placement, undefined);
     }

@@ -1,11 +1,11 @@
 import { CsiError } from "@mooring/csi";
 import { type GroupSnapshot, Pools } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
-import { snapshotAnswer, timestamp } from "../controller/answers.ts";
+import { snapshotResponse, timestamp } from "../controller/responses.ts";
 import { findSnapshot, listObjects } from "../objects/find.ts";
 
-/** `VolumeGroupSnapshot` of the specification; only for groups that have been cut. */
-export async function groupAnswer(driver: DriverContext, group: GroupSnapshot, signal: AbortSignal) {
+/** `VolumeGroupSnapshot` of the specification; only for groups that have been made. */
+export async function groupResponse(driver: DriverContext, group: GroupSnapshot, signal: AbortSignal) {
   const { name } = group.metadata;
   const { creationTime = "" } = group.status ?? {};
   const snapshots = await Promise.all(
@@ -20,7 +20,7 @@ export async function groupAnswer(driver: DriverContext, group: GroupSnapshot, s
   const pools = await listObjects(driver.store, Pools, signal);
   const poolOf = new Map(pools.map((pool) => [pool.metadata.name, pool]));
   const all = present.map((snapshot) => ({
-    ...snapshotAnswer(driver, snapshot, poolOf.get(snapshot.spec.pool)),
+    ...snapshotResponse(driver, snapshot, poolOf.get(snapshot.spec.pool)),
     creationTime: timestamp(creationTime),
   }));
   return {

@@ -72,16 +72,16 @@ describe("a volume that a job needs longer than its workload", () => {
     await client.node.nodeUnstageVolume({ volumeId, stagingTargetPath: path });
 
     await stop();
-    let answered = false;
+    let returned = false;
     const unpublish = client.controller
       .controllerUnpublishVolume({ volumeId, nodeId: nodeID })
       .finally(() => {
-        answered = true;
+        returned = true;
       });
     await eventually("the workload's ticket to go", async () => (await csiTickets(volumeId)) === 0);
-    // A call that came later is answered first.
+    // A call that came later returns first.
     await client.controller.controllerGetVolume({ volumeId });
-    assert.equal(answered, false, "nobody has hidden the device yet");
+    assert.equal(returned, false, "nobody has hidden the device yet");
     await start();
     await unpublish;
 

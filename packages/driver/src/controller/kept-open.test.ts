@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { Code, CsiError } from "@mooring/csi";
 import { capability, createVolume, failureOf, stage, startWorld, type World } from "../testing/world.ts";
 
-/** As every caller does with ABORTED: the agent looks again whether the volume is free when its pause is over. */
+/** As every caller does with ABORTED: the agent reads again whether the volume is free when its backoff is over. */
 async function repeated<T>(call: () => Promise<T>): Promise<T> {
   for (let left = 10; ; left -= 1) {
     try {
@@ -24,27 +24,27 @@ describe("a volume that is detached while it is still mounted", () => {
 
   test("calls that copy it say what they wait for, and succeed once it is unmounted", async () => {
     const { client, nodeID } = world;
-    const id = await createVolume(world, "held");
+    const id = await createVolume(world, "open");
     const { path, undo } = await stage(world, id);
     const { controller, groupController } = client;
     const detach = controller.controllerUnpublishVolume({ volumeId: id, nodeId: nodeID });
     assert.equal((await failureOf(detach)).code, "FAILED_PRECONDITION");
     const type = { case: "volume" as const, value: { volumeId: id } };
-    const cut = () => controller.createSnapshot({ name: "cut", sourceVolumeId: id });
-    const cutGroup = () =>
+    const snap = () => controller.createSnapshot({ name: "snap", sourceVolumeId: id });
+    const snapGroup = () =>
       groupController.createVolumeGroupSnapshot({ name: "group", sourceVolumeIds: [id] });
     const copy = () =>
       controller.createVolume({
         ...{ name: "copy", volumeCapabilities: [capability()], volumeContentSource: { type } },
       });
-    for (const call of [cut, cutGroup, copy]) {
+    for (const call of [snap, snapGroup, copy]) {
       const { code, message } = await failureOf(call());
       assert.equal(code, "ABORTED", message);
       assert.ok(message.includes(path), message);
     }
     await client.node.nodeUnstageVolume({ volumeId: id, stagingTargetPath: path });
-    const { snapshot } = await repeated(cut);
-    const { groupSnapshot } = await repeated(cutGroup);
+    const { snapshot } = await repeated(snap);
+    const { groupSnapshot } = await repeated(snapGroup);
     const { volume } = await repeated(copy);
     assert.equal(snapshot?.readyToUse, true);
     assert.equal(groupSnapshot?.readyToUse, true);

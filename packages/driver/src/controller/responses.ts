@@ -13,7 +13,7 @@ import { snapshotPlaces } from "./snapshot-places.ts";
  * `Volume` of the specification. The context is empty: everything is found by the id. What is served over the network
  * is reached from everywhere, so it has no topology.
  */
-export function volumeAnswer(volume: Volume, pool: Pool | undefined) {
+export function volumeResponse(volume: Volume, pool: Pool | undefined) {
   const owner = volume.status?.ownerID ?? "";
   const nodes = pool === undefined ? [owner].filter((node) => node !== "") : poolNodes(pool);
   const { source } = volume.spec;
@@ -21,21 +21,21 @@ export function volumeAnswer(volume: Volume, pool: Pool | undefined) {
     volumeId: volume.metadata.name,
     capacityBytes: BigInt(volume.status?.size ?? volume.spec.size),
     volumeContext: {},
-    ...(source === undefined ? {} : { contentSource: sourceAnswer(source) }),
+    ...(source === undefined ? {} : { contentSource: sourceResponse(source) }),
     accessibleTopology: (isServed(volume) ? [] : nodes).map((node) => ({
       segments: { [TOPOLOGY_NODE_KEY]: node },
     })),
   };
 }
 
-function sourceAnswer(source: NonNullable<Volume["spec"]["source"]>) {
+function sourceResponse(source: NonNullable<Volume["spec"]["source"]>) {
   return source.kind === "Snapshot"
     ? { type: { case: "snapshot" as const, value: { snapshotId: source.name } } }
     : { type: { case: "volume" as const, value: { volumeId: source.name } } };
 }
 
-/** `Snapshot` of the specification; only for snapshots that have been cut. */
-export function snapshotAnswer(
+/** `Snapshot` of the specification; only for snapshots that have been made. */
+export function snapshotResponse(
   driver: Pick<DriverContext, "alone">,
   snapshot: Snapshot,
   pool: Pool | undefined,

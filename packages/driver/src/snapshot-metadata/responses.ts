@@ -21,9 +21,9 @@ export function windowOf(startingOffset: bigint, size: number): Window {
 
 /**
  * The messages of one stream. There is always one, so that a caller learns the capacity of a snapshot in which there
- * is nothing to tell.
+ * is nothing to report.
  */
-export async function* answers(ranges: AsyncIterable<Range>, size: number, maxResults: number) {
+export async function* responses(ranges: AsyncIterable<Range>, size: number, maxResults: number) {
   const most = maxResults === 0 ? DEFAULT_RESULTS : Math.min(maxResults, MAX_RESULTS);
   const message = (list: readonly Range[]) => ({
     blockMetadataType: v1.BlockMetadataType.VARIABLE_LENGTH,
@@ -34,13 +34,13 @@ export async function* answers(ranges: AsyncIterable<Range>, size: number, maxRe
     })),
   });
   let list: Range[] = [];
-  let told = false;
+  let sent = false;
   for await (const range of ranges) {
     list.push(range);
     if (list.length < most) continue;
     yield message(list);
-    told = true;
+    sent = true;
     list = [];
   }
-  if (list.length > 0 || !told) yield message(list);
+  if (list.length > 0 || !sent) yield message(list);
 }

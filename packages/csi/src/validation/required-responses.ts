@@ -1,8 +1,8 @@
 /**
- * Fields that an answer must have set, by message: the specification's "REQUIRED" of messages that only plugins send,
+ * Fields that a response must have set, by message: the specification's "REQUIRED" of messages that only plugins send,
  * as far as absence can be seen on the wire.
  */
-export const REQUIRED_IN_ANSWERS: Readonly<Record<string, readonly string[]>> = {
+export const REQUIRED_IN_RESPONSES: Readonly<Record<string, readonly string[]>> = {
   "csi.v1.GetPluginInfoResponse": ["name", "vendor_version"],
   "csi.v1.CreateVolumeResponse": ["volume"],
   "csi.v1.Volume": ["volume_id"],

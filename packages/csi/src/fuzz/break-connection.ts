@@ -5,8 +5,8 @@ import type { Random } from "./random.ts";
 /** Longest time that one broken connection may take, in milliseconds. */
 const LIMIT_MS = 2000;
 
-/** A request that is cut off at a random byte together with its connection. Always settles. */
-export function cutConnection(path: string, method: string, bytes: Buffer, random: Random): Promise<void> {
+/** A request that is broken off at a random byte together with its connection. Always settles. */
+export function breakConnection(path: string, method: string, bytes: Buffer, random: Random): Promise<void> {
   const frame = Buffer.concat([Buffer.from([0, 0, 0, 0, 0]), bytes]);
   frame.writeUInt32BE(bytes.length, 1);
   const part = frame.subarray(0, random.below(frame.length + 1));

@@ -1,0 +1,2 @@
+/** The failpoints in what is done to volume groups. */
+export const GROUP_FAILPOINT = /^driver\/(?:[a-z]+-)?volume-group\//;
