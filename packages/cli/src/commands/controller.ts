@@ -129,7 +129,7 @@ function requireVolumes({ csiAddress, engine }: Options): void {
 
 async function controller(options: Options): Promise<void> {
   requireVolumes(options);
-  const logger = openLogger(options.logLevel);
+  const logger = await openLogger(options.logLevel);
   const ready = await readyFile(options.readyFile);
   await ready.clear();
   const store = await openCluster(options);

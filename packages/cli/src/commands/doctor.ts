@@ -9,15 +9,16 @@ import { mountChecks } from "../doctor/mount-checks.ts";
 import { objectChecks } from "../doctor/object-checks.ts";
 import { rightsChecks } from "../doctor/rights-checks.ts";
 import { stateChecks } from "../doctor/state-check.ts";
+import { colored } from "../output/color.ts";
 import { EXIT } from "../output/exit-codes.ts";
+import { type Output, print, withOutput } from "../output/print.ts";
 import { describeError } from "../output/report-error.ts";
 import { table } from "../output/table.ts";
 
-interface DoctorOptions {
+interface DoctorOptions extends Output {
   stateDir: string;
   kubeconfig?: string;
   namespace: string;
-  json?: boolean;
 }
 
 /**
@@ -58,6 +59,15 @@ async function leaks(store: ObjectStore, stateDir: string): Promise<Check[]> {
   );
 }
 
+function renderChecks(checks: readonly Check[]): string {
+  const rows = checks.map((entry) => [entry.check, entry.state, entry.detail]);
+  const steps = checks.flatMap(({ check: name, next }) =>
+    next === undefined ? [] : [`next: ${name}: ${next}\n`],
+  );
+  const color = (line: string, row: number) => colored(checks[row]?.state ?? "ok", line);
+  return table(["CHECK", "STATE", "DETAIL"], rows, color) + steps.join("");
+}
+
 async function doctor(options: DoctorOptions): Promise<void> {
   const checks = await machineChecks();
   checks.push(...(await looked("store", stateChecks(options.stateDir))));
@@ -69,27 +79,16 @@ async function doctor(options: DoctorOptions): Promise<void> {
     checks.push(...(await looked("mounts", mountChecks(store, createHost(), options.stateDir))));
     checks.push(...(await looked("leaks", leaks(store, options.stateDir))));
   }
-  if (options.json) process.stdout.write(`${JSON.stringify(checks, null, 2)}\n`);
-  else {
-    process.stdout.write(
-      table(
-        ["CHECK", "STATE", "DETAIL"],
-        checks.map((entry) => [entry.check, entry.state, entry.detail]),
-      ),
-    );
-    for (const entry of checks)
-      if (entry.next !== undefined) process.stdout.write(`next: ${entry.check}: ${entry.next}\n`);
-  }
+  print(options, checks, () => renderChecks(checks));
   if (checks.some((entry) => entry.state === "fail")) process.exitCode = EXIT.negative;
 }
 
 /** `mooring doctor`: what is wrong with the machine, the objects and what lies between them. */
 export function doctorCommand(): Command {
-  return new Command("doctor")
+  const command = new Command("doctor")
     .description("look for leaks, drift, stuck objects and missing prerequisites")
     .option("--state-dir <folder>", "state folder of `mooring up`", "/var/lib/mooring")
     .option("--kubeconfig <file>", "how to reach the API server (default: the state folder's)")
-    .option("--namespace <name>", "in a cluster: where Mooring's service accounts are", "mooring")
-    .option("--json", "print the checks as JSON")
-    .action(doctor);
+    .option("--namespace <name>", "in a cluster: where Mooring's service accounts are", "mooring");
+  return withOutput(command, { what: "the checks" }).action(doctor);
 }

@@ -37,7 +37,7 @@ async function node(options: NodeOptions): Promise<void> {
   const { store, joined } = await openNodeClient(options, name, settings.taints);
   const { stateDir, kubeletDir } = options;
   const signal = stopSignal();
-  const logger = openLogger(options.logLevel);
+  const logger = await openLogger(options.logLevel);
   const common = { store, stateDir, pools, leases, nodeName: name, logger, signal };
   const onOwned = async () => {
     await keepOwner(stateDir, name);

@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { withOutput } from "../output/print.ts";
 import { backupState } from "../state/backup.ts";
 import { checkState } from "../state/check.ts";
 import { restoreState } from "../state/restore.ts";
@@ -16,17 +17,14 @@ function stateDirOption(command: Command): Command {
 /** `mooring state`: the store of a state folder, which is everything that Mooring knows. */
 export function stateCommand(): Command {
   const command = new Command("state").description("check, copy and put back what Mooring knows");
-  stateDirOption(command.command("check [file]"))
+  withOutput(stateDirOption(command.command("check [file]")), { what: "what is there" })
     .description("read the store, or a copy of it, from end to end; also while Mooring runs")
-    .option("--json", "print what is there as JSON")
     .action(checkState);
-  stateDirOption(command.command("backup [file]"))
+  withOutput(stateDirOption(command.command("backup [file]")), { what: "the copy" })
     .description("copy the store, also while Mooring runs, and check the copy")
-    .option("--json", "print the copy as JSON")
     .action(backupState);
-  stateDirOption(command.command("restore [file]"))
+  withOutput(stateDirOption(command.command("restore [file]")), { what: "what was put back" })
     .description("put a copy in the place of the store; by default the newest that is whole")
-    .option("--json", "print what was put back as JSON")
     .action(restoreState);
   return command;
 }

@@ -3,6 +3,7 @@ import { defined } from "@mooring/store";
 import { Command } from "commander";
 import { type ClientOptions, openClient } from "../client/client.ts";
 import { term } from "../options/duration.ts";
+import { type Output, print, withOutput } from "../output/print.ts";
 import { age, table } from "../output/table.ts";
 import { findVolume } from "../volume/find.ts";
 import { callerOption, currentUser, holderOption, told } from "../volume/options.ts";
@@ -11,37 +12,49 @@ import { listTickets, type TicketRow } from "../volume/tickets.ts";
 const priorityOf = (type: string): number =>
   Object.entries(ATTACHER_RULES).find(([name]) => name === type)?.[1].priority ?? 0;
 
-interface ListOptions extends ClientOptions {
-  json?: boolean;
-}
-
-async function list(volume: string | undefined, options: ListOptions): Promise<void> {
+async function list(volume: string | undefined, options: ClientOptions & Output): Promise<void> {
   const store = await openClient(options);
   const rows = await listTickets(store, volume, priorityOf);
   // No tickets and no volume look alike.
   if (rows.length === 0 && volume !== undefined) await findVolume(store, volume);
-  process.stdout.write(options.json === true ? `${JSON.stringify(rows, null, 2)}\n` : ticketTable(rows));
+  print(options, rows, (wide) => ticketTable(rows, wide));
 }
 
-/** The tickets as `mooring ticket list` prints them. */
-export function ticketTable(rows: readonly TicketRow[]): string {
+/** The tickets as `mooring ticket list` prints them; `wide`: also who made each, and the arbiter's sentence. */
+export function ticketTable(rows: readonly TicketRow[], wide = false): string {
   const now = new Date();
+  const header = [
+    "VOLUME",
+    "ID",
+    "TYPE",
+    "PRIORITY",
+    "NODE",
+    "HOLDER",
+    "SATISFIED",
+    "REASON",
+    "SINCE",
+    "ENDS",
+  ];
+  const more = ({ owner, message }: TicketRow) => [
+    owner === undefined ? "" : `${owner.kind} ${owner.name}`,
+    message,
+  ];
   return table(
-    ["VOLUME", "ID", "TYPE", "PRIORITY", "NODE", "HOLDER", "SATISFIED", "REASON", "SINCE", "ENDS"],
+    wide ? [...header, "OWNER", "MESSAGE"] : header,
     rows.map((row) => [
       ...[row.volume, row.id, row.type, String(row.priority), row.node, row.holder],
       ...[row.satisfied ? "yes" : "no", row.reason, age(row.since, now), row.expiresAt ?? ""],
+      ...(wide ? more(row) : []),
     ]),
   );
 }
 
-interface AddOptions extends ClientOptions {
+interface AddOptions extends ClientOptions, Output {
   node: string;
   id?: string;
   holder?: string;
   for?: number;
   maintenance?: boolean;
-  json?: boolean;
 }
 
 async function add(volume: string, options: AddOptions): Promise<void> {
@@ -61,11 +74,7 @@ async function add(volume: string, options: AddOptions): Promise<void> {
   };
   const ticket = await told(attachVolume(store, wish, now));
   const end = ticket.expiresAt === undefined ? "" : `, until ${ticket.expiresAt}`;
-  process.stdout.write(
-    options.json === true
-      ? `${JSON.stringify(ticket, null, 2)}\n`
-      : `ticket ${ticket.id} of volume ${volume} for node ${node}${end}\n`,
-  );
+  print(options, ticket, () => `ticket ${ticket.id} of volume ${volume} for node ${node}${end}\n`);
 }
 
 interface RemoveOptions extends ClientOptions {
@@ -86,14 +95,12 @@ async function remove(volume: string, id: string, options: RemoveOptions): Promi
 export function ticketCommand(): Command {
   const root = new Command("ticket").description("show and change who holds a volume");
   const kubeconfig = ["--kubeconfig <file>", "how to reach the API server"] as const;
-  root
-    .command("list")
-    .description("all tickets, or those of one volume")
-    .argument("[volume]", "name of the Volume")
-    .option(...kubeconfig)
-    .option("--json", "print them as JSON")
-    .action(list);
-  root
+  const all = root.command("list").description("all tickets, or those of one volume");
+  withOutput(all.argument("[volume]", "name of the Volume").option(...kubeconfig), {
+    what: "them",
+    wide: true,
+  }).action(list);
+  const one = root
     .command("add")
     .description("ask for a volume on a node; waits its turn behind other tickets")
     .argument("<volume>", "name of the Volume")
@@ -102,9 +109,8 @@ export function ticketCommand(): Command {
     .addOption(holderOption())
     .option("--for <time>", "end it by itself after 30m, 2h, 7d", term)
     .option("--maintenance", "without the device: no workload may use it")
-    .option(...kubeconfig)
-    .option("--json", "print the ticket as JSON")
-    .action(add);
+    .option(...kubeconfig);
+  withOutput(one, { what: "the ticket" }).action(add);
   root
     .command("rm")
     .description("end a ticket")

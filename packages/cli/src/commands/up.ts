@@ -32,7 +32,7 @@ async function withoutPools(
 
 async function up(options: UpOptions): Promise<void> {
   requireRoot("up");
-  const logger = openLogger(options.logLevel);
+  const logger = await openLogger(options.logLevel);
   const { stateDir, sharedPool: sharedPools, pool: type, poolSize: size, poolOvercommit } = options;
   const parsed = {
     pool: {

@@ -14,6 +14,7 @@ import { type ClientOptions, openClient } from "../client/client.ts";
 import { term, timeoutOption } from "../options/duration.ts";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
+import { type Output, print, withOutput } from "../output/print.ts";
 import { age, bytes, table } from "../output/table.ts";
 import { findVolume } from "../volume/find.ts";
 import { callerOption, currentUser, holderOption, told } from "../volume/options.ts";
@@ -21,16 +22,13 @@ import { explainVolume } from "../why/explain-volume.ts";
 import { contextOf } from "../why/kinds.ts";
 import { renderFinding } from "../why/render.ts";
 
-interface ShowOptions extends ClientOptions {
-  json?: boolean;
+async function list(options: ClientOptions & Output): Promise<void> {
+  const { items } = await (await openClient(options)).list(Volumes);
+  print(options, items, (wide) => volumeTable(items, wide));
 }
 
-async function list(options: ShowOptions): Promise<void> {
-  const { items } = await (await openClient(options)).list(Volumes);
-  if (options.json === true) {
-    process.stdout.write(`${JSON.stringify(items, null, 2)}\n`);
-    return;
-  }
+/** `wide`: also what is in the volume, how it is used, and what was made of it. */
+function volumeTable(volumes: readonly Volume[], wide: boolean): string {
   const now = new Date();
   const row = ({ metadata, spec, status }: Volume): string[] => [
     metadata.name,
@@ -40,18 +38,26 @@ async function list(options: ShowOptions): Promise<void> {
     spec.pool,
     spec.lastAttachedBy ?? "",
     age(metadata.creationTimestamp, now),
+    ...(wide ? more(spec, status) : []),
   ];
-  process.stdout.write(table(["NAME", "STATE", "NODE", "SIZE", "POOL", "HOLDER", "AGE"], items.map(row)));
+  const header = ["NAME", "STATE", "NODE", "SIZE", "POOL", "HOLDER", "AGE"];
+  return table(wide ? [...header, ...MORE] : header, volumes.map(row));
 }
 
-async function show(name: string, options: ShowOptions): Promise<void> {
+const MORE = ["CONTENT", "MODE", "HEALTH", "DEVICE", "SOURCE", "GROUP"];
+
+function more(spec: Volume["spec"], status: Volume["status"]): string[] {
+  const { fsType, accessMode, source, group } = spec;
+  const from = source === undefined ? "" : `${source.kind} ${source.name}`;
+  const { robustness = "unknown", device = "" } = status ?? {};
+  return [fsType ?? "block", accessMode, robustness, device, from, group?.name ?? ""];
+}
+
+async function show(name: string, options: ClientOptions & Output): Promise<void> {
   const store = await openClient(options);
   const volume = await findVolume(store, name);
-  process.stdout.write(
-    options.json === true
-      ? `${JSON.stringify(volume, null, 2)}\n`
-      : renderFinding(await explainVolume(contextOf(store), name)),
-  );
+  const explained = await explainVolume(contextOf(store), name);
+  print(options, volume, () => renderFinding(explained));
 }
 
 interface AttachOptions extends ClientOptions {
@@ -140,19 +146,12 @@ async function detach(volume: string, options: DetachOptions): Promise<void> {
 export function volumeCommand(): Command {
   const root = new Command("volume").description("show, attach and detach Mooring's own volumes");
   const kubeconfig = ["--kubeconfig <file>", "how to reach the API server"] as const;
-  root
-    .command("list")
-    .description("all volumes and where they are")
-    .option(...kubeconfig)
-    .option("--json", "print the objects as JSON")
-    .action(list);
-  root
-    .command("show")
-    .description("one volume and every ticket on it")
-    .argument("<volume>", "name of the Volume")
-    .option(...kubeconfig)
-    .option("--json", "print the object as JSON")
-    .action(show);
+  const all = root.command("list").description("all volumes and where they are");
+  withOutput(all.option(...kubeconfig), { what: "the objects", wide: true }).action(list);
+  const one = root.command("show").description("one volume and every ticket on it");
+  withOutput(one.argument("<volume>", "name of the Volume").option(...kubeconfig), {
+    what: "the object",
+  }).action(show);
   root
     .command("attach")
     .description("open a volume on a node, and wait for it")

@@ -2,13 +2,13 @@ import { Command } from "commander";
 import { type ClientOptions, openNamespace } from "../client/client.ts";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
+import { type Output, print, withOutput } from "../output/print.ts";
 import { type Finding, result } from "../why/finding.ts";
 import { contextOf, explainerOf, explainNamed, SHOWN } from "../why/kinds.ts";
 import { renderFinding } from "../why/render.ts";
 
-interface WhyOptions extends ClientOptions {
+interface WhyOptions extends ClientOptions, Output {
   namespace?: string;
-  json?: boolean;
 }
 
 /** `KIND/NAME`, or just a name: then everything that is called so. */
@@ -37,19 +37,16 @@ async function why(target: string, options: WhyOptions): Promise<void> {
   const found = await explain(target, options);
   const [only] = found;
   const shown = found.length === 1 ? only : found;
-  process.stdout.write(
-    options.json ? `${JSON.stringify(shown, null, 2)}\n` : found.map(renderFinding).join("\n"),
-  );
+  print(options, shown, () => found.map(renderFinding).join("\n"));
   if (found.some((root) => result(root) !== "ok")) process.exitCode = EXIT.negative;
 }
 
 /** `mooring why [KIND/]NAME`: what an object waits for, down to the ticket or the error. */
 export function whyCommand(): Command {
-  return new Command("why")
+  const command = new Command("why")
     .description("say what an object waits for, down to the ticket or the error")
     .argument("<[kind/]name>", `an object by its name, or as KIND/NAME with one of: ${SHOWN.join(", ")}`)
     .option("-n, --namespace <name>", "namespace of the object (default: the kubeconfig's)")
-    .option("--kubeconfig <file>", "how to reach the API server")
-    .option("--json", "print the tree as JSON")
-    .action(why);
+    .option("--kubeconfig <file>", "how to reach the API server");
+  return withOutput(command, { what: "the tree" }).action(why);
 }

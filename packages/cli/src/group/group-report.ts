@@ -101,10 +101,11 @@ function reportOf({ metadata, spec, status }: VolumeGroup, snapshots: string[]):
 const yes = (value: boolean): string => (value ? "yes" : "no");
 
 /** The table of `group list` for volume groups; empty when there are none. */
-export function renderVolumeGroups(groups: readonly VolumeGroupReport[], now: Date): string {
+export function renderVolumeGroups(groups: readonly VolumeGroupReport[], now: Date, wide = false): string {
   if (groups.length === 0) return "";
+  const header = ["NAMESPACE", "GROUP", "READY", "SYNCED", "MEMBERS", "SNAPSHOTS", "AGE", "MESSAGE"];
   return table(
-    ["NAMESPACE", "GROUP", "READY", "SYNCED", "MEMBERS", "SNAPSHOTS", "AGE", "MESSAGE"],
+    wide ? [...header, "CLAIMS"] : header,
     groups.map((group) => [
       group.namespace,
       group.name,
@@ -114,6 +115,7 @@ export function renderVolumeGroups(groups: readonly VolumeGroupReport[], now: Da
       String(group.snapshots.length),
       age(group.askedAt, now),
       group.message,
+      ...(wide ? [group.members.map(({ claimName }) => claimName).join(",")] : []),
     ]),
   );
 }

@@ -4,9 +4,14 @@ import type { GroupReport } from "./report.ts";
 const yes = (value: boolean): string => (value ? "yes" : "no");
 
 /** The table of `group list`. */
-export function renderList(groups: readonly GroupReport[], now: Date): string {
+export function renderList(groups: readonly GroupReport[], now: Date, wide = false): string {
+  const header = ["NAMESPACE", "NAME", "READY", "MEMBERS", "PAUSE", "RESTORES", "AGE", "ERROR"];
+  const more = ({ driver = "", creationTime = "", members }: GroupReport) => [
+    ...[driver, creationTime],
+    members.map(({ claim }) => claim).join(","),
+  ];
   return table(
-    ["NAMESPACE", "NAME", "READY", "MEMBERS", "PAUSE", "RESTORES", "AGE", "ERROR"],
+    wide ? [...header, "DRIVER", "CREATED", "CLAIMS"] : header,
     groups.map((group) => [
       group.namespace,
       group.name,
@@ -16,6 +21,7 @@ export function renderList(groups: readonly GroupReport[], now: Date): string {
       String(group.restores.length),
       age(group.askedAt, now),
       group.error ?? "",
+      ...(wide ? more(group) : []),
     ]),
   );
 }

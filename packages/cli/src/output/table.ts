@@ -1,5 +1,12 @@
-/** Columns padded to their widest cell, two spaces between: the layout `kubectl get` has. */
-export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+/**
+ * Columns padded to their widest cell, three spaces between: the layout `kubectl get` has. `style` may color a row's line,
+ * given its index.
+ */
+export function table(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  style: (line: string, row: number) => string = (line) => line,
+): string {
   const all = [header, ...rows];
   const widths = header.map((_, column) => Math.max(...all.map((row) => (row[column] ?? "").length)));
   const line = (row: readonly string[]): string =>
@@ -7,7 +14,7 @@ export function table(header: readonly string[], rows: readonly (readonly string
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join("   ")
       .trimEnd();
-  return `${all.map(line).join("\n")}\n`;
+  return `${[line(header), ...rows.map((row, index) => style(line(row), index))].join("\n")}\n`;
 }
 
 /** `4m12s`, `3h`, `12d`: how long ago, as `kubectl` writes ages. */

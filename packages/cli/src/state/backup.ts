@@ -2,7 +2,8 @@ import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { copiesFolder, copyFolder, copyName, makeFolder, storeFile } from "@mooring/store";
 import { CommandError } from "../output/command-error.ts";
-import { print, type StateOptions, storeFolder } from "./options.ts";
+import { print } from "../output/print.ts";
+import { type StateOptions, storeFolder } from "./options.ts";
 
 async function isThere(path: string): Promise<boolean> {
   return stat(path).then(
@@ -27,6 +28,6 @@ export async function backupState(file: string | undefined, options: StateOption
   print(
     options,
     { file: target, revision, objects, bytes },
-    `${target}: ${objects} objects, revision ${revision}, checked`,
+    () => `${target}: ${objects} objects, revision ${revision}, checked\n`,
   );
 }

@@ -13,8 +13,9 @@ import {
 } from "@mooring/store";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
+import { print } from "../output/print.ts";
 import { table } from "../output/table.ts";
-import { listDamage, print, type StateOptions, storeFolder } from "./options.ts";
+import { listDamage, type StateOptions, storeFolder } from "./options.ts";
 
 interface Checked {
   file: string;
@@ -89,7 +90,8 @@ export async function checkState(file: string | undefined, options: StateOptions
       ? await checkOwn(storeFolder(options.stateDir))
       : { file, running: false, report: await checkStore(file) };
   const copies = file === undefined ? await checkCopies(options.stateDir) : undefined;
-  print(options, { ...checked, copies }, told(checked) + (copies === undefined ? "" : copyTable(copies)));
+  const shown = told(checked) + (copies === undefined ? "" : copyTable(copies));
+  print(options, { ...checked, copies }, () => `${shown}\n`);
   if (checked.report.damage.length === 0) return;
   process.exitCode = EXIT.negative;
   if (file !== undefined) return;

@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { checkStore, listCopies, restoreStore } from "@mooring/store";
 import { CommandError } from "../output/command-error.ts";
-import { print, type StateOptions, storeFolder } from "./options.ts";
+import { print } from "../output/print.ts";
+import { type StateOptions, storeFolder } from "./options.ts";
 
 /** The newest copy that is whole. */
 async function newestWhole(stateDir: string): Promise<string> {
@@ -26,5 +27,5 @@ export async function restoreState(file: string | undefined, options: StateOptio
     "volumes and snapshots made since then are not known any more: their data is still in the pools.",
     "`mooring doctor` lists it after the next start; delete nothing of it before you have looked.",
   ];
-  print(options, { from, objects, revision, kept }, lines.join("\n"));
+  print(options, { from, objects, revision, kept }, () => `${lines.join("\n")}\n`);
 }

@@ -1,3 +1,4 @@
+import { colored } from "../output/color.ts";
 import { bytes, table } from "../output/table.ts";
 import type { Count, PoolReport, StatusReport } from "./report.ts";
 
@@ -36,6 +37,7 @@ export function renderStatus({ nodes, pools, counts, troubles }: StatusReport): 
   const found = table(
     ["TROUBLE", "STATE", "DETAIL"],
     troubles.map((entry) => [entry.check, entry.state, entry.detail]),
+    (line, row) => colored(troubles[row]?.state ?? "ok", line),
   );
   const steps = troubles.flatMap((entry) =>
     entry.next === undefined ? [] : [`next: ${entry.check}: ${entry.next}\n`],

@@ -1,3 +1,4 @@
+import { colored } from "../output/color.ts";
 import { causes, type Finding, type FindingState } from "./finding.ts";
 
 const MARK: Readonly<Record<FindingState, string>> = { ok: "ok     ", waiting: "waiting", failed: "FAILED " };
@@ -5,7 +6,7 @@ const MARK: Readonly<Record<FindingState, string>> = { ok: "ok     ", waiting: "
 function lines(finding: Finding, depth: number): string[] {
   const indent = "  ".repeat(depth);
   return [
-    `${MARK[finding.state]}  ${indent}${finding.subject}: ${finding.message}`,
+    `${colored(finding.state, MARK[finding.state])}  ${indent}${finding.subject}: ${finding.message}`,
     ...finding.children.flatMap((child) => lines(child, depth + 1)),
   ];
 }

@@ -16,16 +16,17 @@ import { targetOf } from "../../group/target.ts";
 import { untilGroupGone } from "../../group/until-group.ts";
 import { CommandError } from "../../output/command-error.ts";
 import { EXIT } from "../../output/exit-codes.ts";
-import { print, type Shared, shared, type Waiting, waiting } from "./shared.ts";
+import { print } from "../../output/print.ts";
+import { type Shared, shared, type Waiting, waiting } from "./shared.ts";
 
 async function list(options: Shared & { allNamespaces?: boolean }): Promise<void> {
   const { store, namespace } = await openNamespace(options);
   const where = options.allNamespaces === true ? undefined : namespace;
   const [groups, snapshots] = await Promise.all([listVolumeGroups(store, where), listGroups(store, where)]);
-  print(options, [...groups, ...snapshots], () => {
+  print(options, [...groups, ...snapshots], (wide) => {
     const now = new Date();
-    const first = renderVolumeGroups(groups, now);
-    const second = groups.length > 0 && snapshots.length === 0 ? "" : renderList(snapshots, now);
+    const first = renderVolumeGroups(groups, now, wide);
+    const second = groups.length > 0 && snapshots.length === 0 ? "" : renderList(snapshots, now, wide);
     return [first, second].filter((each) => each !== "").join("\n");
   });
 }
@@ -90,7 +91,9 @@ const TARGET = "a volume group or a group snapshot; vg/NAME or vgs/NAME where bo
 
 /** What is there for volume groups and for group snapshots alike. */
 export function addCommonCommands(group: Command): void {
-  shared(group.command("list").alias("ls").description("list volume groups and group snapshots"))
+  shared(group.command("list").alias("ls").description("list volume groups and group snapshots"), {
+    wide: true,
+  })
     .option("-A, --all-namespaces", "of all namespaces")
     .action(list);
   shared(

@@ -6,7 +6,8 @@ import { renderVolumeGroup, showVolumeGroup } from "../../group/group-report.ts"
 import { selectorOf } from "../../group/snapshot.ts";
 import { areIn, areOut, untilExpanded, untilSynced } from "../../group/until-group.ts";
 import { addClaims, createVolumeGroup, expandGroup, removeClaims } from "../../group/volume-group.ts";
-import { print, takenName, type Waiting, waiting } from "./shared.ts";
+import { print } from "../../output/print.ts";
+import { takenName, type Waiting, waiting } from "./shared.ts";
 
 async function shown(options: Waiting, name: string): Promise<void> {
   const { store, namespace } = await openNamespace(options);

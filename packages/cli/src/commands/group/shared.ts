@@ -5,12 +5,12 @@ import { collectPair } from "../../group/restore.ts";
 import { timeoutOption } from "../../options/duration.ts";
 import { CommandError } from "../../output/command-error.ts";
 import { EXIT } from "../../output/exit-codes.ts";
+import { type Output, withOutput } from "../../output/print.ts";
 
 /** Options of every command. */
-export interface Shared extends ClientOptions {
+export interface Shared extends ClientOptions, Output {
   /** Default: that of the kubeconfig's context. */
   namespace?: string;
-  json?: boolean;
 }
 
 /** Options of a command that waits. */
@@ -20,17 +20,14 @@ export interface Waiting extends Shared {
   timeout: number;
 }
 
-/** Prints an answer, as JSON when that was asked for. */
-export function print(options: Shared, value: unknown, text: () => string): void {
-  process.stdout.write(options.json === true ? `${JSON.stringify(value, null, 2)}\n` : text());
-}
-
 /** Adds the options of {@link Shared}. */
-export const shared = (command: Command): Command =>
-  command
-    .option("-n, --namespace <name>", "namespace of the objects (default: the kubeconfig's)")
-    .option("--kubeconfig <file>", "how to reach the API server")
-    .option("--json", "print the answer as JSON");
+export const shared = (command: Command, { wide = false } = {}): Command =>
+  withOutput(
+    command
+      .option("-n, --namespace <name>", "namespace of the objects (default: the kubeconfig's)")
+      .option("--kubeconfig <file>", "how to reach the API server"),
+    { what: "the result", wide },
+  );
 
 /** Adds `--timeout`, too. */
 export const patient = (command: Command): Command => shared(command).addOption(timeoutOption("5m"));

@@ -8,7 +8,8 @@ import { createGroupRestore, renderRestore, untilComplete } from "../../group/re
 import { createGroupRevert, renderRevert, untilReverted } from "../../group/revert.ts";
 import { createGroupSnapshot, selectorOf, untilReady } from "../../group/snapshot.ts";
 import { CommandError } from "../../output/command-error.ts";
-import { pairsOption, patient, print, type Shared, takenName, type Waiting, waiting } from "./shared.ts";
+import { print } from "../../output/print.ts";
+import { pairsOption, patient, type Shared, takenName, type Waiting, waiting } from "./shared.ts";
 
 interface SnapshotOptions extends Waiting {
   selector?: string;
