@@ -63,7 +63,7 @@ export function nodeCapabilities() {
 }
 
 /**
- * What the plugin can do as a whole: every instance says the same, whatever it serves itself (section
+ * What the plugin can do as a whole: every instance reports the same, whatever it serves itself (section
  * "GetPluginCapabilities"). A node-only plugin has no controller services anywhere: nothing in it makes a snapshot or
  * asks for a larger volume.
  */
@@ -91,7 +91,7 @@ const VOLUME_GROUP = [
 
 /**
  * What this instance reports to the add-ons. `DO_NOT_ALLOW_VG_TO_DELETE_VOLUMES` applies to a plugin as a whole, so it is
- * said where no group deletes volumes; that a single group does not, its own context says.
+ * reported where no group deletes volumes; that a single group does not, its own context shows.
  */
 export function addonsCapabilities({
   mode,

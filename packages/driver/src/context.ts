@@ -32,7 +32,7 @@ export interface DriverOptions {
   alone?: boolean;
   /**
    * Ends the live copies of objects that the driver keeps for what would else take a read of all of them, and for
-   * forgetting what is deleted. Absent: it keeps none and forgets nothing by itself.
+   * forgetting what is deleted. Absent: it keeps none and removes no record by itself.
    */
   signal?: AbortSignal;
   /** Folder of the control groups whose `io.max` is written; default: the version 2 hierarchy that is mounted. */

@@ -2,7 +2,7 @@ import { Code, CsiError, NOTHING_MADE } from "@mooring/csi";
 import { EngineError } from "@mooring/engine";
 import { isStatus, type StatusReason } from "@mooring/store";
 
-/** What an engine object or an engine call says went wrong, as the CSI error it is. */
+/** The error of an engine object or an engine call, as the CSI error it is. */
 export function fromEngine(error: { code: string; message: string; hint?: string | undefined }): CsiError {
   const code = Object.hasOwn(Code, error.code) ? Code[error.code as keyof typeof Code] : Code.INTERNAL;
   return new CsiError(code, error.message, error.hint === undefined ? {} : { hint: error.hint });

@@ -111,7 +111,7 @@ export async function serveDriver(options: ServeOptions): Promise<Serving> {
   const { stateDir, nodeID, mode, logger, signal, endpoint, observe } = options;
   const host = createHost();
   const { store, alone, close } = await openObjects(options);
-  // Calls under way may still need the engine while the server says good-bye.
+  // Calls under way may still need the engine while the server ends its calls.
   const engine = new AbortController();
   setMaxListeners(0, engine.signal);
   const parts: Promise<void>[] = [];

@@ -5,7 +5,7 @@ interface Wait<T> {
   /** What is waited for, as the end of "gave up waiting for ...". */
   what: string;
   until(object: T | undefined): boolean;
-  /** What the object says for itself, for the error message. */
+  /** The object's own explanation, for the error message. */
   describe?(object: T | undefined): string;
   /** Asked again and again while nothing comes of it: throws when waiting is of no use before somebody does something. */
   giveUp?(): Promise<void>;
@@ -17,7 +17,7 @@ interface Wait<T> {
 const PATIENCE_MS = 5_000;
 
 /**
- * Waits for an object's state as long as the caller does. When the caller gives up, the error says how far things
+ * Waits for an object's state as long as the caller does. When the caller gives up, the error reports how far things
  * were; the work itself goes on, and the next call finds its result.
  */
 export async function waitUntil<T extends KubeObject>(
@@ -32,8 +32,8 @@ export async function waitUntil<T extends KubeObject>(
     return wait.until(object);
   };
   for (;;) {
-    const asks = wait.giveUp !== undefined || wait.isDone !== undefined;
-    const round = limited(signal, asks ? PATIENCE_MS : undefined);
+    const polls = wait.giveUp !== undefined || wait.isDone !== undefined;
+    const round = limited(signal, polls ? PATIENCE_MS : undefined);
     try {
       return await waitFor(store, { resource, key: { name } }, until, round.signal);
     } catch (error) {

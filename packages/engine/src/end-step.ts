@@ -21,7 +21,7 @@ export function asOutcome<Step extends { do: string }>(step: Step): Exclude<Step
   return step.afterMs === undefined ? DONE : wait(step.afterMs);
 }
 
-/** What a `fail` says, thrown. */
+/** The error of a `fail`, thrown. */
 export function failure(step: Extract<Outcome, { do: "fail" }>): EngineError {
   const { code, message, hint } = step;
   // Sound: only decisions of ours come here.

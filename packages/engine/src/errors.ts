@@ -1,4 +1,4 @@
-/** Codes carry the meaning (and the names) of gRPC's, so that `driver` can pass them on; `engine` knows no gRPC. */
+/** Codes carry the meaning (and the names) of gRPC's, so that `driver` can pass them on; `engine` has no gRPC. */
 export type EngineErrorCode =
   | "INVALID_ARGUMENT"
   | "NOT_FOUND"

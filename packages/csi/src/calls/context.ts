@@ -12,6 +12,6 @@ export interface CallContext {
   readonly logger: Logger;
   /** Full name of the method that is asked for, in csi.v1 also for callers of csi.v0: `csi.v1.Controller/CreateVolume`. */
   readonly method: string;
-  /** Set when the caller speaks csi.v0, whose error tables differ here and there from those of csi.v1. */
+  /** Set when the caller uses csi.v0, whose error tables differ here and there from those of csi.v1. */
   readonly protocol?: "csi.v0";
 }

@@ -27,7 +27,7 @@ function bound(handlers: object): AnyHandlers {
 }
 
 /**
- * The services as they are served: the Identity service is always there, methods that only say what the plugin can
+ * The services as they are served: the Identity service is always there, methods that only report what the plugin can
  * do are filled in where they are missing, and the add-ons' identity announces the volume group service.
  */
 export function complete(

@@ -4,7 +4,7 @@ import { toCsiError } from "../errors/status.ts";
 import type { CsiClient } from "./csi-client.ts";
 import { wait } from "./retry.ts";
 
-/** How `probeUntilReady` asks. Times in milliseconds. */
+/** How `probeUntilReady` calls Probe. Times in milliseconds. */
 export interface ProbeOptions {
   signal?: AbortSignal;
   /** In all. Default: no limit but the signal. */
@@ -19,7 +19,7 @@ export interface ProbeOptions {
 const NOT_YET: readonly Code[] = [Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.FAILED_PRECONDITION];
 
 /**
- * Settles when the plugin says that it is ready (a missing `ready` counts as ready, section "Probe"). Throws
+ * Settles when the plugin reports that it is ready (a missing `ready` counts as ready, section "Probe"). Throws
  * DEADLINE_EXCEEDED with the plugin's last response, CANCELLED, or the code of a plugin that cannot be probed.
  */
 export async function probeUntilReady(client: CsiClient, options: ProbeOptions = {}): Promise<void> {
@@ -42,7 +42,7 @@ export async function probeUntilReady(client: CsiClient, options: ProbeOptions =
 async function probe(client: CsiClient, timeoutMs: number, signal: AbortSignal | undefined) {
   try {
     const { ready } = await client.identity.probe({}, { timeoutMs, ...(signal ? { signal } : {}) });
-    return ready === false ? CsiError.unavailable("it says that it is starting") : undefined;
+    return ready === false ? CsiError.unavailable("it reports that it is starting") : undefined;
   } catch (thrown) {
     const error = toCsiError(thrown);
     if (signal?.aborted !== true && NOT_YET.includes(error.code)) return error;

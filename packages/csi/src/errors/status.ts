@@ -23,7 +23,7 @@ export function toCsiError(thrown: unknown): CsiError {
   return CsiError.internal(textOf(thrown) || "the plugin failed without a message", { cause: thrown });
 }
 
-/** What a thrown value says. Some values cannot be made a text, and even trying throws. */
+/** The text of a thrown value. Some values cannot be made a text, and even trying throws. */
 function textOf(thrown: unknown): string {
   try {
     return thrown instanceof Error ? String(thrown.message) : String(thrown);

@@ -167,7 +167,7 @@ function send({ client, timeoutMs }: Run, method: Method, bytes: Buffer): Promis
     const deadline = { deadline: Date.now() + timeoutMs };
     const responses: Buffer[] = [];
     const call = client.makeServerStreamRequest(`/${fullName(method)}`, pass, pass, bytes, deadline);
-    // What a failed call says comes as its status, too.
+    // The error of a failed call comes as its status, too.
     call.on("error", () => {});
     call.on("data", (response: Buffer) => responses.push(response));
     call.on("status", ({ code, details }) => resolve({ code, details, responses }));

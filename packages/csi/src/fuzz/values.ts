@@ -60,7 +60,7 @@ export interface Mood {
   readonly omitOptional: number;
   /** How likely a value is one that breaks things. */
   readonly strange: number;
-  /** Stick to what most plugins take: a file system they know, a volume that can be written. */
+  /** Stick to what most plugins take: a usual file system, a volume that can be written. */
   readonly plain: boolean;
 }
 

@@ -81,7 +81,7 @@ function samplesOf({ labels, counts, seconds }: Series): MetricSample[] {
   return [...buckets, { suffix: "_sum", labels, value: seconds }, { suffix: "_count", labels, value: count }];
 }
 
-/** Codes as the field's dashboards know them: `InvalidArgument`, with two of their own spelling. */
+/** Codes as the field's dashboards have them: `InvalidArgument`, with two of their own spelling. */
 function statusLabel(code: CodeName): string {
   if (code === "OK") return code;
   if (code === "CANCELLED") return "Canceled";

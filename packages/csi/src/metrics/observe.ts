@@ -23,7 +23,7 @@ function clock(method: string, observe: Observe | undefined, logger: Logger): Te
   };
 }
 
-/** Does the work of one call and says how it ended. Throws a `CsiError`, whatever the work threw. */
+/** Does the work of one call and reports how it ended. Throws a `CsiError`, whatever the work threw. */
 export async function observed<T>(
   method: string,
   observe: Observe | undefined,

@@ -6,11 +6,11 @@ import { route } from "../server/route.ts";
 import { socketPath } from "../sockets/endpoint.ts";
 import type { Handlers } from "../wire/method-types.ts";
 
-/** What the kubelet gets to know of a driver, and where. */
+/** What the kubelet reads of a driver, and where. */
 export interface RegistrationOptions {
   /** The socket that the kubelet finds, in its folder `plugins_registry`: `unix:///var/lib/kubelet/plugins_registry/...` */
   endpoint: string;
-  /** Name of the driver, as its GetPluginInfo says it. */
+  /** Name of the driver, as its GetPluginInfo returns it. */
   driver: string;
   /** Path of the driver's own socket, as the kubelet sees it; no scheme. */
   driverSocket: string;

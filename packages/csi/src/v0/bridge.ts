@@ -39,7 +39,7 @@ const ANY_CAPABILITY = {
   accessMode: { mode: v1.VolumeCapability_AccessMode_Mode.SINGLE_NODE_WRITER },
 };
 
-/** Throws NOT_FOUND when the plugin says that there is no such volume. */
+/** Throws NOT_FOUND when the plugin reports that there is no such volume. */
 async function requireVolume(call: Call, v1Next: Next): Promise<void> {
   const { volumeId } = call.request as unknown as { volumeId: string };
   const { controllerGetVolume, validateVolumeCapabilities } = v1.Controller.method;

@@ -52,7 +52,7 @@ export function withRequirements(from: v0.TopologyRequirement | undefined) {
   };
 }
 
-/** A volume of csi.v1 in csi.v0, which knows only snapshots as sources. */
+/** A volume of csi.v1 in csi.v0, which has only snapshots as sources. */
 export function volume(from: v1.Volume): MessageInitShape<typeof v0.VolumeSchema> {
   const source = from.contentSource?.type;
   return {

@@ -204,7 +204,7 @@ test("unpublishing an unknown volume: NOT_FOUND by csi.v0, OK by csi.v1", async 
   }
 });
 
-test("a handler gets to know that its caller speaks csi.v0", async (t) => {
+test("a handler sees that its caller uses csi.v0", async (t) => {
   const protocols: unknown[] = [];
   const { client } = await pair(t, {
     controller: {

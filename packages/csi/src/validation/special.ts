@@ -2,7 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type * as v1 from "../gen/csi/v1/csi_pb.ts";
 import { PLUGIN_NAME, TOPOLOGY_KEY, TOPOLOGY_VALUE } from "./rules.ts";
 
-/** The version of the specification that a caller speaks. */
+/** The version of the specification that a caller uses. */
 export type Version = "csi.v1" | "csi.v0";
 
 type Check = (message: Message, caller: Version) => string | undefined;

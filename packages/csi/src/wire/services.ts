@@ -3,7 +3,7 @@ import * as v1 from "../gen/csi/v1/csi_pb.ts";
 import * as addons from "../gen/identity/identity_pb.ts";
 import * as volumegroup from "../gen/volumegroup/volumegroup_pb.ts";
 
-/** Every service that this package speaks, by the name it has in `createServer` and on a client. */
+/** Every service that this package has, by the name it has in `createServer` and on a client. */
 export const services = {
   identity: v1.Identity,
   controller: v1.Controller,

@@ -8,7 +8,7 @@ export const READ_ONLY = "readOnly";
 /** What a request asks for, as messages of refusals call it. */
 export const CAPABILITY = "capability";
 
-/** What a ticket of a publication says of it. */
+/** What a ticket of a publication records of it. */
 export function useParameters(capability: Capability, readonly: boolean): Record<string, string> {
   return { [READ_ONLY]: String(readonly), [CAPABILITY]: capability.canonical };
 }
@@ -44,7 +44,7 @@ export function requireNoAccessConflict(
 }
 
 interface Use {
-  /** Undefined for a ticket that was restored from Kubernetes' own record, which does not say what it was published as. */
+  /** Undefined for a ticket that was restored from Kubernetes' own record, which does not record what it was published as. */
   mode: AccessMode | undefined;
   /** Unless it is known to be otherwise. */
   writes: boolean;

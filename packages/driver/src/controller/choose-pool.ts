@@ -85,7 +85,7 @@ function byTopology(pools: readonly Pool[], { requirement, served = false }: Poo
   return [...new Set([...first, ...allowed])];
 }
 
-/** A topology with keys of others says nothing that a local pool could fulfil. */
+/** A topology with keys of others has nothing that a local pool could fulfil. */
 export function reaches(pool: Pool): (topology: v1.Topology) => boolean {
   return ({ segments }) =>
     Object.entries(segments).every(
@@ -97,7 +97,7 @@ function noRoom(pools: readonly Pool[], size: bigint): CsiError {
   if (pools.every((pool) => pool.status?.ready !== true)) {
     const names = pools.map((pool) => pool.metadata.name).join(", ");
     return CsiError.unavailable(`pool ${names} is not ready`, {
-      hint: "It is being opened, or its conditions say why it cannot be.",
+      hint: "It is being opened, or its conditions show why it cannot be.",
     });
   }
   const room = pools.map(describeRoom).join("; ");

@@ -51,7 +51,7 @@ export async function createSnapshot(
   };
 }
 
-/** The Kubernetes snapshotter adds what it knows of the claim; nothing else means anything here. */
+/** The Kubernetes snapshotter adds what it has of the claim; nothing else means anything here. */
 function requireNoParameters(parameters: Record<string, string>): void {
   const unknown = Object.keys(parameters).find((key) => !key.startsWith("csi.storage.k8s.io/"));
   if (unknown === undefined) return;

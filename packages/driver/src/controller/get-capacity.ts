@@ -11,7 +11,7 @@ import { reaches } from "./choose-pool.ts";
 
 /**
  * GetCapacity. What no pool could ever make (an unknown pool, another node, an unsupported capability) has capacity 0:
- * the caller asks what there is, and there is none.
+ * the caller requests what there is, and there is none.
  */
 export async function getCapacity(
   driver: DriverContext,

@@ -35,7 +35,7 @@ export async function listVolumes(
   return { entries, nextToken: page.nextToken ?? "" };
 }
 
-/** ControllerGetVolume: what ListVolumes says, for one volume. */
+/** ControllerGetVolume: what ListVolumes returns, for one volume. */
 export async function getVolumeStatus(
   driver: DriverContext,
   { volumeId }: v1.ControllerGetVolumeRequest,

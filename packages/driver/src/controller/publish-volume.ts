@@ -58,7 +58,7 @@ export async function publishVolume(
     if (!readonly && !capability.mode.readOnly) await requireWritersNotHeld(driver.store, volume, signal);
     await requireRoomOnNode(driver, nodeId, signal);
   } else requireSameUse(present, parameters);
-  // The arbiter may know the owner better than the name of the ticket does.
+  // The arbiter may have a better owner than the name of the ticket.
   const owner = present?.owner ?? (await ownerOf(driver, volume, id, signal));
   const ticket = { id, type: "csi-attacher" as const, nodeID: nodeId, parameters, owner };
   await editTickets(driver.store, volumeId, signal, (attachment) => {
@@ -162,7 +162,7 @@ function requireShare(pool: Pool, nodeId: string): void {
 
 function requireSameUse(present: AttachmentTicket, parameters: Record<string, string>): void {
   for (const key of [READ_ONLY, CAPABILITY]) {
-    // A ticket that was restored from Kubernetes' own record does not say what it was published as.
+    // A ticket that was restored from Kubernetes' own record does not record what it was published as.
     if ((present.parameters?.[key] ?? parameters[key]) === parameters[key]) continue;
     const field = key === READ_ONLY ? "readonly" : "volume_capability";
     throw CsiError.alreadyExists(

@@ -5,7 +5,7 @@ import { reaches } from "./choose-pool.ts";
 
 /**
  * Where a snapshot is usable from: volumes made from it stay in its pool, so wherever that pool is. To a caller no place
- * at all means everywhere, which is so where there is one node for good; with more of them, a pool that nobody knows any
+ * at all means everywhere, which is so where there is one node for good; with more of them, a pool without a record of any
  * more responses with the node that made the snapshot.
  */
 export function snapshotPlaces(

@@ -3,7 +3,7 @@ import type { Snapshot, Volume, VolumeSource } from "@mooring/engine";
 import type { ObjectStore } from "@mooring/store";
 import { findSnapshot, findVolume } from "../objects/find.ts";
 
-/** What CreateVolume has to know of the volume or snapshot that it copies. */
+/** What CreateVolume reads of the volume or snapshot that it copies. */
 export interface SourceFacts {
   pool: string;
   /** Bytes that a copy has at least. */

@@ -90,7 +90,7 @@ function isExposed(
   return !tickets.some((ticket) => ticket.nodeID === currentNodeID && wantsDevice(ticket));
 }
 
-/** csi.v0 wants NOT_FOUND for a node that nobody knows; csi.v1 takes it that nothing is published there. */
+/** csi.v0 wants NOT_FOUND for a node that is not known; csi.v1 takes it that nothing is published there. */
 async function requireNode(
   driver: DriverContext,
   volumeId: string,

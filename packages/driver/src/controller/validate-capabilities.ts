@@ -5,7 +5,7 @@ import { getVolume } from "../objects/find.ts";
 import { incompatibility, parseCapabilities } from "../request/capability.ts";
 import { parseMutableParameters, parseParameters } from "../request/parameters.ts";
 
-/** ValidateVolumeCapabilities: confirms all that was asked, or says in a message why not. */
+/** ValidateVolumeCapabilities: confirms all that was requested, or has a message why not. */
 export async function validateVolumeCapabilities(
   driver: DriverContext,
   request: v1.ValidateVolumeCapabilitiesRequest,

@@ -102,7 +102,7 @@ export class Supervisor {
         });
       } else this.#failure = new Error(`the driver ended with ${code ?? signal}: ${this.#output}`);
     });
-    // A failpoint may lie before the socket accepts calls: then the next life says so.
+    // A failpoint may lie before the socket accepts calls: then the next life reports it.
     await Promise.race([once(child.stdout, "data"), once(child, "exit")]);
   }
 }

@@ -5,7 +5,7 @@ import { shortText } from "./short-text.ts";
 /** Abnormal when the volume is faulted, its last operation failed or mounts of it are dead; the message is never empty. */
 export function conditionResponse(volume: Volume): { abnormal: boolean; message: string } {
   const { robustness, error, salvage, state = "creating" } = volume.status ?? {};
-  // A fault says more than what fails because of it, such as closing the device under those who still have it.
+  // A fault explains more than what fails because of it, such as closing the device under those who still have it.
   if (robustness === "faulted") {
     const what = salvage?.message ?? "the volume's data is damaged or gone";
     return { abnormal: true, message: shortText(`DATA_LOSS: ${what}`) };

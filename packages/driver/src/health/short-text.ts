@@ -1,4 +1,4 @@
-/** What csi.v1 lets a string have where nothing else is said, in bytes of UTF-8 (section "Size Limits"). */
+/** What csi.v1 lets a string have where nothing else is specified, in bytes of UTF-8 (section "Size Limits"). */
 const MAX_BYTES = 128;
 const CUT = "...";
 

@@ -12,7 +12,7 @@ import { remountMessage } from "./remount-message.ts";
 
 const { VolumeHealthErrorType: Status } = v1;
 
-/** One adverse condition, as `VolumeHealth.VolumeHealthEntry` says it. `reason` is CamelCase, for machines. */
+/** One adverse condition, as `VolumeHealth.VolumeHealthEntry` has it. `reason` is CamelCase, for machines. */
 export interface VolumeProblem {
   status: v1.VolumeHealthErrorType;
   reason: string;
@@ -60,7 +60,7 @@ const lastFailure: Rule = ({ volume: { status } }) => {
   return { status: Status.DEGRADED, reason: "LastOperationFailed", message: `${code}: ${message}` };
 };
 
-/** A fault says more: until it is repaired there is nothing to mount. */
+/** A fault explains more: until it is repaired there is nothing to mount. */
 const remountRequested: Rule = ({ volume }) => {
   const message = remountMessage(volume);
   if (message === undefined || volume.status?.robustness === "faulted") return undefined;
@@ -112,7 +112,7 @@ const RULES: readonly Rule[] = [
   nodeAway,
 ];
 
-/** What the objects say is wrong with a volume, at most one entry per reason; empty: nothing is known. Pure. */
+/** What is wrong with a volume by its objects, at most one entry per reason; empty: nothing is known. Pure. */
 export function volumeProblems(view: HealthView): VolumeProblem[] {
   return RULES.flatMap((rule) => rule(view) ?? []);
 }

@@ -8,7 +8,7 @@ import { isMountOfShare } from "./share.ts";
 type MountedAs = "volume" | "other" | "nothing";
 
 /**
- * Asks the kernel. `recorded`: our records say that the volume is there, which counts where the kernel cannot say more,
+ * Reads the kernel. `recorded`: by our records the volume is there, which counts where the kernel cannot show more,
  * as with a device that was fenced off from its image. `asDevice`: it was published as a device; its number may have been
  * given to another image since, and what is mounted is no more than the number. Throws FAILED_PRECONDITION when
  * something covers the volume.

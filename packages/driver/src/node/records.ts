@@ -25,7 +25,7 @@ export interface PublishRecord {
   made: boolean;
 }
 
-/** What this node must remember of a volume that mountinfo cannot say. */
+/** What this node must remember of a volume that mountinfo does not show. */
 export interface NodeRecord {
   volumeId: string;
   /** Names become ids, so a later volume may have the same id: what is known of the earlier one is void then. */
@@ -75,7 +75,7 @@ export class NodeRecords {
     return (await this.findOf(volume)) ?? blank;
   }
 
-  /** Durable when it resolves. A record that says nothing is removed. */
+  /** Durable when it resolves. A record with nothing in it is removed. */
   async put(record: NodeRecord): Promise<void> {
     const empty = record.staged === undefined && Object.keys(record.published).length === 0;
     await this.#writing.run(record.volumeId, () =>
@@ -83,7 +83,7 @@ export class NodeRecords {
     );
   }
 
-  /** Removes the record and hands it back, unless `keep` says that it is still good. */
+  /** Removes the record and hands it back, unless it is still good by `keep`. */
   async forget(
     volumeId: string,
     keep: (record: NodeRecord) => Promise<boolean>,

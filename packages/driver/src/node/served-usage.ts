@@ -5,8 +5,8 @@ import { type Exec, type FilesystemUsage, filesystemUsageApart } from "@mooring/
 const PATIENCE_MS = 5000;
 
 /**
- * Asks file systems that other nodes serve how full they are. Their mounts are hard: while the server is silent, who asks
- * waits, and may not even be killed. So a program asks, one per path at a time, and nobody waits for it for long.
+ * Reads how full file systems are that other nodes serve. Their mounts are hard: while the server is silent, who reads
+ * waits, and may not even be killed. So a program reads, one per path at a time, and nobody waits for it for long.
  */
 export class ServedUsage {
   readonly #exec: Exec;
@@ -45,7 +45,7 @@ function stuck(path: string): CsiError {
   return CsiError.unavailable(
     `the file system at ${path} has not answered for ${PATIENCE_MS / 1000} s: the server of the volume is not reachable, or is being started again`,
     {
-      hint: "The volume's ShareManager says which node serves it; programs that use the volume wait for it.",
+      hint: "The volume's ShareManager names the node that serves it; programs that use the volume wait for it.",
     },
   );
 }

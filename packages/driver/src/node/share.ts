@@ -42,7 +42,7 @@ export async function shareSource(
 
 async function supportsNfs({ host }: NodeContext): Promise<boolean> {
   if (await isLoaded()) return true;
-  // A machine without modules, or without this one, says no in its own way.
+  // A machine without modules, or without this one, fails in its own way.
   await host.exec.try("modprobe", ["nfsv4"]).catch(() => undefined);
   return isLoaded();
 }

@@ -198,12 +198,12 @@ async function mountAt(
   grown();
 }
 
-/** A mount that fails with flags most likely fails because of them; the kernel does not say which. */
+/** A mount that fails with flags most likely fails because of them; the kernel does not report which. */
 function badFlags(flags: readonly string[]): (error: unknown) => never {
   return (error) => {
     if (flags.length === 0 || !(error instanceof EngineError) || error.code !== "INTERNAL") throw error;
     throw CsiError.invalidArgument("the volume cannot be mounted with these mount_flags", {
-      hint: "The kernel log (dmesg) says which one it does not know.",
+      hint: "The kernel log (dmesg) names the one it does not know.",
       cause: error,
     });
   };

@@ -66,7 +66,7 @@ function useAt(record: NodeRecord | undefined, path: string): Use | undefined {
 }
 
 /**
- * A kubelet asks about a raw volume where it has mounted the device itself (its global map path, with the pod's UID):
+ * A kubelet requests the statistics of a raw volume where it has mounted the device itself (its global map path, with the pod's UID):
  * any path counts that is the device of a volume which is published here raw.
  */
 async function deviceAt(
@@ -96,7 +96,7 @@ async function mountUsage(node: NodeContext, volume: Volume, path: string) {
     used: usage.usedBytes,
     available: usage.availableBytes,
   };
-  // btrfs has no fixed number of inodes and says 0.
+  // btrfs has no fixed number of inodes and reports 0.
   const inodes = {
     unit: Unit.INODES,
     total: usage.totalInodes,

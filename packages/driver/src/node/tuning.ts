@@ -25,7 +25,7 @@ export async function applyTuning(
   await host.exec.run("mount", ["-o", `remount,${option}`, mount.target]);
 }
 
-/** XFS says yes and stays as it is: there the next mount brings it. */
+/** XFS reports success and stays as it is: there the next mount brings it. */
 const REMOUNTED: ReadonlySet<string> = new Set(["ext4", "btrfs"]);
 
 /** How a file system is mounted that gives its free blocks back at once; undefined: as it likes. */
@@ -37,7 +37,7 @@ export function discardOption({ spec }: Volume): "discard" | "nodiscard" | undef
 
 /**
  * Lets a device refuse writes, or take them again. The kernel keeps this with the loop device's number, not with the
- * image, so a volume that comes after must not inherit it: staging always asks for a writable device.
+ * image, so a volume that comes after must not inherit it: staging always requests a writable device.
  */
 export async function setDeviceReadOnly(exec: Exec, device: string, readOnly: boolean): Promise<void> {
   const mark = readOnly ? "1" : "0";

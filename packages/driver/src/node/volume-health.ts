@@ -10,7 +10,7 @@ import type { NodeRecord } from "./records.ts";
 const { VolumeHealthErrorType: Status } = v1;
 
 /**
- * NodeGetVolumeHealth: what the objects say, and what this machine sees of the volume's device and mounts. Holds no
+ * NodeGetVolumeHealth: what the objects record, and what this machine sees of the volume's device and mounts. Takes no
  * lock and waits for none. Without paths, everything that the volume is used at here is checked; a path that a call
  * tried in vain is fine.
  */
@@ -36,7 +36,7 @@ export async function nodeVolumeHealth(
   return { volumeHealth: volumeHealth(request.volumeId, problems) };
 }
 
-/** A volume that is said to be attached here, whose device is not there or another's. */
+/** A volume that is recorded as attached here, whose device is not there or another's. */
 async function deviceProblem(node: NodeContext, volume: Volume): Promise<VolumeProblem[]> {
   const { state, currentNodeID, frontendDisabled } = volume.status ?? {};
   if (state !== "attached" || currentNodeID !== node.nodeID || frontendDisabled === true) return [];

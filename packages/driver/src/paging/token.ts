@@ -19,7 +19,7 @@ export function inOrder<T>(all: readonly T[], position: (item: T) => Position): 
 }
 
 /**
- * One page of a list that is {@link inOrder}. A token says after which object to go on: it needs no memory here, so it
+ * One page of a list that is {@link inOrder}. A token names the object after which to go on: it needs no memory here, so it
  * outlives a restart and the deletion of that very object. An unreadable token is ABORTED, as the specification asks.
  */
 export function paginate<T>(

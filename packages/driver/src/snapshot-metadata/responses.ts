@@ -1,7 +1,7 @@
 import { CsiError, v1 } from "@mooring/csi";
 import type { Range, Window } from "@mooring/engine";
 
-/** Ranges of one message when the caller does not say; about 12 KiB. */
+/** Ranges of one message when the caller does not set it; about 12 KiB. */
 const DEFAULT_RESULTS = 1000;
 /** More would make messages that a caller's default limit of 4 MiB refuses. */
 const MAX_RESULTS = 100_000;

@@ -10,7 +10,7 @@ import type { Refusal } from "./refusal.ts";
 /*
  * How the membership changes, all or nothing, with a kill at every failpoint:
  *
- *   1. announce: the record says which members there are to be. Nothing is valid yet.
+ *   1. announce: the record names the members that are to be. Nothing is valid yet.
  *   2. claim: every volume that is new gets the group's mark. A mark without a membership means nothing.
  *   3. commit: one write of the record makes the announced members the members. It fails when the announcement is gone.
  *   4. release: volumes that left lose the mark.

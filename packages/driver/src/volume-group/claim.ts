@@ -110,7 +110,7 @@ export async function releaseVolume(
   const volume = await findVolume(store, volumeId, signal);
   if (volume?.spec.group?.name !== own || volume.spec.group.change !== change) return;
   const { group: _mark, ...spec } = volume.spec;
-  // Whoever wrote it meanwhile knows better.
+  // Whoever wrote it meanwhile has read more.
   await write(store, { ...volume, spec }, signal);
   released();
 }

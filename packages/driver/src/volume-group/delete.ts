@@ -90,7 +90,7 @@ async function carryOut(driver: DriverContext, set: VolumeSet, signal: AbortSign
   if (now !== undefined && now.metadata.uid === set.metadata.uid) await removeRecord(driver, now, signal);
 }
 
-/** It was decided by a driver that was started otherwise. Whoever said `keep` since then loses nothing. */
+/** It was decided by a driver that was started otherwise. Whoever has set `keep` since then loses nothing. */
 function keptBack({ metadata }: VolumeSet, volumes: readonly Volume[]): CsiError {
   const names = volumes.map((volume) => volume.metadata.name).join(", ");
   return CsiError.failedPrecondition(

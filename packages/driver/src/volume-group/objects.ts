@@ -14,7 +14,7 @@ export async function findSet(
   return isVolumeGroupId(id) ? getIfAny(store, VolumeSets, { name: id }, signal) : undefined;
 }
 
-/** False while it is being made or deleted: callers know nothing of it yet, or any more. */
+/** False while it is being made or deleted: callers see nothing of it yet, or any more. */
 export function isGroup({ spec }: VolumeSet): boolean {
   return spec.generation > 0 && spec.deleted !== true;
 }

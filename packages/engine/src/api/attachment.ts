@@ -32,7 +32,7 @@ export interface AttachmentTicket {
   expiresAt?: string;
 }
 
-/** What the arbiter says of one ticket. */
+/** The arbiter's result for one ticket. */
 export interface AttachmentTicketStatus {
   id: string;
   satisfied: boolean;

@@ -16,7 +16,7 @@ export interface RevertMember {
  * - `Holding`: workloads are to leave; whoever comes next waits. Nothing has changed.
  * - `Reverting`: decided. Nobody reads an old byte from here on; it goes on until every member is back.
  * - `Complete`: every member has the bytes of the group snapshot.
- * - `Failed`: every member is as it was; the message says why.
+ * - `Failed`: every member is as it was; the message has the reason.
  */
 export type RevertPhase = "Waiting" | "Holding" | "Reverting" | "Complete" | "Failed";
 

@@ -3,7 +3,7 @@ import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
 
 /** What CSI and Kubernetes allow in one group, too. */
 export const MAX_GROUP_MEMBERS = 100;
-/** How long writers may be frozen, at most, where nobody says. */
+/** How long writers may be frozen, at most, by default. */
 export const DEFAULT_BARRIER_SECONDS = 5;
 
 /** One volume of a group and the snapshot that is made of it. */
@@ -47,7 +47,7 @@ export type GroupSnapshotState =
 /** How writers were kept still: nothing to keep still, or one of the ways, or several joined by `+`. */
 export type BarrierMethod = string;
 
-/** What one node's agent says about its part of the barrier. */
+/** What one node's agent reports about its part of the barrier. */
 export interface NodeBarrier {
   /** The attempt that this is about; older ones mean nothing. */
   attempt: number;

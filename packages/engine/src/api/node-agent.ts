@@ -7,7 +7,7 @@ export interface NodeAgent extends KubeObject {
   status?: {
     state: "Ready" | "Suspect" | "Fenced" | "Gone";
     heartbeat?: string;
-    /** Which agent speaks for the node: one state folder of one machine. */
+    /** Which agent reports for the node: one state folder of one machine. */
     holder?: string;
     version?: string;
     /** IPv4 address from which the node reaches others: shares let it in by that. Absent: it has none but the loopback's. */
@@ -26,7 +26,7 @@ export function isFencedNode(agent: NodeAgent | undefined): boolean {
   return proven && (state === "Fenced" || state === "Gone");
 }
 
-/** Everything about a node but when it was last heard, which changes all the time. */
+/** Everything about a node but its heartbeat, which changes all the time. */
 export function withoutHeartbeat({ status, metadata, ...agent }: NodeAgent): NodeAgent {
   const { name, uid = "" } = metadata;
   const { heartbeat: _, ...known } = status ?? {};

@@ -35,7 +35,7 @@ export interface Pool extends KubeObject {
   status?: PoolStatus;
 }
 
-/** What the pool's agent says of it. Sizes in bytes. */
+/** What the pool's agent reports of it. Sizes in bytes. */
 export interface PoolStatus {
   /** Open on its node: images can be made. */
   ready: boolean;

@@ -5,7 +5,7 @@ import type { Volume } from "./volume.ts";
 const MENDED: readonly (VolumeSalvage["state"] | undefined)[] = ["Clean", "Repaired"];
 
 /**
- * True while a volume's data cannot be trusted. An agent never calls a volume faulted without saying what the fault
+ * True while a volume's data cannot be trusted. An agent never calls a volume faulted without recording what the fault
  * is: that word alone, or with a fault that was repaired long ago, was written by hand and takes nobody's volume away.
  */
 export function isFaulted({ status }: Pick<Volume, "status">): boolean {
@@ -13,7 +13,7 @@ export function isFaulted({ status }: Pick<Volume, "status">): boolean {
   return !MENDED.includes(status.salvage.state);
 }
 
-/** A fault that was not repaired, whatever the volume's robustness says; a lost image is whole when it is found again. */
+/** A fault that was not repaired, whatever the volume's robustness is; a lost image is whole when it is found again. */
 export function openFault({ status }: Pick<Volume, "status">): VolumeSalvage | undefined {
   const { salvage } = status ?? {};
   const open = salvage !== undefined && salvage.cause !== "image-lost" && !MENDED.includes(salvage.state);

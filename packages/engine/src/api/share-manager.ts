@@ -12,7 +12,7 @@ export interface ShareManager extends KubeObject {
   status?: ShareManagerStatus;
 }
 
-/** What the serving node's agent says. */
+/** What the serving node's agent reports. */
 export interface ShareManagerStatus {
   state: "stopped" | "starting" | "running" | "error";
   /** The node that serves it, or did last. */

@@ -5,7 +5,7 @@ import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
 export const MAX_SET_MEMBERS = 100;
 
 /**
- * What the storage side knows of a volume group: the record behind `volumegroup.Controller`. It is no `VolumeGroup`,
+ * What the storage side records of a volume group: the record behind `volumegroup.Controller`. It is no `VolumeGroup`,
  * which is an operator's object in a namespace and may be about any driver's volumes. Cluster scoped; the name is the
  * CSI volume group id `vg-<uuid>`. One write of it is one change of the membership: there is no half of one.
  */
@@ -20,7 +20,7 @@ export interface VolumeSetSpec {
    * was taken away behind the driver's back.
    */
   members: string[];
-  /** Counts the changes of the membership. 0: the group is still being made, and nobody has heard of it. */
+  /** Counts the changes of the membership. 0: the group is still being made, and nobody has been given it. */
   generation: number;
   /** Only volumes of this Pool may be members. */
   pool?: string;

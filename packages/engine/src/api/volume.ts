@@ -40,7 +40,7 @@ export interface VolumeSpec {
   lastAttachedBy?: string;
   /**
    * Put the bytes of one of its snapshots in place of its own, once: everything written since is lost. Another
-   * `request` (any text) asks again for the same snapshot. `revert`: a VolumeGroupRevert asks, for all members of a group.
+   * `request` (any text) requests the same snapshot again. `revert`: a VolumeGroupRevert requests it, for all members of a group.
    */
   restoreFrom?: { snapshot: string; request?: string; revert?: RevertOrder };
   /** Consent of an operator to lose data in order to repair one fault: its `status.salvage.faultedAt`. */

@@ -10,7 +10,7 @@ const MIB = 1024 ** 2;
 /** Less than this between two ranges is read along with them: cheaper than one more program. */
 const GAP = 16 * MIB;
 
-/** What is said of a place in a file or device that the disk does not give back. */
+/** The message about a place in a file or device that the disk does not give back. */
 const UNREADABLE = /Input\/output error|Structure needs cleaning/;
 
 /** True when the first block of a file or device fails with an input/output error; any other error is thrown. */

@@ -199,8 +199,11 @@ export function cannotStart(file: string, options: Pick<ExecOptions, "cwd">, cau
 export function commandFailed(file: string, args: readonly string[], result: ExecResult): EngineError {
   const how =
     result.exitCode === null ? `was ended by ${result.signal}` : `failed with exit code ${result.exitCode}`;
-  const said = lastLines(result.stderr) || lastLines(result.stdout);
-  return new EngineError("INTERNAL", `${[file, ...args].join(" ")} ${how}${said === "" ? "" : `: ${said}`}`);
+  const output = lastLines(result.stderr) || lastLines(result.stdout);
+  return new EngineError(
+    "INTERNAL",
+    `${[file, ...args].join(" ")} ${how}${output === "" ? "" : `: ${output}`}`,
+  );
 }
 
 function lastLines(text: string): string {

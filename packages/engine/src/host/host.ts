@@ -1,5 +1,5 @@
 /**
- * Everything the engine asks of the machine, passed in so that decisions stay free of I/O and so that tests can
+ * Everything the engine needs of the machine, passed in so that decisions stay free of I/O and so that tests can
  * make the failures that a healthy machine does not have. `createHost()` is the real one.
  */
 export interface Host {
@@ -22,7 +22,7 @@ export interface ExecOptions {
   cwd?: string;
   /** Files that the child keeps open, from descriptor 3 on. */
   inherit?: readonly number[];
-  /** Never killed before it ends, whatever the signal says: mkfs, fsck, resize. */
+  /** Never killed before it ends, whatever the signal does: mkfs, fsck, resize. */
   uninterruptible?: boolean;
 }
 

@@ -31,7 +31,7 @@ export class LoopFinder {
     return leaving;
   }
 
-  /** The device that losetup says it has given to our file needs no comparison. */
+  /** The device that losetup reports for our file needs no comparison. */
   async learn(name: string, path: string): Promise<void> {
     this.#index.attached(path, name);
     const loop = await readLoop(name);

@@ -13,7 +13,7 @@ function shownAs(path: string): string[] {
   return shown;
 }
 
-/** Whether a device that shows this may have the file: see {@link shownAs}. Which file it is says only its inode. */
+/** Whether a device that shows this may have the file: see {@link shownAs}. Only its inode shows which file it is. */
 export function isShownAs(backingFile: string, path: string): boolean {
   return backingFile.startsWith("/") && path.endsWith(backingFile);
 }

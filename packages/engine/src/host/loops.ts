@@ -16,7 +16,7 @@ const LOOP_SECTOR_BYTES = 4096;
 const ATTACH_ATTEMPTS = 8;
 const GONE_TIMEOUT_MS = 5000;
 
-/** Loop devices; what sysfs shows is true, whatever losetup's exit code says. */
+/** Loop devices; what sysfs shows is true, whatever losetup's exit code is. */
 export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): LoopDevices {
   const locks = new KeyedLock();
   const finder = new LoopFinder(exec, clock);
@@ -63,7 +63,7 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
       await finder.learn(name, path);
       const loop = name === "" ? undefined : await readLoop(name);
       if (loop !== undefined) return loop;
-      throw new EngineError("UNAVAILABLE", `cannot attach ${path}: losetup said ${stdout.trim()}`);
+      throw new EngineError("UNAVAILABLE", `cannot attach ${path}: losetup printed ${stdout.trim()}`);
     });
   };
 

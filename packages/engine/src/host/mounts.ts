@@ -137,8 +137,8 @@ function occupied(target: string, entry: MountEntry): EngineError {
 
 function mountFailed(request: MountRequest, result: ExecResult): EngineError {
   const cause = commandFailed("mount", [], result);
-  const said = result.stderr.trim().replaceAll("\n", "; ");
-  return new EngineError("INTERNAL", `cannot mount ${request.source} at ${request.target}: ${said}`, {
+  const output = result.stderr.trim().replaceAll("\n", "; ");
+  return new EngineError("INTERNAL", `cannot mount ${request.source} at ${request.target}: ${output}`, {
     cause,
     hint: "the kernel log (dmesg) usually has the reason",
   });

@@ -13,7 +13,7 @@ interface SpawnRequest {
   uninterruptible: boolean;
 }
 
-/** What the process asks its spawner for. */
+/** What the process requests of its spawner. */
 export type SpawnerOrder =
   | { run: SpawnRequest }
   | { kill: number; signal: NodeJS.Signals }

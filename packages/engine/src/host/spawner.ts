@@ -48,7 +48,7 @@ export class Spawner {
     this.#child.on("exit", () => {
       this.#ended = true;
     });
-    // Later than `exit`: what it still said is taken first.
+    // Later than `exit`: what it still printed is taken first.
     this.#child.on("close", () => this.#end());
     this.#child.stdin?.on("error", () => {});
     this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => this.#hear(text));

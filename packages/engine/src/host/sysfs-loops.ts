@@ -8,7 +8,7 @@ export const DELETED = / \(deleted\)$/;
 /** The size limit of a device that has been fenced: a sector that no file system and no writer of ours can use. */
 export const FENCED_BYTES = 512;
 
-/** What sysfs says about one bound loop device. */
+/** What sysfs shows about one bound loop device. */
 export interface SysfsLoop extends LoopDevice {
   /** It goes away with its last user. */
   autoclear: boolean;

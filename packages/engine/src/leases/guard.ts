@@ -153,7 +153,7 @@ async function isOpen({ name, sequence }: Guarded): Promise<boolean> {
   return loop !== undefined && loop.sequence === sequence && loop.fenced !== true;
 }
 
-/** What the file says, by image; nothing when there is none, or it is from before the machine started. */
+/** What the file has, by image; nothing when there is none, or it is from before the machine started. */
 function readDeadlines(file: string): Map<string, Guarded> {
   const text = existsSync(file) ? readFileSync(file, "utf8") : "";
   const [boot, ...lines] = text.split("\n");
@@ -162,7 +162,7 @@ function readDeadlines(file: string): Map<string, Guarded> {
   for (const line of lines) {
     const [, name = "", sequence = "", deadline, image] = LINE.exec(line) ?? [];
     if (deadline === undefined) continue;
-    // Earlier versions did not say whose the device is. It keeps its time, under a name that no image has.
+    // Earlier versions did not record whose the device is. It keeps its time, under a name that no image has.
     found.set(image ?? `/dev/${name}`, { name, sequence, deadline: Number(deadline) });
   }
   return found;

@@ -25,7 +25,7 @@ export interface LeaseTimes {
   safetyMs: number;
 }
 
-/** What they are where nobody says. */
+/** The defaults. */
 export const LEASE_TIMES: LeaseTimes = { durationMs: 15_000, safetyMs: 4_000 };
 
 interface ImageLeasesOptions {
@@ -152,7 +152,7 @@ export class ImageLeases {
     }
   }
 
-  /** Whose the lease is by its record, which may know more than this process. */
+  /** Whose the lease is by its record, which may be newer than what this process has. */
   async standing(image: string, signal: AbortSignal): Promise<LeaseStanding> {
     const { identity, nodeID } = this.#options;
     const lease = await this.#find(image, signal);

@@ -33,7 +33,7 @@ export class LeaseWatch {
     });
   }
 
-  /** For how long this version has been the newest that we know of. The lease has to come fresh from the store. */
+  /** For how long this version has been the newest that we have seen. The lease has to come fresh from the store. */
   unchangedMs({ metadata: { name, resourceVersion = "" } }: Lease): number {
     const now = this.#clock.sinceBoot();
     const seen = this.#seen.get(name);

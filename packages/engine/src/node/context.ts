@@ -29,7 +29,7 @@ export interface AgentContext {
   host: Host;
   /** Name of this node's NodeAgent; volumes on its pools are ours. */
   nodeID: string;
-  /** Our right to speak for this node. */
+  /** Our right to report for this node. */
   claim: NodeClaim;
   logger: Logger;
   events: EventRecorder;

@@ -42,7 +42,7 @@ export interface Agent {
 
 /**
  * The engine on one node: opens its Pools, makes, attaches, grows and removes the images of its Volumes, makes its
- * Snapshots, and says that the node is alive. Resolves when the pools have been opened, or their failures recorded.
+ * Snapshots, and reports that the node is alive. Resolves when the pools have been opened, or their failures recorded.
  * Throws NodeInUse when another agent runs for the node; `done` rejects with it when one has taken the node over.
  */
 export async function startAgent(options: AgentOptions): Promise<Agent> {
@@ -104,7 +104,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   } catch (error) {
     failing.abort();
     // Stopped while starting: pools that are open already must not stay locked. Whether an earlier agent has left
-    // devices in others is not known, so nothing is said about them.
+    // devices in others is not known, so nothing is reported about them.
     await release(context, devicesToo);
     await context.sharing?.close(false);
     throw error;
@@ -114,7 +114,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
 async function ensurePool(options: AgentOptions, pool: AgentPool): Promise<void> {
   const { store, nodeID, stateDir, signal } = options;
   const { name, path = join(stateDir, "pools", name), shared = false, ...rest } = pool;
-  // Said once and for all: what a later start does not say stays as it is.
+  // Set once and for all: what a later start does not set stays as it is.
   const size = shared || rest.type === "directory" ? {} : { size: rest.size ?? DEFAULT_POOL_BYTES };
   const object: Pool = {
     apiVersion: apiVersionOf(Pools),

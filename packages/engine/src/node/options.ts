@@ -29,9 +29,9 @@ export interface AgentOptions {
   /** Absolute folder below which pools are made. */
   stateDir: string;
   logger: Logger;
-  /** Pool objects made when they are not there; in one that is, size may grow, and limits that are said here change. */
+  /** Pool objects made when they are not there; in one that is, size may grow, and limits that are set here change. */
   pools?: readonly AgentPool[];
-  /** Take part in shared pools; the store has to know coordination.k8s.io/v1. */
+  /** Take part in shared pools; the store has to serve coordination.k8s.io/v1. */
   leases?: Partial<LeaseTimes>;
   /**
    * Detach idle devices when stopping. Only where the agent stops after all workloads: a raw block device may be idle

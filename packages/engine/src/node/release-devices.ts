@@ -3,7 +3,7 @@ import type { OpenPool } from "./open-pools.ts";
 
 /**
  * Detaches the devices of a pool that nobody uses, for an agent that goes away together with all its workloads. The
- * records still say attached: the next agent opens them again, under whatever device is free then.
+ * records are still attached: the next agent opens them again, under whatever device is free then.
  */
 export async function releaseDevices(
   { host, logger }: AgentContext,

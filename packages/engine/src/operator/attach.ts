@@ -97,7 +97,7 @@ async function requireNode(
   }
 }
 
-/** The nodes that can reach the data; empty when nobody knows yet. */
+/** The nodes that can reach the data; empty when that is not known yet. */
 async function homesOf(
   store: ObjectStore,
   { spec, status }: Volume,

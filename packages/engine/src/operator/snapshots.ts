@@ -23,7 +23,7 @@ function snapshotObjectName(name: string): string {
   });
 }
 
-/** The name that an operator knows it by. */
+/** The name that an operator gave it. */
 export function snapshotNameOf({ metadata, spec }: Snapshot): string {
   return personal(spec.request)?.name ?? metadata.name;
 }

@@ -41,7 +41,7 @@ export async function forgetBacking(folder: string): Promise<void> {
 const BTRFS_HEAD = 65_536;
 const HEAD_BYTES = 128;
 
-/** Bytes that the file system in the file has, by its head; 0 when it has none that we know. */
+/** Bytes that the file system in the file has, by its head; 0 when it has none that we recognise. */
 async function filesystemSize(file: string): Promise<number> {
   const handle = await open(file, "r");
   try {

@@ -22,7 +22,7 @@ export interface ImageStore {
 /** Names with these beginnings are work in progress; no image has one. */
 export const TEMPORARY = ".new-";
 /**
- * Before the name of an image's folder while it is being removed: a kill leaves something that `sweep` knows.
+ * Before the name of an image's folder while it is being removed: a kill leaves something that `sweep` recognises.
  */
 export const GOING = ".gone-";
 /** A whole folder that is about to take its image's place; `<prefix><id>`. */

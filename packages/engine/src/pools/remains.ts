@@ -7,7 +7,7 @@ export function poolsFolder(stateDir: string): string {
   return join(stateDir, "pools");
 }
 
-/** A folder below the state folder that is a pool, whatever any record says of it; undefined when there is none. */
+/** A folder below the state folder that is a pool, whatever any record has of it; undefined when there is none. */
 export async function poolBelow(stateDir: string): Promise<string | undefined> {
   for (const name of (await readdir(poolsFolder(stateDir)).catch(noFolder)) ?? []) {
     const folder = join(poolsFolder(stateDir), name);

@@ -16,7 +16,7 @@ interface PoolRoom {
   freeBytes: number;
 }
 
-/** What the pool's file system says, or what the disk below has left for the pool's sparse file if that is less. */
+/** What the pool's file system reports, or what the disk below has left for the pool's sparse file if that is less. */
 export async function poolRoom(host: Host, layout: PoolLayout, type: PoolType): Promise<PoolRoom> {
   const [inside, below, file] = await Promise.all([
     statfs(layout.images),
@@ -33,7 +33,7 @@ export async function poolRoom(host: Host, layout: PoolLayout, type: PoolType): 
 
 /**
  * btrfs reports to statfs(2) what has been written only when it commits, up to half a minute later. sysfs has what it has set
- * aside at once. Undefined where sysfs does not know it.
+ * aside at once. Undefined where sysfs does not have it.
  */
 async function btrfsFree(host: Host, { backing }: PoolLayout, total: number): Promise<number | undefined> {
   if (backing === undefined) return undefined;

@@ -1,6 +1,6 @@
 import type { AttacherType, AttachmentTicket } from "../api/attachment.ts";
 
-/** What the arbiter has to know about a kind of ticket. */
+/** The arbiter's rule for a kind of ticket. */
 export interface AttacherRule {
   /** The highest is picked first from a detached volume. It never takes a volume away from another ticket. */
   priority: number;
@@ -33,7 +33,7 @@ export const ATTACHER_RULES: Readonly<Record<AttacherType, AttacherRule>> = {
 
 const UNKNOWN_TYPE: AttacherRule = { priority: 0, workload: false, yields: "never" };
 
-/** The rule of a type; a type that nobody knows comes after all others. */
+/** The rule of a type; an unknown type comes after all others. */
 export function ruleOf(type: string): AttacherRule {
   return Object.hasOwn(ATTACHER_RULES, type) ? ATTACHER_RULES[type as AttacherType] : UNKNOWN_TYPE;
 }

@@ -5,7 +5,7 @@ import { ARBITER_FINALIZER, IMPORT_ANNOTATION, MOORING_API_VERSION, VOLUME_LABEL
 import { type Volume, Volumes } from "../api/volume.ts";
 
 /**
- * The one attachment object of a volume: same name, owned by it, no ticket yet. For a volume that is attached it says
+ * The one attachment object of a volume: same name, owned by it, no ticket yet. For a volume that is attached it records
  * so, as the object must have been lost: then the arbiter finds the users before it decides anything.
  */
 export function newAttachment(volume: Volume): VolumeAttachment {

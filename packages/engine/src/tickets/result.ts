@@ -22,7 +22,7 @@ export type TicketReason =
   | "Expired"
   | "OwnerGone";
 
-/** What the arbiter says of one ticket. */
+/** The arbiter's result for one ticket. */
 export interface TicketResult {
   satisfied: boolean;
   reason: TicketReason;

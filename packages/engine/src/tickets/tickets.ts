@@ -17,7 +17,7 @@ interface TicketEdit<R> {
   next?: VolumeAttachment["spec"];
 }
 
-/** The attachment with one ticket more, or changed. A request that says nothing new changes nothing. Pure. */
+/** The attachment with one ticket more, or changed. A request with nothing new changes nothing. Pure. */
 export function withTicket(
   attachment: VolumeAttachment,
   request: TicketRequest,
@@ -48,7 +48,7 @@ export function withoutTickets(
 }
 
 /**
- * Adds a ticket, or changes the one with the same id. A request that says nothing new writes nothing, so a retry
+ * Adds a ticket, or changes the one with the same id. A request with nothing new writes nothing, so a retry
  * does not disturb a ticket that is satisfied. Throws NotFound when there is no such Volume.
  */
 export async function addTicket(
@@ -82,7 +82,7 @@ export function ticketStatus(attachment: VolumeAttachment, id: string): Attachme
   return attachment.status?.attachmentTicketStatuses?.[id];
 }
 
-/** The ticket says what the request asks for. */
+/** The ticket is as the request wants it. */
 export function isSameRequest(present: AttachmentTicket, request: TicketRequest): boolean {
   const content = (t: TicketRequest) =>
     JSON.stringify([

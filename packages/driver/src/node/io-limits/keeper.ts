@@ -19,7 +19,7 @@ interface Kept {
 
 /**
  * Holds workloads to the limits of the volumes that are published for them. Knows only volumes with limits, so a node
- * without any costs nothing. What it knows is read again from records and objects after a restart.
+ * without any costs nothing. What it has is read again from records and objects after a restart.
  */
 export class IoLimitKeeper {
   readonly #node: NodeContext;

@@ -9,7 +9,7 @@ type Parameters = Volume["spec"]["mutableParameters"];
 
 /**
  * Throws INVALID_ARGUMENT for limits of a volume in this pool that nobody could keep. Whether another node can is known
- * there only: its NodeStageVolume says so.
+ * there only: its NodeStageVolume reports it.
  */
 export async function requireLimitable(
   driver: DriverContext,

@@ -85,7 +85,7 @@ function evaluateHere(
   const { state, currentNodeID, frontendDisabled = disableFrontend, error } = view.volume.status ?? {};
   const node = nodeState(view, nodeID);
   if (isFenced(view, nodeID)) return waiting("NodeNotReady", `node "${nodeID}" is ${node}`);
-  // A device that is being shown is there when the spec, the agent and this decision all say so.
+  // A device that is being shown is there when the spec, the agent and this decision agree.
   const modes = [frontendDisabled, placementOf(view.volume).disableFrontend];
   const there = state === "attached" && currentNodeID === nodeID;
   if (there && modes.every((mode) => parametersFit(ticket, mode))) {

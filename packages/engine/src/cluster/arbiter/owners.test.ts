@@ -84,7 +84,7 @@ describe("a ticket ends with the object that owns it", () => {
       await until.attachment((a) => has("x")(a) && !has("p")(a) && a?.status?.waiting === 1);
     }, true));
 
-  test("without Kubernetes nobody can say that an object of it is gone", () =>
+  test("without Kubernetes nobody can report that an object of it is gone", () =>
     withArbiter(async ({ store, until }) => {
       const owner = { apiVersion: "storage.k8s.io/v1", kind: "VolumeAttachment", name: "gone" };
       const lost = { apiVersion: MOORING_API_VERSION, kind: "Snapshot", name: "gone" };

@@ -5,7 +5,7 @@ import { ineligible } from "./eligible.ts";
 import { isContested } from "./migration/contested.ts";
 import type { ArbiterView } from "./view.ts";
 
-/** A shared volume is attached for its share manager; the workloads' own tickets only say that a share is wanted. */
+/** A shared volume is attached for its share manager; the workloads' own tickets only show that a share is wanted. */
 export function claimants(view: ArbiterView, live: readonly AttachmentTicket[]): AttachmentTicket[] {
   return isServed(view.volume) ? live.filter((ticket) => ticket.type !== "csi-attacher") : [...live];
 }
@@ -33,7 +33,7 @@ export function foremost(
 
 /**
  * Whose turn it is among equals is a matter of age, or a stream of new tickets with short names would keep a long one
- * waiting for ever. Counted in seconds, as Kubernetes does; a ticket that does not say when it was made is the newest.
+ * waiting for ever. Counted in seconds, as Kubernetes does; a ticket without the time at which it was made is the newest.
  */
 function secondOf({ createdAt = "" }: AttachmentTicket): number {
   const made = Math.floor(Date.parse(createdAt) / 1000);

@@ -97,7 +97,7 @@ function ticketOfLostUser(view: ArbiterView): AttachmentTicket[] {
 
 /**
  * Workloads' own tickets keep no served volume attached: without its share manager's the device would be closed under all of
- * them. Who ends a share on purpose says so in its ShareManager first.
+ * them. Who ends a share on purpose records it in its ShareManager first.
  */
 function lostServer(view: ArbiterView, restored: readonly AttachmentTicket[]): AttachmentTicket[] {
   const { volume, attachment, share } = view;

@@ -9,7 +9,7 @@ import type { ArbiterView, Decision, Flaps } from "./view.ts";
 type Status = NonNullable<VolumeAttachment["status"]>;
 
 /**
- * The status that says these results, or undefined when the present one says just that. All of it follows from the
+ * The status with these results, or undefined when the present one has just them. All of it follows from the
  * view, so whatever else an operator has written there goes.
  */
 export function nextStatus(

@@ -13,11 +13,11 @@ export interface ArbiterView {
   nodes: ReadonlyMap<string, NodeAgent>;
   /** Nodes that can open the volume because its pool is shared; absent: only the one that has its data can. */
   sharedBy?: readonly string[];
-  /** What the node that serves the volume to many says; absent: nothing yet. */
+  /** What the node that serves the volume to many reports; absent: nothing yet. */
   share?: ShareManager;
   /** Ids of tickets whose owner object is gone. */
   ownersGone: ReadonlySet<string>;
-  /** What Kubernetes says of the volume; absent where there is no Kubernetes. */
+  /** What Kubernetes records of the volume; absent where there is no Kubernetes. */
   claims?: readonly KubernetesClaim[];
   now: Date;
 }

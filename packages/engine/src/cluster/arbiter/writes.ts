@@ -12,7 +12,7 @@ export type ArbiterWrite =
 
 /**
  * The first change that a decision asks for; undefined when there is none. Results go before the placement: a kill
- * between the two leaves tickets whose results say too early that they lost the volume, never one that says it
+ * between the two leaves tickets whose results report too early that they lost the volume, never one that reports that it
  * still has it.
  */
 export function nextWrite(

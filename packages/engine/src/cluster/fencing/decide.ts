@@ -10,15 +10,15 @@ export interface FencingView {
   beaten: boolean;
   /** A silence of this length makes a node suspect: longer than any of its leases can live on. */
   graceMs: number;
-  /** An operator has said that the machine is off: taint `node.kubernetes.io/out-of-service`. */
+  /** An operator has reported that the machine is off: taint `node.kubernetes.io/out-of-service`. */
   outOfService: boolean;
   /** The leases of images that it has, and how long each still counts. */
   leases: readonly { image: string; leftMs: number }[];
 }
 
 /**
- * What is to be said of a node; undefined: nothing new. Only its own agent makes it Ready again. Silence makes it
- * Suspect and nothing more: it may still write. It is fenced when an operator says that it is off, or when every lease
+ * What is to be reported of a node; undefined: nothing new. Only its own agent makes it Ready again. Silence makes it
+ * Suspect and nothing more: it may still write. It is fenced when an operator reports that it is off, or when every lease
  * that it has is lost beyond doubt: its devices were fenced before that. Pure.
  */
 export function decide(view: FencingView): NodeReport | undefined {

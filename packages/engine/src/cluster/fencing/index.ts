@@ -51,23 +51,23 @@ export async function startFencing(options: FencingOptions): Promise<{ done: Pro
   const informers = [agents.run(signal), nodes.run(signal), watch.informer.run(signal)];
   await Promise.all([agents, nodes, watch.informer].map((informer) => informer.synced(signal)));
   const heartbeats = new Map<string, { beat: string; at: number; beaten: boolean }>();
-  const listen = ({ metadata: { name }, status }: NodeAgent): Pick<FencingView, "silentMs" | "beaten"> => {
+  const observe = ({ metadata: { name }, status }: NodeAgent): Pick<FencingView, "silentMs" | "beaten"> => {
     const now = clock.sinceBoot();
     const beat = status?.heartbeat ?? "";
-    const seen = heartbeats.get(name);
-    if (seen?.beat === beat) return { silentMs: now - seen.at, beaten: seen.beaten };
-    const beaten = seen !== undefined;
+    const known = heartbeats.get(name);
+    if (known?.beat === beat) return { silentMs: now - known.at, beaten: known.beaten };
+    const beaten = known !== undefined;
     heartbeats.set(name, { beat, at: now, beaten });
     return { silentMs: 0, beaten };
   };
   agents.onChange((_old, agent) => {
-    if (agent !== undefined) listen(agent);
+    if (agent !== undefined) observe(agent);
   });
   const events = new EventRecorder(store, { component: DRIVER_NAME, host: "fencing", logger });
   const check = async (): Promise<void> => {
     for (const agent of agents.list()) {
       await evaluate({ ...options, events }, watch, agent, {
-        heard: listen(agent),
+        seen: observe(agent),
         node: nodes.get(agent.metadata.name),
       });
     }
@@ -94,12 +94,12 @@ async function evaluate(
   }: FencingOptions & { events: EventRecorder },
   watch: LeaseWatch,
   agent: NodeAgent,
-  { heard, node }: { heard: Pick<FencingView, "silentMs" | "beaten">; node: Node | undefined },
+  { seen, node }: { seen: Pick<FencingView, "silentMs" | "beaten">; node: Node | undefined },
 ): Promise<void> {
   const { name } = agent.metadata;
   const { safetyMs } = { ...LEASE_TIMES, ...times };
   // The store is not read for nodes that respond.
-  const silent = heard.silentMs >= graceMs;
+  const silent = seen.silentMs >= graceMs;
   const leases = (silent ? await freshLeases(store, signal) : [])
     .filter((lease) => holderOf(lease) === name)
     .map((lease) => ({
@@ -107,7 +107,7 @@ async function evaluate(
       leftMs: timeLeft(lease, watch.unchangedMs(lease), safetyMs),
     }));
   const outOfService = (node?.spec?.taints ?? []).some(({ key }) => key === OUT_OF_SERVICE);
-  const report = decide({ agent, ...heard, graceMs, outOfService, leases });
+  const report = decide({ agent, ...seen, graceMs, outOfService, leases });
   if (report === undefined) return;
   logger.warn(
     { node: name, ...report },

@@ -5,7 +5,7 @@ import type { Exec } from "../host.ts";
 import { probe } from "./probe.ts";
 
 /**
- * Before 6.7 (temporary fsids) the kernel knows a btrfs by its UUID alone: mounting a copy beside its origin gives the
+ * Before 6.7 (temporary fsids) the kernel identifies a btrfs by its UUID alone: mounting a copy beside its origin gives the
  * origin, and writes to the copy go there. UUIDs are never changed, so such a mount is refused.
  */
 export function distinguishesBtrfsCopies(kernelRelease: string): boolean {

@@ -9,7 +9,7 @@ import { COPIER_PROGRAM } from "./copier-program.ts";
 export class Copier {
   readonly #child: ChildProcess;
   readonly #target: string;
-  #heard: ((line: string | undefined) => void) | undefined;
+  #onLine: ((line: string | undefined) => void) | undefined;
   #ended = false;
   readonly #end: Promise<unknown>;
 
@@ -18,11 +18,11 @@ export class Copier {
     this.#target = target;
     this.#end = once(child, "close").finally(() => {
       this.#ended = true;
-      this.#heard?.(undefined);
+      this.#onLine?.(undefined);
     });
     child.stdin?.on("error", () => {});
     if (child.stdout !== null)
-      createInterface({ input: child.stdout }).on("line", (line) => this.#heard?.(line));
+      createInterface({ input: child.stdout }).on("line", (line) => this.#onLine?.(line));
   }
 
   /** Both files are opened here: what their names stand for later does not matter. */
@@ -77,11 +77,11 @@ export class Copier {
 
   async #order(order: string): Promise<number> {
     const output = await new Promise<string | undefined>((resolve) => {
-      this.#heard = resolve;
+      this.#onLine = resolve;
       if (this.#ended) resolve(undefined);
       else this.#child.stdin?.write(`${order}\n`);
     });
-    this.#heard = undefined;
+    this.#onLine = undefined;
     const [, count] = /^ok (\d+)$/.exec(output ?? "") ?? [];
     if (count !== undefined) return Number(count);
     throw failed(this.#target, output ?? "it was stopped");

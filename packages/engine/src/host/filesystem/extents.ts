@@ -9,12 +9,12 @@ export interface Extent {
   length: number;
   /**
    * Where the bytes are below the file: two files of one file system have the same bytes where they have the same
-   * place. `zeros`: blocks that were reserved and never written. Undefined: data whose place says nothing.
+   * place. `zeros`: blocks that were reserved and never written. Undefined: data whose place means nothing.
    */
   place: number | "zeros" | undefined;
 }
 
-/** Blocks with one of these have no place, or one that stands for other bytes than its number says. */
+/** Blocks with one of these have no place, or one that stands for other bytes than its number. */
 const PLACELESS = /unknown_loc|delalloc|encoded|encrypted|not_aligned|inline|tail_packed|0x/;
 /** `  0:   20480..   24575:   40960..   45055:   4096:  [20480:]  last,shared` */
 const LINE = /^\s*\d+:\s*(\d+)\.\.\s*\d+:\s*(\d+)\.\.\s*\d+:\s*(\d+):(?:\s*\d+:)?\s*(.*)$/;

@@ -39,7 +39,7 @@ export async function growMounted(
   }
 }
 
-/** Growing mounted ext4 is an ioctl that asks for CAP_SYS_RESOURCE, which many containers do not have. */
+/** Growing mounted ext4 is an ioctl that needs CAP_SYS_RESOURCE, which many containers do not have. */
 function growResult(device: string, result: ExecResult): void {
   if (result.exitCode === 0) return;
   if (/permission denied/i.test(result.stderr)) {

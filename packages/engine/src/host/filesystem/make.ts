@@ -16,7 +16,7 @@ export interface MakeFilesystem {
 /**
  * Makes a file system on a device that has never had one, and resolves to its type; the caller records it before the
  * first mount. When a kill came between mkfs and the record, the finished file system is found and adopted. Refuses
- * (FAILED_PRECONDITION, DATA_LOSS) whenever the record or the probe speaks against it. Never killed half-way.
+ * (FAILED_PRECONDITION, DATA_LOSS) whenever the record or the probe forbids it. Never killed half-way.
  */
 export async function makeFilesystem(
   exec: Exec,

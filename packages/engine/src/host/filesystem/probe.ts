@@ -3,7 +3,7 @@ import { defined } from "@mooring/store";
 import { commandFailed } from "../exec.ts";
 import type { Exec } from "../host.ts";
 
-/** What is on a device. `data`: something that no tool knows; it is somebody's all the same. */
+/** What is on a device. `data`: something that no tool recognises; it is somebody's all the same. */
 export type ProbeResult =
   | { kind: "empty" }
   | { kind: "filesystem"; type: string; uuid?: string }
@@ -17,7 +17,7 @@ const AMBIVALENT = 8;
 
 /**
  * "Empty" needs two independent witnesses, since it leads to mkfs: blkid finds no signature, and the first and the
- * last MiB are zeros. A damaged superblock or a foreign format that blkid does not know is thereby never formatted over.
+ * last MiB are zeros. A damaged superblock or a foreign format that blkid does not recognise is thereby never formatted over.
  */
 export async function probe(exec: Exec, device: string, signal?: AbortSignal): Promise<ProbeResult> {
   const options = signal === undefined ? {} : { signal };
@@ -65,7 +65,7 @@ async function edgesAreZero(device: string): Promise<boolean> {
   }
 }
 
-/** Bytes of a device or an image file; `stat` says 0 for devices. */
+/** Bytes of a device or an image file; `stat` reports 0 for devices. */
 export async function deviceSize(path: string): Promise<number> {
   const handle = await open(path, "r");
   try {

@@ -5,7 +5,7 @@ import { FILESYSTEMS, type FilesystemType } from "./types.ts";
 /** `unsafe`: more is broken than can be repaired without losing data. */
 export interface RepairResult {
   outcome: "clean" | "repaired" | "unsafe";
-  /** What the tool said last, in one line. */
+  /** The last output of the tool, in one line. */
   report: string;
 }
 

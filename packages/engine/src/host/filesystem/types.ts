@@ -16,7 +16,7 @@ interface FilesystemTraits {
  * No mkfs discards: that would throw away what a pre-allocated image has reserved. ext4 leaves journal and inode
  * tables to be zeroed later (a sparse image reads as zeros already) and is given its block size, because it picks 1 KiB
  * for small volumes, less than the 4 KiB sectors of our devices. XFS clones share their origin's UUID, so every XFS
- * mount says `nouuid`; UUIDs are never changed.
+ * mount has `nouuid`; UUIDs are never changed.
  */
 export const FILESYSTEMS: Readonly<Record<FilesystemType, FilesystemTraits>> = {
   ext4: {

@@ -30,7 +30,7 @@ export async function filesystemUsage(path: string): Promise<FilesystemUsage> {
 const FORMAT = "%S %b %f %a %c %d";
 
 /**
- * The same, asked by a program of its own. A file system whose server is silent may keep who asks for ever: that takes
+ * The same, read by a program of its own. A file system whose server is silent may block who reads it for ever: that takes
  * none of the few threads on which this process does all its file work. The signal ends the program, if it lets itself
  * be ended. Throws the EngineErrors of `Exec.run`.
  */
@@ -43,7 +43,7 @@ export async function filesystemUsageApart(
   const { stdout } = await exec.run("stat", args, { signal });
   const numbers = stdout.trim().split(" ");
   if (numbers.length !== 6 || !numbers.every((number) => /^\d+$/.test(number))) {
-    throw new EngineError("INTERNAL", `stat --file-system says "${stdout.trim()}" of ${path}`);
+    throw new EngineError("INTERNAL", `stat --file-system printed "${stdout.trim()}" of ${path}`);
   }
   const [size = 0n, blocks = 0n, free = 0n, available = 0n, inodes = 0n, freeInodes = 0n] =
     numbers.map(BigInt);

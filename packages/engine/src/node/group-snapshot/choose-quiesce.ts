@@ -2,7 +2,7 @@ import type { PoolType } from "../../api/pool.ts";
 import { EngineError } from "../../errors.ts";
 import type { FreezeTarget } from "../../host/freezer/freezer.ts";
 
-/** What there is to know of a member before its barrier. */
+/** What is read of a member before its barrier. */
 export interface MemberUse {
   volume: string;
   pool: { name: string; type: PoolType };

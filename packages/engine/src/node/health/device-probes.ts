@@ -4,7 +4,7 @@ import { firstBlockFails } from "../../host/blocks.ts";
 import { isMoving } from "../../tickets/migration-phase.ts";
 import type { AgentContext } from "../context.ts";
 
-/** A disk that says nothing for so long may be slow: that alone is no fault. */
+/** A disk that does not respond for so long may be slow: that alone is no fault. */
 const PATIENCE_MS = 5_000;
 /** Reads of one round, and how many of them at a time: the price of a round does not grow with the volumes. */
 const MOST = 64;

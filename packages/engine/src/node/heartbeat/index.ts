@@ -8,7 +8,7 @@ import { NodeInUse } from "./node-claim.ts";
 
 const HEARTBEAT_MS = 10_000;
 
-/** Says in the NodeAgent object that this node is alive. Throws NodeInUse when another agent says so. */
+/** Reports in the NodeAgent object that this node is alive. Throws NodeInUse when another agent does. */
 export async function beat(context: AgentContext): Promise<void> {
   const { store, nodeID, host, claim, signal } = context;
   const put = (agent: NodeAgent): NodeAgent => {
@@ -126,7 +126,7 @@ export async function reportGone({ store, nodeID, host, claim, logger }: AgentCo
   };
   await mutate(store, NodeAgents, { name: nodeID }, { change: put, subresource: "status" }).catch(
     (error: unknown) => {
-      logger.warn({ err: error }, "cannot say that this node is gone");
+      logger.warn({ err: error }, "cannot report that this node is gone");
     },
   );
 }

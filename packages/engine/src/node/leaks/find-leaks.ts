@@ -24,7 +24,7 @@ export interface FindLeaksOptions {
 }
 
 /**
- * Compares what is on this machine with what the objects say. Reads only, needs no open pool, and may run beside an
+ * Compares what is on this machine with what the objects record. Reads only, needs no open pool, and may run beside an
  * agent: what changes meanwhile is read a second time before it is called a leak.
  */
 export async function findLeaks(options: FindLeaksOptions): Promise<Leak[]> {

@@ -53,7 +53,7 @@ async function inPool(host: Host, pool: KnownPool, read: ReadRecords): Promise<L
   ];
 }
 
-/** Records that say that their image is there. */
+/** Records of images that should be there. */
 function expected(
   { volumes, snapshots }: Records,
   pool: string,
@@ -100,7 +100,7 @@ function recordLeak(kind: string, id: string, path: string): Leak {
   return {
     kind: "record-without-image",
     subject: `${kind}/${id}`,
-    message: `${kind} ${id} says that its image is there, but ${path} does not exist`,
+    message: `${kind} ${id} records that its image is there, but ${path} does not exist`,
     fix: `put the image back from a backup, or delete the ${kind}`,
   };
 }

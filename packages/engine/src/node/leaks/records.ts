@@ -8,7 +8,7 @@ export interface KnownPool {
   layout: PoolLayout;
 }
 
-/** What the store says that there is, by name. */
+/** What there is by the store, by name. */
 export interface Records {
   volumes: Map<string, Volume>;
   snapshots: Map<string, Snapshot>;

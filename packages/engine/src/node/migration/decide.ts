@@ -21,7 +21,7 @@ export interface MigrationView {
 export interface MigrationLease {
   /** This agent has it, and may open the image. */
   held: boolean;
-  /** The record of it names this agent, whether this process knows or not. */
+  /** The record of it names this agent, whether this process has seen it or not. */
   ours: boolean;
   /** Nobody has it, and it is not meant for another node. */
   free: boolean;
@@ -80,16 +80,16 @@ function prepare({ volume, nodeID, device, path }: MigrationView): MigrationStep
   const { currentMigrationNodeID = "", migrationDevice } = volume.status ?? {};
   // Another target has not closed its device yet.
   if (currentMigrationNodeID !== "" && currentMigrationNodeID !== nodeID) return { do: "wait" };
-  const said = currentMigrationNodeID === nodeID;
+  const reported = currentMigrationNodeID === nodeID;
   switch (device) {
     case "open":
       return { do: "fence" };
     case "stale":
       return { do: "drop-device" };
     case "none":
-      return said ? { do: "record", what: "target-lost" } : { do: "withhold-device" };
+      return reported ? { do: "record", what: "target-lost" } : { do: "withhold-device" };
     case "withheld":
-      return said && migrationDevice === path ? { do: "wait" } : { do: "record", what: "target-ready" };
+      return reported && migrationDevice === path ? { do: "wait" } : { do: "record", what: "target-ready" };
   }
 }
 
@@ -99,7 +99,7 @@ function takeOver({ device, lease }: MigrationView): MigrationStep | undefined {
   // A lease holder that was lost: as after any other loss.
   if (lease.unclean) return undefined;
   switch (device) {
-    // The machine has restarted since it said that it is ready, and nobody else has the volume any more.
+    // The machine has restarted since it reported that it is ready, and nobody else has the volume any more.
     case "none":
       return { do: "withhold-device" };
     case "stale":

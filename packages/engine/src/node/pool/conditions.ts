@@ -70,7 +70,7 @@ interface News {
   message: string;
 }
 
-/** What has become news, as events say it: reason, and whether it is a warning. */
+/** What has changed, as events report it: reason, and whether it is a warning. */
 export function news(before: readonly Condition[] | undefined, after: readonly Condition[]): News[] {
   return after.flatMap(({ type, status, reason, message }): News[] => {
     if (type === "Ready") return [];

@@ -18,13 +18,13 @@ export interface PoolView {
   fileBytes?: number | undefined;
   /** Its writers are held. */
   held?: boolean;
-  /** Volumes whose records say something else about that. */
+  /** Volumes whose records differ from that. */
   unreported?: readonly string[];
   /** There is something of the pool on the disk. */
   onDisk: boolean;
   /** Ids of the images that are in the pool. */
   images: readonly string[];
-  /** Volumes and snapshots whose records say that they are in this pool. */
+  /** Volumes and snapshots that are in this pool by their records. */
   records: number;
   now: Date;
 }
@@ -85,7 +85,7 @@ function deletion({ pool, usage, onDisk, images, records }: PoolView): PoolStep 
   return usage === undefined ? { do: "open" } : { do: "remove" };
 }
 
-/** Undefined when the pool says all this already. */
+/** Undefined when the pool's status has all this already. */
 function readyStatus(
   { pool, nodeID, held = false, now }: PoolView,
   usage: PoolUsage,

@@ -34,7 +34,7 @@ export class UsageOnce {
 }
 
 /**
- * A pool as its object and the disk say. What is used of it changes all the time, and each node that has it reports it:
+ * A pool as its object and the disk are. What is used of it changes all the time, and each node that has it reports it:
  * that is read every now and then, and noted is the rest.
  */
 export async function readPool(

@@ -8,7 +8,7 @@ const LOOK_EVERY_MS = 1000;
 const NOTABLE = 0.005;
 
 /**
- * Looks at every open pool once a second, calls back for one whose object does not say what is true any more, and starts
+ * Reads every open pool once a second, calls back for one whose object is out of date, and starts
  * a keeper anew where somebody has killed it. A shared folder is left alone: whoever serves it may be silent.
  */
 export async function watchUsage(

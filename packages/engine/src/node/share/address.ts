@@ -11,7 +11,7 @@ export function nodeAddresses(): string[] {
 }
 
 /**
- * Where a server is to listen, and nowhere else. Its clients know the address that it had, so it keeps that one as long
+ * Where a server is to listen, and nowhere else. Its clients have the address that it had, so it keeps that one as long
  * as the node has it, and when the node has none at all: a cable that is pulled for a moment is no reason to move.
  * Otherwise the one by which this node is known to reach others, where that is configured; the first may be a bridge of
  * containers. 127.0.0.1 where there never was one.

@@ -80,7 +80,7 @@ function serve(view: ShareView): ShareStep {
   return record(view, { state: "running", nodeID, endpoint, size }) ?? { do: "rest", afterMs: healthMs };
 }
 
-/** First the server, then the mount, then its configuration: a folder that is left says that there may be more. */
+/** First the server, then the mount, then its configuration: a folder that is left means that there may be more. */
 function stop(view: ShareView): ShareStep {
   const { nodeID, share, mounted, servers, folder } = view;
   if (servers > 0) return { do: "end" };

@@ -42,7 +42,7 @@ export async function runShares(context: AgentContext, { volumes, shares }: Agen
       reportFailure(context, { resource: ShareManagers, name }, error, { blank: { state: "error", nodeID } }),
     errorOf: failure,
   });
-  // What an earlier life of the agent has served, whether anybody still knows of it or not.
+  // What an earlier life of the agent has served, whether there is still a record of it or not.
   for (const name of await presentShares(stateDir)) reconciler.add(name);
   await reconciler.run(signal);
 }

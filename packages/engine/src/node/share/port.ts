@@ -8,7 +8,7 @@ const TRIES = 50;
 
 /**
  * A TCP port that nobody listens on at this address. The one of the last server comes first:
- * clients know it and come back to it by themselves.
+ * clients have it and come back to it by themselves.
  */
 export async function choosePort(address: string, last: number | undefined): Promise<number> {
   if (last !== undefined && (await isFree(address, last))) return last;

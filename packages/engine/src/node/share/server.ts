@@ -68,8 +68,8 @@ async function ended(layout: ShareLayout): Promise<EngineError> {
     });
   }
   const log = (await readFile(layout.log, "utf8").catch(absent)) ?? "";
-  const said = log.trim().split("\n").slice(-2).join("; ");
-  return new EngineError("INTERNAL", `${PROGRAM} has ended while it started: ${said}`, {
+  const output = log.trim().split("\n").slice(-2).join("; ");
+  return new EngineError("INTERNAL", `${PROGRAM} has ended while it started: ${output}`, {
     hint: `see ${layout.log}`,
   });
 }

@@ -65,6 +65,6 @@ function isOurs(context: ReadContext, snapshot: Snapshot, volume: Volume | undef
 /** The copy makes the file, and nobody writes to it again. */
 async function madeAt(path: string): Promise<Date> {
   const { birthtime, mtime } = await stat(path);
-  // File systems without birth times say 1970.
+  // File systems without birth times report 1970.
   return birthtime.getTime() > 0 ? birthtime : mtime;
 }

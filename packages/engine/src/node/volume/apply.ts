@@ -61,7 +61,7 @@ export async function applyVolumeStep(
   switch (step.do) {
     case "record": {
       const write = () => store.updateStatus(Volumes, { ...volume, status: step.status }, { signal });
-      // A copy that is being made of the volume ends before the volume is said to have left.
+      // A copy that is being made of the volume ends before the volume is recorded as detached.
       if (step.what === "detached") await context.copies.without(copyKey(volume.spec.pool, name), write);
       else await write();
       recorded.get(step.what)?.();

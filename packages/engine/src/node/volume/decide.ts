@@ -33,9 +33,9 @@ function sharedStep(view: VolumeView, lease: LeaseState): VolumeStep {
   // Fenced when an earlier lease was lost; what is mounted from it fails until it is unmounted.
   if (device?.fenced === true) return { do: "drop-device" };
   // Another node has put a new file in the image's place while nothing here could fence the device. What it shows, and
-  // takes, is nobody's any more: its users must hear of it, and nothing may be mounted from it again.
+  // takes, is nobody's any more: its users must be notified, and nothing may be mounted from it again.
   if (device?.deleted === true && view.image !== undefined) return { do: "drop-device" };
-  // Whoever has the lease and the device is the owner, whatever a hand-written status says.
+  // Whoever has the lease and the device is the owner, whatever a hand-written status has.
   if (device !== undefined && ownerID !== nodeID) return record("settled", view);
   const step = ownStep(view);
   const unneeded = state === "detached" && (volume.spec.nodeID ?? "") !== nodeID && ownerID !== "";
@@ -83,7 +83,7 @@ function creation(view: VolumeView): VolumeStep | undefined {
   const { state, size } = volume.status ?? {};
   if (state === undefined) return record("creating", view);
   if (state !== "creating") {
-    // Never made, whatever a hand-written status says.
+    // Never made, whatever a hand-written status has.
     const nothing = size === undefined && image === undefined;
     if (nothing) return device === undefined ? record("creating", view) : { do: "close-device" };
     // A record that was brought back from its deletion.
@@ -113,12 +113,12 @@ function fromSource({ source }: VolumeView): VolumeStep {
 
 /** A lost or truncated image is reported and never replaced by a new, empty one. */
 function damage(view: VolumeView): VolumeStep | undefined {
-  const said = view.volume.status?.robustness === "faulted";
+  const recorded = view.volume.status?.robustness === "faulted";
   const faulted = isFaulted(view.volume);
   if (faultOf(view) !== undefined) return faulted ? undefined : record("faulted", view);
   // Somebody has written that it is faulted, or that it is not.
-  if (said && !faulted) return record("recovered", view);
-  if (!said && openFault(view.volume) !== undefined) return record("faulted", view);
+  if (recorded && !faulted) return record("recovered", view);
+  if (!recorded && openFault(view.volume) !== undefined) return record("faulted", view);
   // Only a lost image is whole when it is found again; all else has to be checked.
   const { cause = "image-lost" } = view.volume.status?.salvage ?? {};
   return faulted && cause === "image-lost" ? record("recovered", view) : undefined;
@@ -153,7 +153,7 @@ const STEPS: Readonly<Record<AttachmentAction, (view: VolumeView) => VolumeStep 
 };
 
 /**
- * Nobody detaches a volume that is wanted where it is, so a record that says so was written by hand. A device that is
+ * Nobody detaches a volume that is wanted where it is, so a record of it was written by hand. A device that is
  * in use then stays as it is; one that nobody uses is closed and opened again.
  */
 function close(view: VolumeView): VolumeStep {
@@ -163,7 +163,7 @@ function close(view: VolumeView): VolumeStep {
   return wanted && inUse === true ? record("attached", view) : { do: "close-device" };
 }
 
-/** After a reboot the record says attached, but there is no device: it is opened again. */
+/** After a reboot the record is still attached, but there is no device: it is opened again. */
 function keep(view: VolumeView): VolumeStep | undefined {
   const { volume, device } = view;
   const { device: recorded, frontendDisabled = false } = volume.status ?? {};
@@ -185,7 +185,7 @@ function unlessDamaged(view: VolumeView, step: VolumeStep): VolumeStep {
   return fail("DATA_LOSS", what);
 }
 
-/** A job has the device for itself, once the record says that workloads cannot reach it. */
+/** A job has the device for itself, once it is recorded that workloads cannot reach it. */
 function job(view: VolumeView): VolumeStep | undefined {
   const { state, currentNodeID, frontendDisabled } = view.volume.status ?? {};
   const inHand = state === "attached" && currentNodeID === view.nodeID && frontendDisabled === true;

@@ -48,13 +48,13 @@ export async function readVolume(context: ReadContext, name: string): Promise<Vo
   };
 }
 
-/** The record says of an open device that it is closed, or nothing: somebody may have written that by hand. */
+/** By the record an open device is closed, or it has nothing of it: somebody may have written that by hand. */
 function isDoubtful({ spec, status }: Volume, nodeID: string): boolean {
   if (spec.nodeID !== nodeID) return false;
   return status?.state === "detaching" || (status?.state === "attached" && status.device === undefined);
 }
 
-/** Of a shared pool: this node has the lease and the device, whatever the record says of the owner. */
+/** Of a shared pool: this node has the lease and the device, whatever owner is recorded. */
 async function hasItOpen({ host, pools, sharing }: ReadContext, volume: Volume): Promise<boolean> {
   // Confirmed since the migration's own steps were last taken: they come again, and give it away in their order.
   if (isMoving(volume)) return false;
@@ -110,7 +110,7 @@ function isOurs(context: ReadContext, volume: Volume): boolean {
   return (pool?.spec.nodeID ?? volume.status?.ownerID) === nodeID;
 }
 
-/** What this node knows about who is to deal with a shared pool's volume. */
+/** What this node has read about who is to deal with a shared pool's volume. */
 export function responsibilityIn(
   { nodeID, sharing }: ReadContext,
   pool: Pool,

@@ -46,7 +46,7 @@ export interface LeaseState {
   unguarded?: boolean;
 }
 
-/** What a status write says happened; the failpoints of crash tests are named after them. */
+/** What a status write records; the failpoints of crash tests are named after them. */
 export type VolumeRecord =
   | "creating"
   | "created"

@@ -34,7 +34,7 @@ const REASON: Readonly<Record<number, string>> = {
 
 type More = Pick<ErrorResource, "reason" | "detail" | "blockedBy">;
 
-/** An error in the form that clients of this API know. */
+/** An error in the form that clients of this API expect. */
 export function failure(status: number, message: string, more: More = {}): RestResponse {
   const body: ErrorResource = { type: "error", status, code: REASON[status] ?? "Error", message, ...more };
   return { status, body };

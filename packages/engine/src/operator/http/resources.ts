@@ -29,7 +29,7 @@ export interface ControllerResource {
   running: boolean;
 }
 
-/** A volume as clients of the REST API know it. */
+/** A volume as clients of the REST API expect it. */
 export interface VolumeResource {
   id: string;
   type: "volume";
@@ -56,7 +56,7 @@ export interface VolumeResource {
 }
 
 /**
- * A snapshot as clients of the REST API know it. Snapshots stand on their own, so there are no `parent` and `children`;
+ * A snapshot as clients of the REST API expect it. Snapshots stand on their own, so there are no `parent` and `children`;
  * a checksum of the data is not kept.
  */
 export interface SnapshotResource {
@@ -81,7 +81,7 @@ export interface SnapshotResource {
   readyToUse: boolean;
 }
 
-/** A list in the form that clients of this API know. */
+/** A list in the form that clients of this API expect. */
 export interface CollectionResource<T> {
   type: "collection";
   resourceType: string;

@@ -3,7 +3,7 @@ import type { Snapshot } from "../../api/snapshot.ts";
 import { snapshotLabelsOf, snapshotNameOf } from "../snapshots.ts";
 import type { SnapshotResource } from "./resources.ts";
 
-/** A Snapshot in the form that clients of this API know. */
+/** A Snapshot in the form that clients of this API expect. */
 export function snapshotResource(snapshot: Snapshot): SnapshotResource {
   const { metadata, spec, status } = snapshot;
   const name = snapshotNameOf(snapshot);

@@ -70,7 +70,7 @@ export function attachmentsResource(
   return { volume, attachments: Object.fromEntries(entries) };
 }
 
-/** Without the attachment only what the ticket itself says. */
+/** Without the attachment only what the ticket itself has. */
 export function ticketResource(
   ticket: AttachmentTicket,
   attachment: VolumeAttachment | undefined,

@@ -10,7 +10,7 @@
  * the kernel gives the lock to the other, which reads the pool as it is and starts a new second one.
  *
  * `keeper.state` has STATE PID FREE. It is overwritten in place, which works on a full disk, and its absence ends the
- * keeper. A lock on `keeper.window` asks a frozen pool to thaw for a moment, for work that makes room: writers come in as
+ * keeper. A lock on `keeper.window` makes a frozen pool thaw for a moment, for work that makes room: writers come in as
  * well then, so the window shuts when half of what was left is used, and the ballast goes first. When the pool's file has
  * become larger, the keeper itself grows the file system.
  *
@@ -147,13 +147,13 @@ sub thaw {
   $frozen = 0;
 }
 
-my $said = '';
+my $reported = '';
 sub say_state {
   my ($state, $free) = @_;
-  return if $state eq $said;
+  return if $state eq $reported;
   sysopen(my $file, $status, O_WRONLY) or return;
   syswrite($file, sprintf("%-63s\n", "$state $$ " . int($free)));
-  $said = $state;
+  $reported = $state;
 }
 
 open(my $lock, '>>', "$folder/keeper.lock") or exit 1;
@@ -173,7 +173,7 @@ sub start_second {
   flock($lock, LOCK_EX) or exit 1;
   close $window;
   open($window, '>>', "$folder/keeper.window") or exit 1;
-  ($device, $uuid, $frozen, $said) = (0, undef, 0, '');
+  ($device, $uuid, $frozen, $reported) = (0, undef, 0, '');
 }
 sub leave { thaw() if $frozen; kill 'KILL', $second if $second; exit 0 }
 
@@ -225,14 +225,14 @@ while (1) {
     if ($free - $peak * 0.2 <= $hold || $free <= $level) {
       $state = 'held' if freeze();
       $free = free() // $free;
-    } elsif ($said eq '') { thaw() }
+    } elsif ($reported eq '') { thaw() }
   } elsif ($state eq 'window') {
     if ($grower && waitpid($grower, 1) != 0) { undef $grower }
     if ($free < $floor || !($grower || wanted())) { $state = 'held' if freeze(); $free = free() // $free }
   }
   if ($state eq 'held' || $state eq 'stuck') {
     # An early stop was for what might have come; nothing keeps the writers from what is left above the level.
-    if ($free >= ($said eq 'open' ? $level : $level + $resume - $hold)) { thaw(); $state = 'open'; undef $before }
+    if ($free >= ($reported eq 'open' ? $level : $level + $resume - $hold)) { thaw(); $state = 'open'; undef $before }
     elsif (grown() && !$grower) {
       # It waits in the kernel already when the writers are let in.
       $grower = start_growing();

@@ -52,7 +52,7 @@ export class PoolKeeper {
     await this.#until("the keeper of the pool to start", async () => (await this.state()) !== "absent");
   }
 
-  /** What the keeper says, if it lives. */
+  /** What the keeper reports, if it lives. */
   async state(): Promise<KeeperState> {
     const text = await readFile(join(this.#folder, "keeper.state"), "utf8").catch(absent);
     const [, state, pid = ""] = STATE.exec(text ?? "") ?? [];

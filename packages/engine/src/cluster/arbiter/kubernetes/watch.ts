@@ -25,7 +25,7 @@ function handleOf(volume: Pick<PersistentVolume, "spec"> | undefined): string | 
   return csi?.driver === DRIVER_NAME ? csi.volumeHandle : undefined;
 }
 
-/** What of a volume's Kubernetes side the arbiter may have to know. */
+/** What of a volume's Kubernetes side the arbiter may have to read. */
 interface ClaimQuery {
   volume: string;
   tickets: readonly AttachmentTicket[];
@@ -97,7 +97,7 @@ function handleFor(
   return handleOf(volumes.get(persistentVolumeName));
 }
 
-/** Alive, and the ticket that it owns is there: whatever the store knows more, nothing follows from it. */
+/** Alive, and the ticket that it owns is there: whatever else the store has of it, nothing follows from it. */
 function isSettled({ metadata }: KubeVolumeAttachment, tickets: readonly AttachmentTicket[]): boolean {
   const { uid, deletionTimestamp } = metadata;
   return (

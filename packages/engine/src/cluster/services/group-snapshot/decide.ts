@@ -106,7 +106,7 @@ function preparation(view: CoordinatorView): CoordinatorStep {
   return record("quiescing", view);
 }
 
-/** Not a failure: the group goes on when the nodes do. Written only when there is something else to say. */
+/** Not a failure: the group goes on when the nodes do. Written only when there is something else to report. */
 function waiting(view: CoordinatorView): CoordinatorStep {
   const { error, afterMs } = prepareTimeout(view);
   if (error?.message !== view.group.status?.error?.message) return note(view, error);
@@ -124,7 +124,7 @@ function failure(view: CoordinatorView): CoordinatorStep | undefined {
   if (failed.length === 0) return undefined;
   const { attempt = 0 } = view.group.status ?? {};
   const final = failed.filter((report) => report?.interrupted !== true);
-  // Who was late itself knows more than who waited for it.
+  // Who was late itself has a better reason than who waited for it.
   const forGood = final.find((report) => report?.error?.code !== "DEADLINE_EXCEEDED") ?? final[0];
   if (forGood === undefined && attempt < MOST_ATTEMPTS) return record("preparing", view);
   const error = forGood?.error ?? failed[0]?.error ?? { code: "INTERNAL", message: "no reason given" };

@@ -31,7 +31,7 @@ export async function runGroupSnapshots(context: ServicesContext): Promise<void>
   });
   const stop = groups.onChange((old, group) => {
     const { name = "" } = (group ?? old)?.metadata ?? {};
-    // Barriers of an earlier life. News of one that we began ourselves may be older than what we know of it.
+    // Barriers of an earlier life. News of one that we began ourselves may be older than what we have.
     if (old === undefined && group !== undefined && isInBarrier(group)) {
       claims.take(name, Object.keys(group.status?.nodes ?? {}));
     } else if (group === undefined || hasEnded(group)) claims.drop(name);

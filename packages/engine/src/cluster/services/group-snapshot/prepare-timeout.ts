@@ -3,11 +3,11 @@ import { isAttachedTo } from "../../../tickets/exposure.ts";
 import { placement } from "./placement.ts";
 import type { CoordinatorView } from "./view.ts";
 
-/** Nodes that live prepare in less; until then the group says nothing of them. */
+/** Nodes that live prepare in less; until then the group reports nothing of them. */
 const USUAL_MS = 10_000;
 
 interface PrepareTimeout {
-  /** What the group waits for, when there is a reason to say so. */
+  /** What the group waits for, when there is a reason to report it. */
   error?: EngineError;
   /** Read again then, if nothing has happened. */
   afterMs?: number;

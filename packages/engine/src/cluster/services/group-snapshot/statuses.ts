@@ -8,10 +8,10 @@ interface Failure {
   hint?: string | undefined;
 }
 
-/** Before the first attempt, for what has to be said until then. */
+/** Before the first attempt, for what has to be reported until then. */
 export const NEW: GroupSnapshotStatus = { state: "preparing", attempt: 0, readyToUse: false };
 
-/** A status write that says what happened; optional fields are absent, never undefined. */
+/** A status write of what happened; optional fields are absent, never undefined. */
 export function record(what: GroupRecord, view: CoordinatorView, failure?: Failure): CoordinatorStep {
   const { error: _, ...before } = view.group.status ?? NEW;
   return { do: "record", what, status: withError(NEXT[what](before, view), failure) };

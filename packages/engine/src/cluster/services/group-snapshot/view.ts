@@ -23,7 +23,7 @@ export interface CoordinatorView {
   now: Date;
 }
 
-/** What a status write says happened; the failpoints of crash tests are named after them. */
+/** What a status write records; the failpoints of crash tests are named after them. */
 export type GroupRecord =
   | "preparing"
   | "quiescing"

@@ -19,7 +19,7 @@ export function membersOf({ metadata, spec }: RecurringJob, volumes: readonly Vo
   const takesPart = ({ metadata: { labels = {} } }: Volume): boolean => {
     if (labels[`${JOB_LABEL_PREFIX}${metadata.name}`] === ENABLED) return true;
     if (groups.some((group) => labels[`${GROUP_LABEL_PREFIX}${group}`] === ENABLED)) return true;
-    // An empty selector would match everything: that has to be said with the default group.
+    // An empty selector would match everything: that has to be requested with the default group.
     if (requirements !== undefined && requirements.length > 0 && matchesLabels(requirements, labels))
       return true;
     return groups.includes(DEFAULT_GROUP) && !hasOwnJobs(labels);

@@ -27,7 +27,7 @@ export async function readJob(
   const schedule = scheduleOf(job.spec, sinceOf(job), now);
   const view = { job, members: membersOf(job, volumes), snapshots, inUse: sourcesOf(volumes), schedule, now };
   if (expired(view) === undefined) return view;
-  // Before one goes, the server itself says what is being made from it.
+  // Before one goes, the server itself shows what is being made from it.
   return { ...view, inUse: sourcesOf((await listAll(store, Volumes, { signal })).items) };
 }
 

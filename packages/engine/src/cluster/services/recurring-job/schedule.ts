@@ -1,7 +1,7 @@
 import { Cron } from "croner";
 import type { RecurringJobSpec } from "../../../api/recurring-job.ts";
 
-/** What the clock says about a job. Moments are RFC 3339. */
+/** What the clock means for a job. Moments are RFC 3339. */
 export interface Schedule {
   /** Why the schedule cannot be read. */
   invalid?: string;

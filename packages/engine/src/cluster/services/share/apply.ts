@@ -7,7 +7,7 @@ import type { PlannedShare } from "./read.ts";
 
 const recorded = failpoint("engine/services/share/manager-recorded");
 
-/** Makes the ShareManager say what the plan says, or removes that of a volume that is gone. */
+/** Makes the ShareManager as the plan has it, or removes that of a volume that is gone. */
 export async function applyShareStep(
   { store, signal }: ServicesContext,
   step: ShareStep,

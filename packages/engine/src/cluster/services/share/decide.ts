@@ -20,9 +20,9 @@ interface ShareView {
   sharedBy?: readonly string[];
 }
 
-/** What a shared volume needs: tickets, and what its ShareManager says. */
+/** What a shared volume needs: tickets, and what its ShareManager records. */
 export interface SharePlan extends TicketPlan {
-  /** What the ShareManager is to say; absent: the volume needs none. */
+  /** What the ShareManager is to record; absent: the volume needs none. */
   share?: { nodeID: string; users: string[] };
 }
 
@@ -48,7 +48,7 @@ export function decide(view: ShareView): SharePlan {
 /** One visible change of a ShareManager. */
 export type ShareStep = { do: "record-share" } | { do: "remove-share" };
 
-/** What to do with the ShareManager, before any ticket: it says who serves whom. Pure. */
+/** What to do with the ShareManager, before any ticket: it records who serves whom. Pure. */
 export function nextShareStep({
   volume,
   manager,

@@ -46,7 +46,7 @@ async function check(
   const consent = hasConsent(volume);
   const path = device?.path ?? "";
   if (cause === "image-cut" && (file?.size ?? 0) < size) {
-    // The part that is missing reads as zeros from here on; whose bytes they were, the file system knows.
+    // The part that is missing reads as zeros from here on; whose bytes they were, the file system has recorded.
     await pool.backend.grow(name, size);
     await host.loops.refresh(path);
   }

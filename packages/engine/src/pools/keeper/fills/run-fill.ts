@@ -28,7 +28,7 @@ interface Scene {
   count: number;
 }
 
-/** Fills a pool as the row says. Fails when a write fails, a byte is lost or differs, or the writer never ends. */
+/** Fills a pool as the row describes. Fails when a write fails, a byte is lost or differs, or the writer never ends. */
 export async function runFill(t: Hooks, host: Host, fill: Fill): Promise<void> {
   const scene = await open(t, host, fill);
   const { pool } = scene;
@@ -128,12 +128,12 @@ function start({ fill, count }: Scene, target: string): Writer {
   const apart = ["unshare", "--mount", "--pid", "--fork", "--kill-child"];
   const [file = "", ...args] = fill.user === "apart" ? [...apart, ...perl] : perl;
   const child = spawn(file, args, { stdio: ["ignore", "ignore", "pipe"] });
-  let said = "";
+  let output = "";
   child.stderr?.on("data", (text: Buffer) => {
-    said += text.toString();
+    output += text.toString();
   });
   const ended = once(child, "close").then(([code]) => {
-    assert.equal(code, 0, `the writer failed: ${said}`);
+    assert.equal(code, 0, `the writer failed: ${output}`);
   });
   ended.catch(() => {});
   return { child, ended };
@@ -148,8 +148,8 @@ async function syncSoon({ ended }: Writer, mount: string): Promise<void> {
 
 async function killKeepers({ fill, folder, pool }: Scene): Promise<void> {
   if (fill.kill === "nothing") return;
-  const said = await readFile(join(folder, "keeper.state"), "utf8");
-  const worker = Number(said.split(" ")[1]);
+  const state = await readFile(join(folder, "keeper.state"), "utf8");
+  const worker = Number(state.split(" ")[1]);
   const pids = fill.kill === "both" ? await keepers(folder) : [worker];
   for (const pid of pids) process.kill(pid, "SIGKILL");
   if (fill.kill === "both") {

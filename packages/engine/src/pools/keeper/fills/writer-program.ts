@@ -1,6 +1,6 @@
 /**
  * Writes so many MiB, each different, into a file or device, or compares them. argv: `write` or `check`, path, MiB, and how
- * (`synced`, `lazy`, `direct`). Ends with 1 and says why when a call fails or a byte differs.
+ * (`synced`, `lazy`, `direct`). Ends with 1 and prints why when a call fails or a byte differs.
  */
 export const WRITER_PROGRAM: string = String.raw`
 use strict;
