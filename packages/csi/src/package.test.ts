@@ -27,7 +27,7 @@ test("the package stands alone: it needs Node and the dependencies that it names
   assert.ok(Object.keys(dependencies).every((name) => !name.startsWith("@mooring/")));
 });
 
-test("every public name says what it is", async () => {
+test("every public name has a comment that explains it", async () => {
   const bare: string[] = [];
   for (const index of ["", "fuzz/"]) {
     const text = await read(`src/${index}index.ts`);

@@ -142,19 +142,19 @@ async function serve(t: TestContext, args: string[]) {
   const endpoint = `unix://${join(folder, "csi.sock")}`;
   const env = { ...process.env, CSI_ENDPOINT: endpoint, VOLUMES: join(folder, "volumes"), NODE_OPTIONS: "" };
   const driver = spawn(process.execPath, args, { cwd: app, env, stdio: ["ignore", "ignore", "pipe"] });
-  let said = "";
+  let output = "";
   driver.stderr.on("data", (text) => {
-    said += text;
+    output += text;
   });
   const ended = once(driver, "exit");
   t.after(() => driver.kill("SIGKILL"));
-  const gone = ended.then(([code]) => assert.fail(`the driver ended with ${code}: ${said}`));
+  const gone = ended.then(([code]) => assert.fail(`the driver ended with ${code}: ${output}`));
   const client = await Promise.race([connect(endpoint, { readyTimeoutMs: READY_MS }), gone]);
   gone.catch(() => {});
   t.after(() => client.close());
   const stop = async (): Promise<void> => {
     driver.kill("SIGTERM");
-    assert.deepEqual(await ended, [0, null], said);
+    assert.deepEqual(await ended, [0, null], output);
   };
   return { client, env, stop };
 }

@@ -136,7 +136,7 @@ test("a cancelled call is CANCELLED here and aborts there; a request that cannot
   await underWay;
   abort.abort();
   await assert.rejects(call, fails("CANCELLED"));
-  await eventually("the plugin to hear of it", () => reason !== undefined);
+  await eventually("the plugin to be cancelled", () => reason !== undefined);
   assert.equal((reason as Error).name, "AbortError");
   const timeout = client.identity.probe({}, { signal: AbortSignal.timeout(30) });
   await assert.rejects(timeout, fails("DEADLINE_EXCEEDED"));

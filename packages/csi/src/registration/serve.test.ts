@@ -27,10 +27,10 @@ function call<M extends DescMethod>(client: Client, method: M, init: MessageInit
 test("the kubelet gets name, socket and version of the driver, and its response reaches the plugin", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "mooring-registration-"));
   const path = join(folder, "csi.example.com-reg.sock");
-  const heard: unknown[] = [];
+  const statuses: unknown[] = [];
   const server = serveRegistration({
     ...{ endpoint: `unix://${path}`, driver: "csi.example.com", driverSocket: "/plugins/csi.sock" },
-    onStatus: (...status) => heard.push(status),
+    onStatus: (...status) => statuses.push(status),
   });
   await server.start();
   const client = new Client(`unix:${path}`, credentials.createInsecure());
@@ -52,7 +52,7 @@ test("the kubelet gets name, socket and version of the driver, and its response 
   );
   await call(client, notifyRegistrationStatus, { pluginRegistered: false, error: "no such node" });
   await call(client, notifyRegistrationStatus, { pluginRegistered: true });
-  assert.deepEqual(heard, [
+  assert.deepEqual(statuses, [
     [false, "no such node"],
     [true, ""],
   ]);

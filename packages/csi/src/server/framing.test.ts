@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { pair } from "../testing/serve.ts";
 
-/** A frame of gRPC: whether it is compressed, how long it says it is, and what follows. */
+/** A frame of gRPC: whether it is compressed, its declared length, and what follows. */
 function frame(flag: number, length: number, body: Buffer): Buffer {
   const head = Buffer.alloc(5);
   head.writeUInt8(flag, 0);
@@ -64,7 +64,7 @@ const CASES: readonly { what: string; bytes: Buffer; headers?: OutgoingHttpHeade
     headers: { "grpc-encoding": "x" },
     code: "12",
   },
-  { what: "not what its encoding says", bytes: frame(1, 4, Buffer.alloc(4)), headers: gzip, code: "13" },
+  { what: "not in its declared encoding", bytes: frame(1, 4, Buffer.alloc(4)), headers: gzip, code: "13" },
   {
     what: "small, but not when it is unpacked",
     bytes: compressed(Buffer.alloc(9 << 20)),
@@ -72,7 +72,7 @@ const CASES: readonly { what: string; bytes: Buffer; headers?: OutgoingHttpHeade
     code: "8",
   },
   { what: "more than 4 MiB", bytes: frame(0, 5 << 20, Buffer.alloc(5 << 20)), code: "8" },
-  { what: "more than 4 MiB, as far as it says", bytes: frame(0, 0xffffffff, Buffer.alloc(100)), code: "8" },
+  { what: "more than 4 MiB, as it declares", bytes: frame(0, 0xffffffff, Buffer.alloc(100)), code: "8" },
 ];
 
 function compressed(message: Buffer): Buffer {

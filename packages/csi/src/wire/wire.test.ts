@@ -89,11 +89,11 @@ function typeOf(field: DescField, short: (typeName: string) => string): string {
   return ScalarType[field.scalar ?? ScalarType.STRING].toLowerCase();
 }
 
-test("csi.v1 is on the wire what its table says, options included", () => {
+test("csi.v1 is on the wire what its table has, options included", () => {
   assert.deepEqual(actual(file_csi_v1_csi), expected("csi_v1_wire.tsv"));
 });
 
-test("csi.v0 is on the wire what its table says: 3, 11 and 7 methods", () => {
+test("csi.v0 is on the wire what its table has: 3, 11 and 7 methods", () => {
   covers("CSI-015");
   assert.deepEqual(actual(file_csi_v0_csi, false), expected("csi_v0_wire.tsv"));
   assert.deepEqual(
@@ -102,12 +102,12 @@ test("csi.v0 is on the wire what its table says: 3, 11 and 7 methods", () => {
   );
 });
 
-test("the volume group service is on the wire what its table says", () => {
+test("the volume group service is on the wire what its table has", () => {
   covers("GRP-001");
   assert.equal(file_volumegroup_volumegroup.services[0]?.typeName, "volumegroup.Controller");
   assert.deepEqual(actual(file_volumegroup_volumegroup), expected("csi_addons_wire.tsv", "volumegroup"));
 });
 
-test("the add-ons' identity service is on the wire what its table says", () => {
+test("the add-ons' identity service is on the wire what its table has", () => {
   assert.deepEqual(actual(file_identity_identity), expected("csi_addons_wire.tsv", "identity"));
 });

@@ -158,10 +158,10 @@ describe("the controller service of a cluster", () => {
   for (const code of ["RESOURCE_EXHAUSTED", "DATA_LOSS", "OUT_OF_RANGE"]) {
     test(`a volume that fails with ${code} passes it on and is taken away, so that its name may be tried elsewhere`, async () => {
       const id = volumeIdOf(`fails ${code}`);
-      cluster.script.errors.set(id, { code, message: "the disk says no" });
+      cluster.script.errors.set(id, { code, message: "the disk refuses" });
       const failure = await failureOf(create(`fails ${code}`));
       assert.equal(failure.code, code);
-      assert.match(failure.message, /the disk says no/);
+      assert.match(failure.message, /the disk refuses/);
       assert.equal(
         await codeOf(cluster.store.get(Volumes, { name: id })),
         `StatusError: volumes.storage.mooring.dev "${id}" not found`,

@@ -48,7 +48,7 @@ async function keepsTo(world: World): Promise<void> {
     /pool "default" has room for \d+: 0 are promised, its \d+ bytes may be promised 1 times/,
   );
   const volumeId = await createVolume(world, "large", { access: "block", size: all - 64n * MIB });
-  await eventually("the pool to say what is left", async () => (await capacityOf(world)) === 64n * MIB);
+  await eventually("the pool to report what is left", async () => (await capacityOf(world)) === 64n * MIB);
   const source = { volumeContentSource: { type: { case: "volume" as const, value: { volumeId } } } };
   const refused = [
     ["RESOURCE_EXHAUSTED", () => create("second", 65n * MIB)],

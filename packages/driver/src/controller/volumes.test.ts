@@ -91,7 +91,7 @@ describe("volumes over the socket", () => {
     assert.deepEqual((await world.client.controller.listVolumes({})).entries, []);
   });
 
-  test("volumes say where they are, and are only made there", async () => {
+  test("volumes report where they are, and are only made there", async () => {
     covers("CSI-102", "CSI-105", "CSI-113");
     const here = { segments: { [TOPOLOGY_NODE_KEY]: world.nodeID } };
     const there = { segments: { [TOPOLOGY_NODE_KEY]: "elsewhere" } };

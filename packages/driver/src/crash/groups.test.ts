@@ -150,7 +150,7 @@ async function abandoned(supervisor: Supervisor, ids: string[]): Promise<void> {
   const sees = await supervisor.call(membersNow);
   if (deleted !== undefined) {
     await vanish(supervisor, ids);
-    // The record of the group goes after its volumes: who deletes it again hears when that is done.
+    // The record of the group goes after its volumes: who deletes it again waits until that is done.
     await supervisor.call((client) => client.volumeGroup.deleteVolumeGroup({ volumeGroupId: deleted }));
     return;
   }

@@ -113,7 +113,7 @@ for (const pool of sample(["xfs", "btrfs"] as PoolType[], { everyday: 1 })) {
         assert.equal(snapshot.readyToUse, true);
         assert.deepEqual(snapshot.creationTime, made.creationTime);
       }
-      assert.deepEqual(await group("both", [log, data]), made, "the order of the volumes says nothing");
+      assert.deepEqual(await group("both", [log, data]), made, "the order of the volumes means nothing");
       const got = await world.client.groupController.getVolumeGroupSnapshot({
         groupSnapshotId: made.groupSnapshotId,
         snapshotIds: idsOf(made),

@@ -67,7 +67,7 @@ describe("health of volumes", () => {
     await world.client.controller.deleteVolume({ volumeId });
   });
 
-  test("a file system that failed under its users: the node says so at once, the controller when it is recorded", async () => {
+  test("a file system that failed under its users: the node reports it at once, the controller when it is recorded", async () => {
     const volumeId = await createVolume(world, "failed", { fsType: "xfs" });
     const staged = await stage(world, volumeId, { fsType: "xfs" });
     await world.host.exec.run("xfs_io", ["-x", "-c", "shutdown -f", staged.path]);
@@ -120,7 +120,7 @@ describe("health of volumes", () => {
   });
 });
 
-test("health of the node's pools: nothing to say, then a pool whose file system has failed", async () => {
+test("health of the node's pools: nothing to report, then a pool whose file system has failed", async () => {
   const world = await startWorld();
   try {
     const { node } = world.client;

@@ -30,7 +30,7 @@ test("a volume of a directory pool is a folder, bound where it is wanted; there 
   const again = await stage(world, id);
   assert.equal(await readFile(join(again.path, "file"), "utf8"), "kept");
   await publish(id, again.path, targetPath);
-  // What is mounted says whose it is, also when the records of this node are lost.
+  // What is mounted shows whose it is, also when the records of this node are lost.
   await rm(join(world.folder, "state", "node-volumes"), { recursive: true });
   await unpublish(id, targetPath);
   assert.deepEqual(await world.host.mounts.at(targetPath), []);

@@ -9,7 +9,7 @@ before(async () => {
 });
 after(() => world.end());
 
-test("the node says who and where it is, and how much it takes", async () => {
+test("the node reports who and where it is, and how much it takes", async () => {
   covers("CSI-303", "CSI-305", "CSI-306", "CSI-307");
   const info = await world.client.node.nodeGetInfo({});
   assert.equal(info.nodeId, world.nodeID);

@@ -34,7 +34,7 @@ test("what is not ours is never unmounted, and what somebody wrote is never remo
   await remove(id);
 });
 
-test("mounts are undone by what mountinfo says, also when the records of this node are lost", async () => {
+test("mounts are undone by what mountinfo shows, also when the records of this node are lost", async () => {
   const block = { access: "block", mode: "SINGLE_NODE_MULTI_WRITER" } as const;
   const [id, raw] = [await createVolume(world, "lost"), await createVolume(world, "lost block", block)];
   const [mounted, device] = [await stage(world, id), await stage(world, raw, block)];

@@ -50,7 +50,7 @@ async function keeps(world: World, volumeGroupId: string, ids: string[]): Promis
   }
 }
 
-test("a driver whose groups delete their volumes does not announce the contrary; a single group says it in its context", async () => {
+test("a driver whose groups delete their volumes does not announce the contrary; a single group shows it in its context", async () => {
   covers("GRP-083", "GRP-080");
   const [world] = worlds;
   assert.ok(world);

@@ -94,7 +94,7 @@ for (const pool of sample(["xfs", "btrfs", "directory"] as PoolType[], { everyda
         const same = entries.find((entry) => entry.volume?.volumeId === volume.volumeId)?.volume;
         assert.deepEqual(volume, same, "a member is returned as ListVolumes returns it");
       }
-      assert.deepEqual(await group("given", [...ids].reverse()), made, "the order says nothing");
+      assert.deepEqual(await group("given", [...ids].reverse()), made, "the order means nothing");
       for (let round = 0; round < 2; round++) {
         assert.deepEqual(await get(made.volumeGroupId), made);
         assert.deepEqual(

@@ -10,7 +10,7 @@ import { codeOf } from "../testing/world.ts";
 const COUNT = 10_000;
 let cluster: Cluster;
 
-/** A record as CreateVolumeGroup writes it; ten thousand calls would say no more. */
+/** A record as CreateVolumeGroup writes it; ten thousand calls would show no more. */
 function record(index: number): VolumeSet {
   const name = volumeGroupIdOf(`g${index}`);
   const createdAt = new Date(Date.UTC(2026, 0, 1) + Math.floor(index / 3)).toISOString();
@@ -60,7 +60,7 @@ test("ten thousand groups, in pages of any size or all at once, each one once", 
   assert.equal(new Set(ids).size, COUNT);
   assert.deepEqual(await walk(999), ids);
   const exact = await list({ maxEntries: COUNT, startingToken: "" });
-  assert.equal(exact.nextToken, "", "the last page says that it is the last");
+  assert.equal(exact.nextToken, "", "the last page shows that it is the last");
   const first = await list({ maxEntries: 2 });
   assert.deepEqual(idsOf(first), ids.slice(0, 2));
   assert.notEqual(first.nextToken, "");

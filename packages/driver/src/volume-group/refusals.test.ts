@@ -186,8 +186,10 @@ test("more volumes than fit are RESOURCE_EXHAUSTED, 8 on the wire; members keep 
 test("a volume is in one group at most, as the identity says", async () => {
   covers("GRP-084");
   const { capabilities } = await cluster.client.addonsIdentity.getCapabilities({});
-  const said = capabilities.flatMap(({ type }) => (type.case === "volumeGroup" ? [type.value.type] : []));
-  assert.ok(said.includes(addons.Capability_VolumeGroup_Type.LIMIT_VOLUME_TO_ONE_VOLUME_GROUP));
+  const announced = capabilities.flatMap(({ type }) =>
+    type.case === "volumeGroup" ? [type.value.type] : [],
+  );
+  assert.ok(announced.includes(addons.Capability_VolumeGroup_Type.LIMIT_VOLUME_TO_ONE_VOLUME_GROUP));
   const [one = ""] = await volumes(["single"]);
   const first = await group("single", [one]);
   assert.equal(await codeOf(group("second", [one])), "FAILED_PRECONDITION");
@@ -234,13 +236,15 @@ test("a volume that is still being made cannot join yet", async () => {
   assert.equal(await codeOf(join()), "OK");
 });
 
-test("every announced call is served, and csi.v1 says nothing of groups", async () => {
+test("every announced call is served, and csi.v1 announces nothing of groups", async () => {
   covers("GRP-044", "GRP-058", "GRP-065", "GRP-077", "GRP-081");
   const { client } = cluster;
   const { capabilities } = await client.addonsIdentity.getCapabilities({});
   const { Capability_VolumeGroup_Type: Type } = addons;
-  const said = capabilities.flatMap(({ type }) => (type.case === "volumeGroup" ? [type.value.type] : []));
-  assert.deepEqual(said, [
+  const announced = capabilities.flatMap(({ type }) =>
+    type.case === "volumeGroup" ? [type.value.type] : [],
+  );
+  assert.deepEqual(announced, [
     ...[Type.VOLUME_GROUP, Type.LIMIT_VOLUME_TO_ONE_VOLUME_GROUP, Type.MODIFY_VOLUME_GROUP],
     ...[Type.GET_VOLUME_GROUP, Type.LIST_VOLUME_GROUPS],
   ]);

@@ -21,7 +21,7 @@ for (const [how, exec] of [
     assert.match(error.hint ?? "", /apt-get install xfsprogs/);
   });
 
-  test(`${how}: a failure carries the exit code and what the program said`, async () => {
+  test(`${how}: a failure carries the exit code and what the program printed`, async () => {
     await assert.rejects(
       exec.run("sh", ["-c", "echo no such luck >&2; exit 3"]),
       /exit code 3: no such luck/,
@@ -60,7 +60,7 @@ for (const [how, exec] of [
     assert.match(error.message, /^sleep did not end/);
   });
 
-  test(`${how}: an uninterruptible child is waited for, whatever the signal says`, async () => {
+  test(`${how}: an uninterruptible child is waited for, whatever the signal does`, async () => {
     const abort = new AbortController();
     const run = exec.run("sh", ["-c", "sleep 0.3; echo done"], {
       signal: abort.signal,

@@ -170,7 +170,7 @@ test("a frozen file system takes no writes until it is thawed", async (t) => {
   assert.equal((await ended)[0], 0);
 });
 
-test("the watchdog thaws when the time is over, and says that the cover was not whole", async (t) => {
+test("the watchdog thaws when the time is over, and reports that the cover was not whole", async (t) => {
   const target = await mounted(t);
   const frozen = await freeze(target, 1);
   assert.equal((await once(writer(target), "exit"))[0], 0);

@@ -24,7 +24,7 @@ async function until(what: string, done: () => boolean | Promise<boolean>): Prom
 
 const alive = (pid: number): boolean => existsSync(`/proc/${pid}`);
 
-/** A process that runs `sh -c script` through its spawner and says the spawner's pid. */
+/** A process that runs `sh -c script` through its spawner and prints the spawner's pid. */
 async function parentOf(t: TestContext, script: string, options: string): Promise<[ChildProcess, number]> {
   const path = (name: string): string => JSON.stringify(fileURLToPath(new URL(name, import.meta.url)));
   const program = `

@@ -98,7 +98,7 @@ test("whatever is written by hand into the status of a volume in use, it stays a
   await idle(bench, "v-p-1");
 });
 
-test("a status that says of a detached volume that it is attached opens nothing, and is put right", async (t) => {
+test("a status of a detached volume that has it attached opens nothing, and is put right", async (t) => {
   const bench = await Bench.open(t, "xfs", { tickets: true });
   await bench.createVolume("v-p-1");
   await bench.volume("v-p-1", "detached");

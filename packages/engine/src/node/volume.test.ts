@@ -43,7 +43,7 @@ for (const type of sample(["xfs", "btrfs", "directory"] as const, { everyday: 1 
   });
 }
 
-test("the agent says that its node is alive and its pool is ready", everyday(), async (t) => {
+test("the agent reports that its node is alive and its pool is ready", everyday(), async (t) => {
   const bench = await Bench.open(t);
   const agent = await bench.store.get(NodeAgents, { name: NODE });
   assert.equal(agent.status?.state, "Ready");
@@ -153,16 +153,20 @@ test("a name that could leave the pool is refused, and its object can be deleted
   await bench.deleted(Volumes, "x.y");
 });
 
-test("a volume that is wanted on another node stays, and says where its data is", thorough(), async (t) => {
-  const bench = await Bench.open(t);
-  await bench.createVolume("v-p-1");
-  await bench.volume("v-p-1", "detached");
-  await bench.place("v-p-1", "node-2");
-  const refused = await bench.volume("v-p-1", "detached", (v) => v.status?.error !== undefined);
-  assert.match(refused.status?.error?.message ?? "", /is on node node-1, not on node-2/);
-  await bench.place("v-p-1", "");
-  await bench.volume("v-p-1", "detached", (v) => v.status?.error === undefined);
-});
+test(
+  "a volume that is wanted on another node stays, and reports where its data is",
+  thorough(),
+  async (t) => {
+    const bench = await Bench.open(t);
+    await bench.createVolume("v-p-1");
+    await bench.volume("v-p-1", "detached");
+    await bench.place("v-p-1", "node-2");
+    const refused = await bench.volume("v-p-1", "detached", (v) => v.status?.error !== undefined);
+    assert.match(refused.status?.error?.message ?? "", /is on node node-1, not on node-2/);
+    await bench.place("v-p-1", "");
+    await bench.volume("v-p-1", "detached", (v) => v.status?.error === undefined);
+  },
+);
 
 test("a lost image is reported and never made anew; found again, the volume works", everyday(), async (t) => {
   const bench = await Bench.open(t);

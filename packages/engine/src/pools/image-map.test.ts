@@ -147,7 +147,7 @@ test("an image in thousands of pieces is read piece by piece, and reading can st
   }, /enough/);
 });
 
-test("a map says which image or pool it cannot be made of", async (t) => {
+test("a map reports which image or pool it cannot be made of", async (t) => {
   const { pool } = await opened(t, "directory");
   const code = (error: unknown) => (error instanceof EngineError ? error.code : String(error));
   const failure = (of: Pool, id: string) => imageMap(of, id).then(() => "none", code);

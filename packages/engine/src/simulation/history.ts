@@ -185,7 +185,7 @@ export class History {
     return this.world.kubernetes !== undefined && asker?.type === "csi-attacher";
   }
 
-  /** An operator deletes somebody's ticket, who does not know. */
+  /** An operator deletes somebody's ticket, who is not notified. */
   #tearOut(asker: Asker | undefined): void {
     const { world } = this;
     const { next } = withoutTickets(world.attachment, ({ id }) => id === asker?.id);
@@ -238,7 +238,7 @@ export class History {
     this.world.log(story);
   }
 
-  /** Proof first: the node cannot write any more. Only then does the store say so. */
+  /** Proof first: the node cannot write any more. Only then is it recorded. */
   #fence(nodeID: string): void {
     if (this.world.node(nodeID).believed !== "Suspect") return;
     this.#stop(nodeID, `node "${nodeID}" is fenced`);

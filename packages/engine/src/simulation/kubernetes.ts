@@ -20,7 +20,7 @@ export class SimKubernetes {
     return [...this.#claims.values()].map((claim) => ({ ...claim }));
   }
 
-  /** A Pod comes to the node: its attachment, which is made before the driver hears of it. */
+  /** A Pod comes to the node: its attachment, which is made before the driver is called. */
   claim(nodeID: string): KubernetesClaim | undefined {
     const present = this.#claims.get(nodeID);
     if (present?.deleting === true) return undefined;

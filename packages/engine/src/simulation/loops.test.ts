@@ -110,7 +110,7 @@ describe("attach and detach loops that a predecessor had, by their number there"
 
   test("10293: what an attach that was given up has left is closed once, and the next attach is the last", () => {
     const scene = new Scene(workload("w", "a"), workload("x", "b")).drop("x").until("attaching");
-    // The device is open and nothing says so: the agent dies in between, and its workload leaves.
+    // The device is open and nothing records it: the agent dies in between, and its workload leaves.
     scene.on("a", "agent", "agent");
     assert.equal(scene.world.node("a").open, true);
     scene.on("a", "agent-dies").drop("w").rest();

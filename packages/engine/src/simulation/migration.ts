@@ -102,8 +102,8 @@ function recordMigration(world: World, nodeID: string, what: MigrationRecord, ve
   if (node.partitioned || !world.writeVolume(recorded(volume, nodeID, what), version)) return;
   const { open, withheld } = node;
   if (what === "target-ready") must(withheld && !open, "S14", `"${nodeID}" is no target: its device is open`);
-  if (what === "target-closed") must(!open, "S2", `"${nodeID}" said closed with its device open`);
-  if (what === "moved") must(open, "S2", `"${nodeID}" said attached without a device`);
+  if (what === "target-closed") must(!open, "S2", `"${nodeID}" recorded closed with its device open`);
+  if (what === "moved") must(open, "S2", `"${nodeID}" recorded attached without a device`);
 }
 
 function recorded(volume: SimVolume, nodeID: string, what: MigrationRecord): SimVolume {

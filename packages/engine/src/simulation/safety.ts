@@ -144,7 +144,7 @@ function checkPromise(before: Volume, live: readonly AttachmentTicket[], seen: A
   must(promised === undefined, "S13", `it was detached instead of moved for ticket "${promised?.id}"`);
 }
 
-/** Whoever tears a ticket out: as long as Kubernetes says that the device is there, it stays. */
+/** Whoever tears a ticket out: as long as Kubernetes records that the device is there, it stays. */
 function checkClaims({ spec }: Volume, from: string, seen: ArbiterView): void {
   // The node of a claim is not the one that serves it.
   if (isServed({ spec }) || spec.disableFrontend === true) return;
@@ -273,11 +273,12 @@ function checkEnded({ attachment, evaluated, ended }: World): void {
   }
 }
 
-/** When a node's agent, or the fence, says what became of the device. */
+/** When a node's agent, or the fence, records what became of the device. */
 export function checkRecord(world: Pick<World, "open">, nodeID: string, state: string): void {
   const open = world.open.includes(nodeID);
-  if (state === "attached") must(open, "S2", `"attached" was said of node "${nodeID}" without a device`);
-  if (state === "detached") must(!open, "S2", `"detached" was said of node "${nodeID}" with its device open`);
+  if (state === "attached") must(open, "S2", `"attached" was recorded of node "${nodeID}" without a device`);
+  if (state === "detached")
+    must(!open, "S2", `"detached" was recorded of node "${nodeID}" with its device open`);
 }
 
 export { must };

@@ -120,7 +120,7 @@ function mayBeRepaired({ spec, status }: SimVolume): boolean {
 const types = Object.keys(ATTACHER_RULES) as AttacherType[];
 const PARAMETERS = [{}, { disableFrontend: "true" }, { disableFrontend: "any" }];
 
-/** Those that the arbiter knows by name, not only by their rule. */
+/** Those that the arbiter treats by name, not only by their rule. */
 const NAMED: readonly AttacherType[] = ["csi-attacher", "share-manager-controller", "salvage-controller"];
 
 /** The first type that is the same to the arbiter. */

@@ -55,7 +55,7 @@ export class World {
   readonly story: string[] = [];
   /** Of the image of a volume that migrates; elsewhere, whoever opened the volume has it. */
   lease: SimLease = { holder: "", for: "", unclean: false };
-  /** The node that is to serve a shared volume, as its ShareManager says; empty: none. */
+  /** The node that is to serve a shared volume, as its ShareManager has it; empty: none. */
   serving = "";
   unpublishing: Unpublish[] = [];
   moves = 0;

@@ -96,11 +96,13 @@ const phases: (() => Promise<unknown>)[] = [
   async () => {
     // A folder has no file that could grow.
     if (!block) return;
-    // What an earlier life has said of a volume, when the room came after its end.
+    // What an earlier life has reported of a volume, when the room came after its end.
     const condition = { type: "WritersHeld", status: "True" as const, reason: "PoolFull", message: "" };
-    const said = { ...condition, lastTransitionTime: "2026-01-01T00:00:00Z" };
+    const reported = { ...condition, lastTransitionTime: "2026-01-01T00:00:00Z" };
     const put = (volume: Volume): Volume =>
-      volume.status === undefined ? volume : { ...volume, status: { ...volume.status, conditions: [said] } };
+      volume.status === undefined
+        ? volume
+        : { ...volume, status: { ...volume.status, conditions: [reported] } };
     await mutate(store, Volumes, { name: "v-p-1" }, { change: put, subresource: "status" });
     await mutate(store, Pools, { name: POOL }, (pool) => {
       pool.spec.size = GIB + 256 * MIB;

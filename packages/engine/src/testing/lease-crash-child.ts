@@ -21,7 +21,7 @@ import { createHost } from "../host/create-host.ts";
 import { makeFilesystem } from "../host/filesystems.ts";
 import { startAgent } from "../node/index.ts";
 import { engineRegistry, POOL, until, volumeObject } from "./agent.ts";
-import { sayOfNode } from "./say-of-node.ts";
+import { reportNode } from "./report-node.ts";
 
 const NAME = "v-p-1";
 const WAIT_MS = 90_000;
@@ -43,7 +43,7 @@ const agent = await startAgent({
   releaseOnStop: true,
 });
 
-/** What the observer says of nodes that are silent. There is one process of one node at a time. */
+/** What the observer reports of nodes that are silent. There is one process of one node at a time. */
 async function fenceOthers(): Promise<void> {
   for (const { metadata, status } of (await listAll(store, NodeAgents)).items) {
     if (metadata.name === nodeID || status?.state !== "Ready") continue;
@@ -51,7 +51,7 @@ async function fenceOthers(): Promise<void> {
       store,
       NodeAgents,
       { name: metadata.name },
-      { change: sayOfNode("Fenced"), subresource: "status" },
+      { change: reportNode("Fenced"), subresource: "status" },
     );
   }
 }

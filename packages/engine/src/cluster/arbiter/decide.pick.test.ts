@@ -68,7 +68,7 @@ describe("picking a ticket for a detached volume", () => {
     assert.equal(two("y", "x"), "b");
   });
 
-  test("a type that nobody knows never beats a known one", () => {
+  test("an unknown type never beats a known one", () => {
     covers("LHA-079");
     const strange = ticket("x", "made-up" as AttacherType, "a");
     assert.equal(placed({ tickets: [strange, ticket("longer", "backup-controller", "b")] }), "b");

@@ -54,7 +54,7 @@ const TOLD: [string, Setup, string, string, RegExp][] = [
     /fence the node/,
   ],
   [
-    "a ticket on a fenced node is not satisfied, whatever the record says",
+    "a ticket on a fenced node is not satisfied, whatever is recorded",
     on("a", { tickets: [ticket("w", "csi-attacher", "a")], nodes: [node("a", "Fenced")] }),
     "w",
     "NodeNotReady",

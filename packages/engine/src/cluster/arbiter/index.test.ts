@@ -138,7 +138,7 @@ describe("the arbiter on a store", () => {
         places.every((place) => place === "b"),
         places.join(),
       );
-      // Whoever ends the share says so first: then the ticket stays away, and the volume leaves.
+      // Whoever ends the share records it first: then the ticket stays away, and the volume leaves.
       await mutate(store, ShareManagers, { name: "v-1" }, (share) => {
         share.spec = { nodeID: "", users: [] };
       });

@@ -69,7 +69,7 @@ describe("a ticket ends with the object that owns it", () => {
       await until.volume((v) => v.spec.nodeID === "");
     }));
 
-  test("an operator's ticket needs no owner, and one of a kind that nobody knows stays", () =>
+  test("an operator's ticket needs no owner, and one of an unknown kind stays", () =>
     withArbiter(async ({ store, until }) => {
       await addTicket(store, "v-1", { id: "p", type: "longhorn-api", nodeID: "a" }, { now: new Date() });
       const owner = { apiVersion: "x.example.com/v1", kind: "Thing", name: "t" };

@@ -22,7 +22,7 @@ function typed(state: "Fenced" | "Gone"): NodeAgent {
   return { ...agent, status: { ...agent.status, state } };
 }
 
-/** What happened to the node -> what is said of it. */
+/** What happened to the node -> what is reported of it. */
 const TABLE: readonly [string, Partial<FencingView>, string | undefined][] = [
   ["it responds", { silentMs: 39_999 }, undefined],
   ["it responds, and an operator reports that it is off", { silentMs: 0, outOfService: true }, undefined],
@@ -40,7 +40,7 @@ const TABLE: readonly [string, Partial<FencingView>, string | undefined][] = [
     "Suspect",
   ],
   ["it is silent, and an operator reports that it is off", { outOfService: true }, "Fenced"],
-  ["it said good-bye", { agent: node("a", "Gone") }, undefined],
+  ["it reported that it is gone", { agent: node("a", "Gone") }, undefined],
   ["it is fenced", { agent: node("a", "Fenced") }, undefined],
   ["it is called fenced, and has just beaten", { agent: node("a", "Fenced"), silentMs: 0 }, "Suspect"],
   [
@@ -48,15 +48,15 @@ const TABLE: readonly [string, Partial<FencingView>, string | undefined][] = [
     { agent: node("a", "Fenced"), silentMs: 0, beaten: false },
     undefined,
   ],
-  ["it said good-bye right after a beat", { agent: node("a", "Gone"), silentMs: 0 }, undefined],
+  ["it reported that it is gone right after a beat", { agent: node("a", "Gone"), silentMs: 0 }, undefined],
   ["somebody typed that it is gone", { agent: typed("Gone"), silentMs: 0 }, "Suspect"],
   ["it is silent, and somebody typed that it is fenced", { agent: typed("Fenced") }, "Suspect"],
   ["it is suspect already", { agent: node("a", "Suspect") }, undefined],
-  ["a suspect is said to be off", { agent: node("a", "Suspect"), outOfService: true }, "Fenced"],
+  ["a suspect is reported off", { agent: node("a", "Suspect"), outOfService: true }, "Fenced"],
 ];
 
 for (const [name, view, state] of TABLE) {
-  test(`fencing: ${name} -> ${state ?? "nothing is said"}`, () => {
+  test(`fencing: ${name} -> ${state ?? "nothing is reported"}`, () => {
     assert.equal(decide(silent(view))?.state, state);
   });
 }
@@ -73,13 +73,13 @@ test("silence alone never fences a node", () => {
   );
 });
 
-test("conditions keep the time at which they changed, and say Fenced only of a node that cannot write", () => {
+test("conditions keep the time at which they changed, and are Fenced only of a node that cannot write", () => {
   const first = new Date("2026-01-01T00:00:00Z");
-  const said = (state: "Ready" | "Suspect" | "Fenced") => ({ state, reason: "R", message: "m" });
-  const ready = nodeConditions(undefined, said("Ready"), first);
+  const reportOf = (state: "Ready" | "Suspect" | "Fenced") => ({ state, reason: "R", message: "m" });
+  const ready = nodeConditions(undefined, reportOf("Ready"), first);
   const suspect = nodeConditions(
     { state: "Ready", conditions: ready },
-    said("Suspect"),
+    reportOf("Suspect"),
     new Date("2026-01-01T00:01:00Z"),
   );
   assert.deepEqual(

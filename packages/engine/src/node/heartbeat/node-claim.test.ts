@@ -35,7 +35,7 @@ async function scene(t: TestContext) {
       ...{ store, nodeID: NODE, stateDir: join(folder, stateDir) },
       ...{ clock, logger: silentLogger, signal },
     });
-  const says = (change: Partial<NonNullable<NodeAgent["status"]>>) =>
+  const write = (change: Partial<NonNullable<NodeAgent["status"]>>) =>
     mutate(
       store,
       NodeAgents,
@@ -48,24 +48,24 @@ async function scene(t: TestContext) {
   await store.create(NodeAgents, {
     ...{ apiVersion: apiVersionOf(NodeAgents), kind: NodeAgents.kind, metadata: { name: NODE }, spec: {} },
   });
-  return { claim, says, seconds, elapsed: () => now };
+  return { claim, write, seconds, elapsed: () => now };
 }
 
 test("the next agent of a state folder need not wait, also when the one before was killed", async (t) => {
-  const { claim, says, elapsed } = await scene(t);
+  const { claim, write, elapsed } = await scene(t);
   const { holder } = await claim("a");
-  await says({ holder, heartbeat: "2026-01-01T00:00:00.000Z" });
+  await write({ holder, heartbeat: "2026-01-01T00:00:00.000Z" });
   assert.equal((await claim("a")).holder, holder);
   assert.equal(elapsed(), 0);
 });
 
 test("an agent of another folder is refused as soon as the one before beats", async (t) => {
-  const { claim, says, seconds, elapsed } = await scene(t);
+  const { claim, write, seconds, elapsed } = await scene(t);
   const { holder } = await claim("a");
-  await says({ holder, heartbeat: "2026-01-01T00:00:00.000Z" });
+  await write({ holder, heartbeat: "2026-01-01T00:00:00.000Z" });
   seconds.push(
     async () => {},
-    () => says({ heartbeat: "2026-01-01T00:00:10.000Z" }),
+    () => write({ heartbeat: "2026-01-01T00:00:10.000Z" }),
   );
   await assert.rejects(claim("b"), (error: unknown) => {
     assert.ok(error instanceof NodeInUse);
@@ -76,13 +76,13 @@ test("an agent of another folder is refused as soon as the one before beats", as
 });
 
 test("one that has missed three beats is followed, and finds that out when it is back", async (t) => {
-  const { claim, says, elapsed } = await scene(t);
+  const { claim, write, elapsed } = await scene(t);
   const first = await claim("a");
   const heartbeat = "2026-01-01T00:00:00.000Z";
-  await says({ holder: first.holder, heartbeat });
+  await write({ holder: first.holder, heartbeat });
   const second = await claim("b");
   assert.equal(elapsed(), 30_000);
-  // Back a moment before the second one has said anything: the second one is refused.
+  // Back a moment before the second one has written anything: the second one is refused.
   assert.throws(() => second.check({ state: "Ready", holder: first.holder, heartbeat: "later" }), NodeInUse);
   second.check({ state: "Ready", holder: first.holder, heartbeat });
   const after = { state: "Ready", holder: second.holder, heartbeat: "2026-01-01T00:01:00.000Z" } as const;
@@ -91,8 +91,8 @@ test("one that has missed three beats is followed, and finds that out when it is
 });
 
 test("one that has given the node back is followed at once", async (t) => {
-  const { claim, says, elapsed } = await scene(t);
-  await says({ state: "Gone", heartbeat: "2026-01-01T00:00:00.000Z" });
+  const { claim, write, elapsed } = await scene(t);
+  await write({ state: "Gone", heartbeat: "2026-01-01T00:00:00.000Z" });
   await claim("b");
   assert.equal(elapsed(), 0);
 });

@@ -90,7 +90,7 @@ async function lose(stage: Stage, node: string): Promise<void> {
   for (const { path, fenced } of await stage.devices(node)) {
     if (fenced === true) await stage.host.loops.detach(path, { lastUser: true });
   }
-  await stage.say(node, "Fenced");
+  await stage.report(node, "Fenced");
 }
 
 /** The node that has the volume is lost: the next workload gets it elsewhere, with everything. */

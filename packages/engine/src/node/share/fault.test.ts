@@ -16,7 +16,7 @@ const BOTH = ["csi-w", "csi-other"];
 const EXT4 = { ...XFS, fsType: "ext4", size: 64 * MIB } as const;
 
 for (const spec of sample([XFS, EXT4], { everyday: 1 })) {
-  test(`${spec.fsType}: a served file system that fails is taken from its server, repaired through a ticket, and served again where its clients know it`, async (t) => {
+  test(`${spec.fsType}: a served file system that fails is taken from its server, repaired through a ticket, and served again at the address that its clients have`, async (t) => {
     covers("LHA-055", "LHA-057", "LHA-059");
     const bench = await served(t, spec);
     await bench.ask(NAME, "csi-other", "another-node");

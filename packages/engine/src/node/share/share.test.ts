@@ -75,7 +75,7 @@ test(
 );
 
 test(
-  "whatever is written by hand into a ShareManager, it says again what is, and clients read on",
+  "whatever is written by hand into a ShareManager, it reports again what is, and clients read on",
   thorough(),
   async (t) => {
     const bench = await served(t);
@@ -117,7 +117,7 @@ test(
 );
 
 test(
-  "a volume that is served elsewhere than its clients know asks them to mount it again",
+  "a volume that is served at another address than its clients have requests them to mount it again",
   thorough(),
   async (t) => {
     const bench = await served(t);
@@ -142,7 +142,7 @@ test(
 );
 
 test(
-  "a server that dies comes back where its clients know it, with everything that was written",
+  "a server that dies comes back at the address that its clients have, with everything that was written",
   everyday(),
   async (t) => {
     const bench = await served(t);
@@ -258,13 +258,13 @@ test(
     await bench.start();
     const replaced = async () => (await findServers(layout(bench))).some((pid) => pid !== before);
     while (!(await replaced())) await bench.host.clock.sleep(50, AbortSignal.timeout(60_000));
-    assert.equal(await readFile(layout(bench).config, "utf8"), config, "with the port that clients know");
+    assert.equal(await readFile(layout(bench).config, "utf8"), config, "with the port that clients have");
     assert.equal(await readFile(join(layout(bench).mount, "f"), "utf8"), "kept");
     await over(bench);
   },
 );
 
-test("a server keeps the address that its clients know, as long as the node has it", everyday(), () => {
+test("a server keeps the address that its clients have, as long as the node has it", everyday(), () => {
   assert.equal(chooseAddress(undefined, ["10.0.0.1", "10.1.0.1"]), "10.0.0.1");
   assert.equal(chooseAddress("10.1.0.1", ["10.0.0.1", "10.1.0.1"]), "10.1.0.1");
   assert.equal(chooseAddress("10.9.0.1", ["10.0.0.1", "10.1.0.1"]), "10.0.0.1");
@@ -273,7 +273,7 @@ test("a server keeps the address that its clients know, as long as the node has 
   assert.equal(chooseAddress(undefined, []), "127.0.0.1");
   const docker = ["172.17.0.1", "10.0.0.1"];
   assert.equal(chooseAddress(undefined, docker, "10.0.0.1"), "10.0.0.1");
-  assert.equal(chooseAddress("172.17.0.1", docker, "10.0.0.1"), "172.17.0.1", "its clients know that one");
+  assert.equal(chooseAddress("172.17.0.1", docker, "10.0.0.1"), "172.17.0.1", "its clients have that one");
   assert.equal(chooseAddress(undefined, docker, "10.9.0.1"), "172.17.0.1", "it is not this node's any more");
 });
 

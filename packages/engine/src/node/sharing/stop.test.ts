@@ -75,7 +75,7 @@ function bound(target: object, name: string | symbol): unknown {
 test("an agent that is stopped while it starts does not report that its node has no device open", async (t) => {
   const node = await survivor(t);
   const stop = new AbortController();
-  // The first thing that it does once it has claimed its node, and before it knows its pools.
+  // The first thing that it does once it has claimed its node, and before it has read its pools.
   const store = new Proxy(node.options.store, {
     get(target, name) {
       if (name !== "create") return bound(target, name);
@@ -103,7 +103,7 @@ test("an agent whose shared pool did not open does not report that its node has 
   await assertStillGuarded(node);
 });
 
-test("an agent that stops after its workloads closes what an earlier one has left, and says so", async (t) => {
+test("an agent that stops after its workloads closes what an earlier one has left, and reports it", async (t) => {
   const node = await survivor(t);
   const { dir, options, store } = node;
   await host.mounts.unmount(join(dir, "mount-a"));

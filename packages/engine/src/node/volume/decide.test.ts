@@ -230,7 +230,7 @@ test("an image that is gone or was truncated opens no device, is not made whole 
     fc.property(views, (start) => {
       for (const [view, step] of run(start).trail) {
         const { size } = view.volume.status ?? {};
-        // A volume that says it was larger than anybody ever wanted it was edited by hand.
+        // A volume recorded as larger than anybody ever wanted it was edited by hand.
         const had = Math.min(size ?? 0, view.volume.spec.size);
         const damaged = size !== undefined && (view.image === undefined || view.image.size < had);
         if (!damaged) continue;

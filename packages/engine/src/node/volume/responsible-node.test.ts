@@ -15,7 +15,7 @@ const TABLE: readonly [string, string, string, Record<string, NodeState>, string
   ["its node is silent: it may still write", "b", "", { ...READY, b: "Suspect" }, "b"],
   ["its node is fenced", "b", "", { ...READY, b: "Fenced" }, "a"],
   ["its node is fenced, but nobody else wants it", "b", "b", { ...READY, b: "Fenced" }, "b"],
-  ["its node said good-bye", "a", "", { ...READY, a: "Gone" }, "b"],
+  ["its node reported that it is gone", "a", "", { ...READY, a: "Gone" }, "b"],
   ["nobody is there", "", "", { a: "Gone", b: "Suspect" }, undefined],
 ];
 

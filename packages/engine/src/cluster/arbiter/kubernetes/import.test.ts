@@ -242,7 +242,7 @@ describe("healing: nobody loses a device by an edit", () => {
       assert.deepEqual(again.metadata.finalizers, [ARBITER_FINALIZER]);
     }, true));
 
-  test("a deleted object waits for its tickets, and says so", () =>
+  test("a deleted object waits for its tickets, and reports it", () =>
     withArbiter(async (world) => {
       const { store, until } = world;
       await inUse(world);

@@ -69,7 +69,7 @@ class Cluster {
     }
   }
 
-  say(node: string, report: Partial<NodeBarrier>): void {
+  report(node: string, report: Partial<NodeBarrier>): void {
     const { status } = this.group;
     assert.ok(status);
     const full: NodeBarrier = { attempt: status.attempt, phase: "prepared", ...report };
@@ -77,7 +77,7 @@ class Cluster {
   }
 
   all(report: Partial<NodeBarrier>): void {
-    for (const node of this.nodes) this.say(node, report);
+    for (const node of this.nodes) this.report(node, report);
   }
 }
 
@@ -85,17 +85,17 @@ test("two nodes: nobody copies before all are still, nobody goes on before all h
   covers("KEP-002");
   const cluster = new Cluster();
   assert.equal(cluster.settle(), "preparing");
-  cluster.say("a", { phase: "prepared" });
+  cluster.report("a", { phase: "prepared" });
   assert.equal(cluster.settle(), "preparing");
-  cluster.say("b", { phase: "prepared" });
+  cluster.report("b", { phase: "prepared" });
   assert.equal(cluster.settle(), "quiescing");
-  cluster.say("a", { phase: "quiesced" });
+  cluster.report("a", { phase: "quiesced" });
   assert.equal(cluster.settle(), "quiescing");
-  cluster.say("b", { phase: "quiesced" });
+  cluster.report("b", { phase: "quiesced" });
   assert.equal(cluster.settle(), "cutting");
-  cluster.say("b", { phase: "cut" });
+  cluster.report("b", { phase: "cut" });
   assert.equal(cluster.settle(), "cutting");
-  cluster.say("a", { phase: "cut" });
+  cluster.report("a", { phase: "cut" });
   assert.equal(cluster.settle(), "releasing");
   const done = {
     phase: "done",
@@ -103,9 +103,9 @@ test("two nodes: nobody copies before all are still, nobody goes on before all h
     pauseMilliseconds: 3,
     methods: { "v-a": "freeze" },
   } as const;
-  cluster.say("a", done);
+  cluster.report("a", done);
   assert.equal(cluster.settle(), "releasing");
-  cluster.say("b", { ...done, pauseMilliseconds: 7 });
+  cluster.report("b", { ...done, pauseMilliseconds: 7 });
   assert.equal(cluster.settle(), "committed");
   const { barrier, creationTime } = cluster.group.status ?? {};
   assert.equal(barrier?.pauseMilliseconds, 7);
@@ -128,17 +128,17 @@ test("a member of a shared pool is copied by the node that has it; when it moves
   place("c");
   assert.equal(cluster.settle(), "preparing");
   assert.deepEqual(nodes(), ["a", "c"]);
-  cluster.say("a", { phase: "prepared" });
+  cluster.report("a", { phase: "prepared" });
   place("b");
-  cluster.say("c", { phase: "prepared" });
+  cluster.report("c", { phase: "prepared" });
   assert.equal(cluster.settle(), "preparing");
   assert.deepEqual(nodes(), ["a", "b"]);
-  cluster.say("b", { phase: "prepared" });
+  cluster.report("b", { phase: "prepared" });
   assert.equal(cluster.settle(), "preparing", "the other node has to prepare again");
-  cluster.say("a", { phase: "prepared" });
+  cluster.report("a", { phase: "prepared" });
   assert.equal(cluster.settle(), "quiescing");
   cluster.all({ phase: "quiesced" });
-  cluster.say("b", { phase: "failed", interrupted: true, error: { code: "ABORTED", message: "leaving" } });
+  cluster.report("b", { phase: "failed", interrupted: true, error: { code: "ABORTED", message: "leaving" } });
   place("c");
   assert.equal(cluster.settle(), "preparing");
   assert.deepEqual(nodes(), ["a", "c"]);
@@ -149,8 +149,8 @@ test("one node that went on too early fails all of it, and every member is remov
   cluster.settle();
   cluster.all({ phase: "prepared" });
   cluster.settle();
-  cluster.say("a", { phase: "done", heldThroughCut: true });
-  cluster.say("b", { phase: "done", heldThroughCut: false });
+  cluster.report("a", { phase: "done", heldThroughCut: true });
+  cluster.report("b", { phase: "done", heldThroughCut: false });
   assert.equal(cluster.settle(), "failed");
   assert.equal(cluster.snapshots.size, 0);
   assert.equal(cluster.group.status?.error?.code, "FAILED_PRECONDITION");
@@ -161,7 +161,11 @@ test("an agent that was stopped half-way has the barrier tried again, at most fi
   for (let attempt = 1; attempt <= 5; attempt++) {
     cluster.settle();
     assert.equal(cluster.group.status?.attempt, attempt);
-    cluster.say("a", { phase: "failed", interrupted: true, error: { code: "ABORTED", message: "stopped" } });
+    cluster.report("a", {
+      phase: "failed",
+      interrupted: true,
+      error: { code: "ABORTED", message: "stopped" },
+    });
   }
   assert.equal(cluster.settle(), "failed");
 });
@@ -171,18 +175,21 @@ test("who did not come to a stop in time is named", () => {
   cluster.settle();
   cluster.all({ phase: "prepared" });
   cluster.settle();
-  cluster.say("a", { phase: "failed", error: { code: "DEADLINE_EXCEEDED", message: "others" } });
+  cluster.report("a", { phase: "failed", error: { code: "DEADLINE_EXCEEDED", message: "others" } });
   assert.equal(cluster.settle(), "failed");
   assert.match(cluster.group.status?.error?.message ?? "", /v-b on node b/);
 });
 
-test("who was late and says so is believed, whoever else has waited in vain", () => {
+test("who was late and reports it is believed, whoever else has waited in vain", () => {
   const cluster = new Cluster();
   cluster.settle();
   cluster.all({ phase: "prepared" });
   cluster.settle();
-  cluster.say("a", { phase: "failed", error: { code: "DEADLINE_EXCEEDED", message: "others" } });
-  cluster.say("b", { phase: "failed", error: { code: "FAILED_PRECONDITION", message: "the copy of v-b" } });
+  cluster.report("a", { phase: "failed", error: { code: "DEADLINE_EXCEEDED", message: "others" } });
+  cluster.report("b", {
+    phase: "failed",
+    error: { code: "FAILED_PRECONDITION", message: "the copy of v-b" },
+  });
   assert.equal(cluster.settle(), "failed");
   assert.equal(cluster.group.status?.error?.message, "the copy of v-b");
 });
@@ -266,7 +273,7 @@ test("whatever agents and the coordinator do, killed at any time: no copy while 
         if (next.do === "prepare")
           agents.set(node, { attempt: next.attempt, phase: "prepared", still: false });
         if (agent === undefined || status === undefined) {
-          if (next.do === "report") cluster.say(node, next.report);
+          if (next.do === "report") cluster.report(node, next.report);
           return;
         }
         if (next.do === "quiesce") Object.assign(agent, { phase: "quiesced", still: true });
@@ -280,7 +287,10 @@ test("whatever agents and the coordinator do, killed at any time: no copy while 
         }
         if (next.do === "report") {
           const frozen = (agent as Agent & { frozen?: boolean }).frozen;
-          cluster.say(node, { ...next.report, ...(frozen === undefined ? {} : { heldThroughCut: frozen }) });
+          cluster.report(node, {
+            ...next.report,
+            ...(frozen === undefined ? {} : { heldThroughCut: frozen }),
+          });
         }
       };
       for (const who of moves) {

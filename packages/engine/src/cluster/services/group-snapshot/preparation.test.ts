@@ -65,7 +65,7 @@ async function world(t: TestContext) {
     /** A volume that its node is to have open; `made`: it has. */
     volume,
     made,
-    say: (name: string, node: string, report: NodeBarrier) =>
+    report: (name: string, node: string, report: NodeBarrier) =>
       mutate(
         store,
         GroupSnapshots,
@@ -77,7 +77,7 @@ async function world(t: TestContext) {
           ...STATUS,
         },
       ),
-    /** What the agent of a node does before it says that it has prepared. */
+    /** What the agent of a node does before it reports that it has prepared. */
     copier: async (name: string, node: string) => {
       const snapshot = `s-${name}-${node}`;
       await until(store, Snapshots, snapshot, () => true);
@@ -96,17 +96,17 @@ const inState = (state: string, attempt: number) => (group: GroupSnapshot) =>
   group.status?.state === state && group.status.attempt === attempt;
 
 test("a group that is interrupted and then silent does not keep its nodes from another", async (t) => {
-  const { copier, create, group, made, say, volume } = await world(t);
+  const { copier, create, group, made, report, volume } = await world(t);
   for (const node of ["a", "b"]) await volume(node).then(() => made(node));
   await create("g-1", ["a", "b"]);
   for (const node of ["a", "b"]) await copier("g-1", node);
-  for (const node of ["a", "b"]) await say("g-1", node, { attempt: 1, phase: "prepared" });
+  for (const node of ["a", "b"]) await report("g-1", node, { attempt: 1, phase: "prepared" });
   await group("g-1", inState("quiescing", 1));
   await create("g-2", ["a"]);
   await copier("g-2", "a");
-  await say("g-2", "a", { attempt: 1, phase: "prepared" });
+  await report("g-2", "a", { attempt: 1, phase: "prepared" });
   const error = { code: "ABORTED", message: "stopped" };
-  await say("g-1", "b", { attempt: 1, phase: "failed", interrupted: true, error });
+  await report("g-1", "b", { attempt: 1, phase: "failed", interrupted: true, error });
   await group("g-1", inState("preparing", 2));
   const { status } = await group("g-2", inState("quiescing", 1));
   assert.equal(status?.nodes?.["a"]?.phase, "prepared");
@@ -126,7 +126,7 @@ test("a volume that is not made yet is named while its group waits for it", asyn
 });
 
 test("whose agent is away is named with its volume, until it is back", async (t) => {
-  const { agent, create, copier, group, made, say, volume } = await world(t);
+  const { agent, create, copier, group, made, report, volume } = await world(t);
   for (const node of ["a", "b"]) await volume(node).then(() => made(node));
   await agent("b", "Suspect");
   await create("g-1", ["a", "b"]);
@@ -134,20 +134,20 @@ test("whose agent is away is named with its volume, until it is back", async (t)
   assert.equal(named.status?.error?.message, "volume v-b on node b: its agent does not respond");
   assert.equal(named.status?.state, "preparing");
   await copier("g-1", "a");
-  await say("g-1", "a", { attempt: 1, phase: "prepared" });
+  await report("g-1", "a", { attempt: 1, phase: "prepared" });
   await agent("b", "Ready");
   await group("g-1", ({ status }) => status?.error === undefined);
   await copier("g-1", "b");
-  await say("g-1", "b", { attempt: 1, phase: "prepared" });
+  await report("g-1", "b", { attempt: 1, phase: "prepared" });
   await group("g-1", inState("quiescing", 1));
 });
 
 test("who lives but takes unusually long is named as well", async (t) => {
-  const { create, copier, group, made, say, volume } = await world(t);
+  const { create, copier, group, made, report, volume } = await world(t);
   for (const node of ["a", "b"]) await volume(node).then(() => made(node));
   await create("g-1", ["a", "b"]);
   await copier("g-1", "a");
-  await say("g-1", "a", { attempt: 1, phase: "prepared" });
+  await report("g-1", "a", { attempt: 1, phase: "prepared" });
   const { status } = await group("g-1", (found) => found.status?.error !== undefined);
   assert.equal(status?.error?.message, "volume v-b on node b: it is not prepared yet");
 });

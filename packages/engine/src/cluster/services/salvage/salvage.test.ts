@@ -30,7 +30,7 @@ async function shutDown(bench: Bench, target: string): Promise<void> {
     await exec.run("xfs_io", ["-x", "-c", "shutdown -f", target]);
     return;
   }
-  // It knows no shutdown: nothing gets through to its device any more, and it gives up with its next write.
+  // It has no shutdown: nothing gets through to its device any more, and it gives up with its next write.
   await bench.host.loops.fence(mount.source);
   await writeFile(join(target, "late"), "lost", { flush: true }).catch(() => {});
 }
@@ -97,7 +97,7 @@ test("what cannot be repaired without loss waits for an operator's consent to ju
   );
   const { faultedAt = "", message = "" } = asked.status?.salvage ?? {};
   assert.match(message, /acceptDataLoss/);
-  // The workload's ticket says the same, and is not satisfied.
+  // The workload's ticket has the same reason, and is not satisfied.
   await until(bench.store, VolumeAttachments, "v-p-1", (a) => {
     const result = ticketStatus(a, "csi-w")?.conditions[0];
     return result?.reason === "VolumeFaulted" && /acceptDataLoss/.test(result.message ?? "");

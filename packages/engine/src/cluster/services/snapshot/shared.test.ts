@@ -7,7 +7,7 @@ import { type NodeAgent, NodeAgents } from "../../../api/node-agent.ts";
 import { Snapshots } from "../../../api/snapshot.ts";
 import { type Volume, Volumes } from "../../../api/volume.ts";
 import { snapshotObject, until, volumeObject } from "../../../testing/agent.ts";
-import { sayOfNode } from "../../../testing/say-of-node.ts";
+import { reportNode } from "../../../testing/report-node.ts";
 import { twoNodes } from "../../../testing/two-nodes.ts";
 import { addTicket, removeTickets } from "../../../tickets/tickets.ts";
 
@@ -70,10 +70,10 @@ test("a volume that nobody has is copied on a ready node when the last one that 
   const lease = { namespace: LEASE_NAMESPACE, name: "mooring-image-v-p-1" };
   const free = (found: Lease | undefined) => found?.spec?.holderIdentity === "";
   await waitFor(store, { resource: Leases, key: lease }, free, AbortSignal.timeout(60_000));
-  // A node that died between closing the volume and saying so.
+  // A node that died between closing the volume and recording it.
   const lost = { apiVersion: apiVersionOf(NodeAgents), kind: NodeAgents.kind, metadata: { name: "lost" } };
   await store.create(NodeAgents, { ...lost, spec: {} });
-  await mutate(store, NodeAgents, { name: "lost" }, { change: sayOfNode("Fenced"), subresource: "status" });
+  await mutate(store, NodeAgents, { name: "lost" }, { change: reportNode("Fenced"), subresource: "status" });
   const leave = (volume: Volume): void => {
     if (volume.status !== undefined) volume.status.ownerID = "lost";
   };

@@ -9,7 +9,7 @@ import { until, volumeObject } from "../../../testing/agent.ts";
 
 const put = { subresource: "status" } as const;
 
-/** A node without an agent: the test says what its agent would say. */
+/** A node without an agent: the test reports what its agent would. */
 export async function playNode(
   store: ObjectStore,
   node: string,

@@ -12,7 +12,7 @@ import { startArbiter } from "../../../cluster/arbiter/index.ts";
 import { createHost } from "../../../host/create-host.ts";
 import type { Host, LoopDevice } from "../../../host/host.ts";
 import { engineRegistry, POOL, until, volumeObject } from "../../../testing/agent.ts";
-import { sayOfNode } from "../../../testing/say-of-node.ts";
+import { reportNode } from "../../../testing/report-node.ts";
 import { GIB, type Hooks, MIB, scratch, sparse } from "../../../testing/scratch.ts";
 import { addTicket, removeTickets, ticketStatus } from "../../../tickets/tickets.ts";
 import { startAgent } from "../../index.ts";
@@ -158,13 +158,13 @@ export class Stage {
     return (await this.host.loops.list()).filter(({ backingFile }) => backingFile.startsWith(below));
   }
 
-  /** What the observer of silent nodes would say. */
-  async say(nodeID: string, state: "Suspect" | "Fenced"): Promise<void> {
+  /** What the observer of silent nodes would report. */
+  async report(nodeID: string, state: "Suspect" | "Fenced"): Promise<void> {
     await mutate(
       this.store,
       NodeAgents,
       { name: nodeID },
-      { change: sayOfNode(state), subresource: "status" },
+      { change: reportNode(state), subresource: "status" },
     );
   }
 
