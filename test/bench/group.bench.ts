@@ -20,8 +20,8 @@ import { Up } from "../support/up.ts";
 import { type Measurement, SHORT, sized, time } from "./measure.ts";
 
 const command = promisify(execFile);
-const SIZES = SHORT ? [2] : [2, 8, 32];
-const ROUNDS = sized(5, 1);
+const SIZES = (process.env["MOORING_BENCH_SIZES"] ?? (SHORT ? "2" : "2,8,32")).split(",").map(Number);
+const ROUNDS = Number(process.env["MOORING_BENCH_ROUNDS"] ?? sized(5, 1));
 /** Written into every member before it is cut. */
 const DATA_BYTES = 8 << 20;
 const namespace = "default";
@@ -131,13 +131,25 @@ async function rawCopies(folder: string, images: readonly string[]): Promise<voi
   await command("sync", ["--file-system", folder]);
 }
 
+/** How long each part of the run took, for whoever waits for it. */
+function laps(): (what: string) => void {
+  let begun = performance.now();
+  return (what) => {
+    process.stderr.write(`    ${what}: ${Math.round(performance.now() - begun)} ms\n`);
+    begun = performance.now();
+  };
+}
+
 async function measure(store: RestStore, raw: string, images: readonly string[], names: readonly string[]) {
   const reverted = { ours: 0, raw: 0 };
   const cloned = { ours: 0, raw: 0 };
+  const said = laps();
   await cut(store, "noon");
+  said("cut");
   reverted.raw = await time(ROUNDS, () => rawCopies(raw, images));
   reverted.ours = await time(ROUNDS, (round) => revert(store, round));
   for (let round = 0; round < ROUNDS; round += 1) await gone(store, VolumeGroupReverts, `revert-${round}`);
+  said("reverts");
   await gone(store, VolumeGroupSnapshots, "noon");
   // A clone by hand is a cut and a copy of it.
   const twice = async () => {
@@ -146,8 +158,11 @@ async function measure(store: RestStore, raw: string, images: readonly string[],
   };
   cloned.raw = await time(ROUNDS, twice);
   await grouped(store, names.length);
+  said("group made");
   cloned.ours = await time(ROUNDS, (round) => clone(store, `clone-${round}`));
+  said("clones");
   for (let round = 0; round < ROUNDS; round += 1) await unclone(store, `clone-${round}`, names);
+  said("clones deleted");
   await gone(store, VolumeGroups, "bench");
   return { reverted, cloned };
 }

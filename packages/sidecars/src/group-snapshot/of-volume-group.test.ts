@@ -8,6 +8,8 @@ import {
   VolumeGroupSnapshots,
   type VolumeSnapshot,
 } from "@mooring/store";
+import type { SidecarOptions } from "../options.ts";
+import { Calls } from "../testing/calls.ts";
 import { fresh, type GroupWorld, groupWorld, NS } from "../testing/group-world.ts";
 import type { HarnessOptions } from "../testing/harness.ts";
 import { groupSnapshot } from "../testing/objects.ts";
@@ -236,4 +238,25 @@ test("a claim that is deleted just when the group was frozen is told, leaves, an
     type: "merge",
     body: { metadata: { finalizers: null } },
   });
+});
+
+test("the members of a VolumeGroup are each protected once until they are cut, and then let go, however many there are", async (t) => {
+  const calls = new Calls();
+  const sidecars: Partial<SidecarOptions> = {};
+  const w = await start(t, { sidecars });
+  const names = Array.from({ length: 30 }, (_, index) => `c${10 + index}`);
+  await w.claims(...names);
+  await w.db(joined("a", "b", ...names));
+  sidecars.store = calls.counted(w.h.store);
+  await w.h.restart();
+  await calls.quiet();
+  calls.take();
+  await w.cut();
+  await w.ready();
+  await calls.quiet();
+  const { table } = calls.take();
+  const patches = Number(/(\d+) patch persistentvolumeclaims/.exec(table)?.[1]);
+  // Found again and again: whoever lets claims go took those of a group snapshot by name for nobody's.
+  assert.ok(patches <= 2 * 32 + 4, table);
+  assert.equal((await w.cutOf()).length, 32);
 });

@@ -4,6 +4,7 @@ import {
   isDeleting,
   keyOf,
   type PersistentVolumeClaim,
+  type VolumeGroupSnapshot,
   type VolumeGroupSnapshotContent,
   type VolumeSnapshot,
   type VolumeSnapshotContent,
@@ -16,6 +17,8 @@ import { source } from "../common/source.ts";
 import { groupContentNameOf } from "../group-snapshot/names.ts";
 import { selects } from "../group-snapshot/sources.ts";
 import { patchMetadata } from "../kube/patch.ts";
+import { groupOfSnapshot } from "../volume-group/freeze.ts";
+import { lockOf } from "../volume-group/lock.ts";
 import { contentNameOf } from "./decide.ts";
 
 const released = failpoint("sidecars/snapshot/claim-released");
@@ -132,6 +135,12 @@ function groupNeedsClaim(
         !isDeleting(group) &&
         group.status?.readyToUse !== true &&
         groupContents.get(groupContentNameOf(group)) === undefined &&
-        selects(group, claim),
+        isOf(group, claim),
     );
+}
+
+/** Whether a group snapshot is of a claim: as a member of the VolumeGroup that it names, else by its selector. */
+function isOf(snapshot: VolumeGroupSnapshot, claim: PersistentVolumeClaim): boolean {
+  const named = groupOfSnapshot(snapshot);
+  return named === undefined ? selects(snapshot, claim) : lockOf(claim)?.name === named;
 }
