@@ -5,6 +5,7 @@ import { chmod, mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { withSourcePlaces } from "./places.mjs";
 import { readResults, running } from "./results.mjs";
 import { FOLDER_VARIABLE, leftBehind, sweep } from "./sweep.mjs";
 
@@ -43,7 +44,9 @@ export async function runFiles({ files, folder, apart, flags, env, limitMs, sign
     ...{ name, program, covers: `${folder}.covers-${index}` },
   }));
   const own = [
-    ...["--enable-source-maps", `--require=${UNTRACKED}`, ...MEMORY],
+    // What is shown later names the places of the sources in the end: see places.mjs.
+    ...(live ? ["--enable-source-maps"] : []),
+    ...[`--require=${UNTRACKED}`, ...MEMORY],
     ...["--test-reporter=spec", "--test-reporter-destination=stdout"],
     ...[`--test-reporter=${REPORTER}`, `--test-reporter-destination=${results}`],
   ];
@@ -79,11 +82,12 @@ function shownBy(read, { code, output, ms, hung, left }) {
   // Whose the fault is that no test has told of nobody knows.
   const isNobodys = code !== 0 && read.every(isGood);
   const bad = read.findIndex((file) => isNobodys || !isGood(file));
+  const shown = (text) => (bad < 0 ? text : withSourcePlaces(text));
   return read.map(({ whole, ...file }, index) => ({
     ...file,
     ms: read.length === 1 ? ms : file.ms,
     code: isNobodys || !isGood({ whole, ...file }) ? code || 1 : 0,
-    output: index === bad || read.length === 1 ? output : other(file, whole),
+    output: index === bad || read.length === 1 ? shown(output) : other(file, whole),
     hung: index === bad ? hung : undefined,
     left: index === read.length - 1 ? left : [],
   }));

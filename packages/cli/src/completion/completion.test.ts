@@ -8,7 +8,7 @@ import { placesOf } from "./places.ts";
 import { COMPLETION_SCRIPTS } from "./scripts.ts";
 
 const run = promisify(execFile);
-const MOORING = fileURLToPath(new URL("../../../../scripts/mooring.mjs", import.meta.url));
+const MOORING = fileURLToPath(new URL("../../../../dist/mooring.mjs", import.meta.url));
 
 function program(): Command {
   const root = new Command("mooring");

@@ -7,7 +7,7 @@ import { cannedApi } from "../testing/api.ts";
 import { mooring } from "../testing/command.ts";
 import { describeError } from "./report-error.ts";
 
-const MOORING = fileURLToPath(new URL("../../../../scripts/mooring.mjs", import.meta.url));
+const MOORING = fileURLToPath(new URL("../../../../dist/mooring.mjs", import.meta.url));
 
 test("a wrong option is one clear line, and where the help is", async () => {
   for (const [args, path] of [

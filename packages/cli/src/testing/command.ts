@@ -2,7 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-const MOORING = fileURLToPath(new URL("../../../../scripts/mooring.mjs", import.meta.url));
+/** The runner of the tests has made it. */
+const MOORING = fileURLToPath(new URL("../../../../dist/mooring.mjs", import.meta.url));
 
 export interface Ended {
   code: number | null;
@@ -26,10 +27,8 @@ export const NAMELESS = [
   ...["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"],
 ] as const;
 
-/** Runs `mooring ARGS` from source to its end. */
+/** Runs `mooring ARGS` to its end. */
 export async function mooring(args: readonly string[], options: CommandOptions = {}): Promise<Ended> {
-  // Who runs under something may not be able to bundle the sources.
-  if (options.under !== undefined) await mooring(["--version"]);
   const [command = "", ...rest] = [...(options.under ?? []), process.execPath, MOORING, ...args];
   const child = spawn(command, rest, {
     env: { ...process.env, ...options.env },
