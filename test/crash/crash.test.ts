@@ -5,14 +5,14 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import "@mooring/standalone";
 import { failpointNames, isStatus } from "@mooring/store";
-import { currentPart, killEveryFailpoint } from "@mooring/store/testing";
+import { howMany, killEveryFailpoint, thorough } from "@mooring/store/testing";
 import { leaks } from "../support/leaks.ts";
 import type { Persist } from "../support/persist.ts";
 import { filesBelow, machineRemains } from "../support/remains.ts";
 import { Scenario } from "../support/scenario.ts";
 import { Up } from "../support/up.ts";
 
-const RANDOM_ROUNDS = { everyday: 1, rest: 2, all: 3, deep: 100 }[currentPart()];
+const RANDOM_ROUNDS = howMany({ everyday: 0, full: 3, deep: 100 });
 
 const up = await Up.create();
 const acks = await mkdtemp(join(tmpdir(), "mooring-acks-"));
@@ -43,7 +43,7 @@ async function scenario(namespace: string): Promise<Scenario> {
   return new Scenario(persist, namespace, await mkdtemp(join(acks, "round-")));
 }
 
-test("the scenario notices a record that is lost", async () => {
+test("the scenario notices a record that is lost", thorough(), async () => {
   const round = await scenario("lossy");
   await round.write();
   try {
@@ -57,7 +57,7 @@ test("the scenario notices a record that is lost", async () => {
 });
 
 let rounds = 0;
-killEveryFailpoint(failpointNames(), { everyday: 1, full: 4 }, (name) => {
+killEveryFailpoint(failpointNames(), { everyday: 1, full: 4, daily: true }, (name) => {
   test(`kill -9 at ${name}, then up again: no data is lost, everything completes, nothing leaks`, async () => {
     await up.end("SIGTERM");
     await up.start({ MOORING_FAILPOINT: name }, { mayDie: true });
@@ -66,24 +66,28 @@ killEveryFailpoint(failpointNames(), { everyday: 1, full: 4 }, (name) => {
   });
 });
 
-test(`kill -9 at ${RANDOM_ROUNDS} random moments: no data is lost, everything completes, nothing leaks`, async () => {
-  // As long as a round takes here, so that every part of it is hit, however busy the machine is.
-  let span = 2500;
-  for (let round = 0; round < RANDOM_ROUNDS; round += 1) {
-    await up.end("SIGTERM");
-    await up.start();
-    const startedAt = performance.now();
-    const delay = Math.random() * span;
-    const killer = setTimeout(() => void up.end("SIGKILL"), delay);
-    try {
-      await (await scenario(`random-${round}`)).run();
-    } finally {
-      clearTimeout(killer);
+test(
+  `kill -9 at ${RANDOM_ROUNDS} random moments: no data is lost, everything completes, nothing leaks`,
+  thorough(),
+  async () => {
+    // As long as a round takes here, so that every part of it is hit, however busy the machine is.
+    let span = 2500;
+    for (let round = 0; round < RANDOM_ROUNDS; round += 1) {
+      await up.end("SIGTERM");
+      await up.start();
+      const startedAt = performance.now();
+      const delay = Math.random() * span;
+      const killer = setTimeout(() => void up.end("SIGKILL"), delay);
+      try {
+        await (await scenario(`random-${round}`)).run();
+      } finally {
+        clearTimeout(killer);
+      }
+      span = performance.now() - startedAt;
+      assert.deepEqual(await leaks(up), [], `round ${round}, killed after ${delay} ms`);
     }
-    span = performance.now() - startedAt;
-    assert.deepEqual(await leaks(up), [], `round ${round}, killed after ${delay} ms`);
-  }
-});
+  },
+);
 
 test("after a clean stop no mount, loop device or process of the state folder is left", async () => {
   assert.equal(await up.end("SIGTERM"), 0);

@@ -64,7 +64,7 @@ const MISTAKES: readonly [string, string[], NodeJS.ProcessEnv, RegExp][] = [
 
 test("a wrong configuration ends the driver at once, with 2 and what to do", async () => {
   covers("CSI-311", "CSI-328", "CSI-336");
-  for (const [what, args, env, text] of sample(MISTAKES, { everyday: 4 })) {
+  for (const [what, args, env, text] of sample(MISTAKES, { everyday: 2 })) {
     const { code, text: said } = await refused(args, env);
     assert.equal(code, 2, `${what}: ${said}`);
     assert.match(said, text, what);
@@ -111,7 +111,7 @@ test(
 
 test(
   "a pool stays of its type: another one ends the driver with 2, the same one starts again",
-  everyday(),
+  thorough(),
   async () => {
     covers("CSI-336");
     const driver = await prepareDriver({ pool: "directory" });

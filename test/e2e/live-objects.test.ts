@@ -4,6 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
+import { eventually, everyday, thorough } from "@mooring/store/testing";
 import { requestToken } from "../../packages/standalone/src/kubelet/volumes/request-token.ts";
 import { KUBECTL } from "../support/kubectl.ts";
 import { world } from "../support/world.ts";
@@ -49,28 +50,29 @@ spec:
           - downwardAPI: { items: [{ path: labels, fieldRef: { fieldPath: metadata.labels } }] }
 `;
 
-test("running containers see changed ConfigMaps, Secrets and labels, and keep what was deleted", async () => {
-  await kubectl.apply(WATCHER);
-  await shows(["pod", "watcher"], "{.status.phase}", "Running");
-  const logs = () => kubectl.run("logs", "watcher");
-  const says = async (line: RegExp) => {
-    const signal = AbortSignal.timeout(60_000);
-    while (!line.test(await logs())) signal.throwIfAborted();
-  };
-  await kubectl.run("patch", "configmap", "settings", "-p", '{"data":{"colour":"blue"}}');
-  await says(/^colour$/m);
-  await kubectl.run("patch", "secret", "keys", "-p", '{"stringData":{"key":"new"}}');
-  await says(/^key$/m);
-  await kubectl.run("label", "pod", "watcher", "moon=full");
-  await says(/^label$/m);
-  await kubectl.run("delete", "secret", "keys");
-  await shows(["events"], "{.items[?(@.reason=='FailedMount')].message}", /secret "keys" not found/);
-  await kubectl.run("patch", "configmap", "settings", "-p", '{"data":{"gone":""}}');
-  await says(/^blue$/m);
-  await shows(["pod", "watcher"], "{.status.phase}", "Succeeded");
-});
+test(
+  "running containers see changed ConfigMaps, Secrets and labels, and keep what was deleted",
+  everyday(),
+  async () => {
+    await kubectl.apply(WATCHER);
+    await shows(["pod", "watcher"], "{.status.phase}", "Running");
+    const logs = () => kubectl.run("logs", "watcher");
+    const says = (line: RegExp) => eventually(`the pod to say ${line}`, async () => line.test(await logs()));
+    await kubectl.run("patch", "configmap", "settings", "-p", '{"data":{"colour":"blue"}}');
+    await says(/^colour$/m);
+    await kubectl.run("patch", "secret", "keys", "-p", '{"stringData":{"key":"new"}}');
+    await says(/^key$/m);
+    await kubectl.run("label", "pod", "watcher", "moon=full");
+    await says(/^label$/m);
+    await kubectl.run("delete", "secret", "keys");
+    await shows(["events"], "{.items[?(@.reason=='FailedMount')].message}", /secret "keys" not found/);
+    await kubectl.run("patch", "configmap", "settings", "-p", '{"data":{"gone":""}}');
+    await says(/^blue$/m);
+    await shows(["pod", "watcher"], "{.status.phase}", "Succeeded");
+  },
+);
 
-test("a pod gets a token for its service account, which ends with it", async () => {
+test("a pod gets a token for its service account, which ends with it", everyday(), async () => {
   await kubectl.apply(`
 apiVersion: v1
 kind: ServiceAccount
@@ -91,12 +93,7 @@ spec:
     - { name: token, projected: { sources: [{ serviceAccountToken: { path: token, expirationSeconds: 600 } }] } }
 `);
   await shows(["pod", "robot"], "{.status.phase}", "Running");
-  const signal = AbortSignal.timeout(60_000);
-  let token = "";
-  while (token === "") {
-    signal.throwIfAborted();
-    token = await kubectl.run("logs", "robot");
-  }
+  const token = await eventually("the token", async () => (await kubectl.run("logs", "robot")) || undefined);
   assert.equal(await whoIs(token), "system:serviceaccount:default:robot");
   const { uid } = JSON.parse(await kubectl.run("get", "pod", "robot", "-o", "jsonpath={.metadata}"));
   const account = await kubectl.run("get", "sa", "robot", "-o", "jsonpath={.metadata.uid}");
@@ -127,25 +124,29 @@ async function whoIs(token: string): Promise<string> {
   return (await promisify(execFile)(KUBECTL, ["--kubeconfig", file, "auth", "whoami", "-o", path])).stdout;
 }
 
-test("requests that no node has room for leave a pod Pending, with the reason and what to do", async () => {
-  const resources = { requests: { cpu: "4k", memory: "1Pi" } };
-  await kubectl.apply(
-    JSON.stringify({
-      apiVersion: "v1",
-      kind: "Pod",
-      metadata: { name: "greedy" },
-      spec: { containers: [{ name: "main", image: "host", command: ["sleep", "1000"], resources }] },
-    }),
-  );
-  await shows(
-    ["pod", "greedy"],
-    "{.status.phase} {.status.conditions[0].reason} {.status.conditions[0].message}",
-    /^Pending Unschedulable 0\/1 nodes are available: 1 Insufficient cpu, 1 Insufficient memory\. /,
-  );
-  await kubectl.run("delete", "pod", "greedy");
-});
+test(
+  "requests that no node has room for leave a pod Pending, with the reason and what to do",
+  everyday(),
+  async () => {
+    const resources = { requests: { cpu: "4k", memory: "1Pi" } };
+    await kubectl.apply(
+      JSON.stringify({
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: "greedy" },
+        spec: { containers: [{ name: "main", image: "host", command: ["sleep", "1000"], resources }] },
+      }),
+    );
+    await shows(
+      ["pod", "greedy"],
+      "{.status.phase} {.status.conditions[0].reason} {.status.conditions[0].message}",
+      /^Pending Unschedulable 0\/1 nodes are available: 1 Insufficient cpu, 1 Insufficient memory\. /,
+    );
+    await kubectl.run("delete", "pod", "greedy");
+  },
+);
 
-test("a server-side dry run of drain evicts nobody; a real one does", async () => {
+test("a server-side dry run of drain evicts nobody; a real one does", thorough(), async () => {
   await kubectl.run("run", "stays", "--image=host", "--", "sleep", "1000");
   await shows(["pod", "stays"], "{.status.phase}", "Running");
   const uid = await kubectl.run("get", "pod", "stays", "-o", "jsonpath={.metadata.uid}");

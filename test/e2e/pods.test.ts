@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { covers, eventually } from "@mooring/store/testing";
+import { covers, eventually, everyday, thorough } from "@mooring/store/testing";
 import { machineRemains } from "../support/remains.ts";
 import { world } from "../support/world.ts";
 
 const { up, kubectl, shows, gone } = await world();
 
-test("a pod sees its volumes as it asked for them: subPath, readOnly, block device, env, user, workingDir", async () => {
-  await kubectl.apply(`
+test(
+  "a pod sees its volumes as it asked for them: subPath, readOnly, block device, env, user, workingDir",
+  everyday(),
+  async () => {
+    await kubectl.apply(`
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: settings}
@@ -60,20 +63,21 @@ spec:
     - {name: raw, persistentVolumeClaim: {claimName: raw}}
     - {name: settings, configMap: {name: settings}}
 `);
-  await shows(["pod", "everything"], "{.status.phase}", /Succeeded|Failed/);
-  const log = await kubectl.run("logs", "everything");
-  assert.match(log, /both hello-everything/);
-  assert.match(log, /user 1234:1234 .*2000/);
-  assert.match(log, /dir \/part/);
-  assert.match(log, /state prepared/);
-  assert.match(log, /writable/);
-  assert.match(log, /readonly/);
-  assert.match(log, /from a config map/);
-  assert.match(log, /^block$/m);
-  await kubectl.run("delete", "pod/everything", "pvc/files", "pvc/raw");
-});
+    await shows(["pod", "everything"], "{.status.phase}", /Succeeded|Failed/);
+    const log = await kubectl.run("logs", "everything");
+    assert.match(log, /both hello-everything/);
+    assert.match(log, /user 1234:1234 .*2000/);
+    assert.match(log, /dir \/part/);
+    assert.match(log, /state prepared/);
+    assert.match(log, /writable/);
+    assert.match(log, /readonly/);
+    assert.match(log, /from a config map/);
+    assert.match(log, /^block$/m);
+    await kubectl.run("delete", "pod/everything", "pvc/files", "pvc/raw");
+  },
+);
 
-test("exit codes, restarts and phases are told as Kubernetes tells them", async () => {
+test("exit codes, restarts and phases are told as Kubernetes tells them", everyday(), async () => {
   const pod = (name: string, policy: string, script: string) =>
     kubectl.apply(`
 apiVersion: v1
@@ -106,7 +110,7 @@ spec:
   await gone("pod", "stays");
 });
 
-test("a pod whose image cannot be had stays Pending and says what to do", async () => {
+test("a pod whose image cannot be had stays Pending and says what to do", thorough(), async () => {
   await kubectl.run("run", "web", "--image=127.0.0.1:1/nginx");
   await shows(["pod", "web"], "{.status.containerStatuses[0].state.waiting.message}", /image: host/);
   await shows(
@@ -118,7 +122,7 @@ test("a pod whose image cannot be had stays Pending and says what to do", async 
   await kubectl.run("delete", "pod", "web");
 });
 
-test("a deleted pod's volumes are unpublished, unstaged and detached", async () => {
+test("a deleted pod's volumes are unpublished, unstaged and detached", thorough(), async () => {
   await kubectl.apply(`
 apiVersion: v1
 kind: PersistentVolumeClaim
@@ -151,8 +155,11 @@ spec:
   await kubectl.run("delete", "pvc", "brief");
 });
 
-test("kill -9 of mooring leaves pods running; the next one adopts the very same processes", async () => {
-  await kubectl.apply(`
+test(
+  "kill -9 of mooring leaves pods running; the next one adopts the very same processes",
+  everyday(),
+  async () => {
+    await kubectl.apply(`
 apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: survivor}
@@ -169,30 +176,43 @@ spec:
       command: [sh, -c, "echo born; while :; do echo x >> /d/beats; sleep 0.1; done"]
       volumeMounts: [{name: d, mountPath: /d}]
   volumes: [{name: d, persistentVolumeClaim: {claimName: survivor}}]`);
-  await shows(["pod", "survivor"], "{.status.phase}", "Running");
-  const id = await kubectl.run(
-    "get",
-    "pod",
-    "survivor",
-    "-o",
-    "jsonpath={.status.containerStatuses[0].containerID}",
-  );
-  await up.end("SIGKILL");
-  await up.start();
-  await shows(["pod", "survivor"], '{.status.conditions[?(@.type=="Ready")].status}', "True");
-  assert.equal(
-    await kubectl.run("get", "pod", "survivor", "-o", "jsonpath={.status.containerStatuses[0].containerID}"),
-    id,
-  );
-  assert.equal(
-    await kubectl.run("get", "pod", "survivor", "-o", "jsonpath={.status.containerStatuses[0].restartCount}"),
-    "0",
-  );
-  assert.equal(await kubectl.run("logs", "survivor"), "born\n");
-  await kubectl.run("delete", "pod/survivor", "pvc/survivor");
-});
+    await shows(["pod", "survivor"], "{.status.phase}", "Running");
+    const id = await kubectl.run(
+      "get",
+      "pod",
+      "survivor",
+      "-o",
+      "jsonpath={.status.containerStatuses[0].containerID}",
+    );
+    await up.end("SIGKILL");
+    await up.start();
+    await shows(["pod", "survivor"], '{.status.conditions[?(@.type=="Ready")].status}', "True");
+    assert.equal(
+      await kubectl.run(
+        "get",
+        "pod",
+        "survivor",
+        "-o",
+        "jsonpath={.status.containerStatuses[0].containerID}",
+      ),
+      id,
+    );
+    assert.equal(
+      await kubectl.run(
+        "get",
+        "pod",
+        "survivor",
+        "-o",
+        "jsonpath={.status.containerStatuses[0].restartCount}",
+      ),
+      "0",
+    );
+    assert.equal(await kubectl.run("logs", "survivor"), "born\n");
+    await kubectl.run("delete", "pod/survivor", "pvc/survivor");
+  },
+);
 
-test("a clean stop releases everything; the next start runs the pods again", async () => {
+test("a clean stop releases everything; the next start runs the pods again", thorough(), async () => {
   await kubectl.apply(`
 apiVersion: v1
 kind: Pod
@@ -209,9 +229,12 @@ spec:
   await kubectl.run("delete", "pod", "lasting");
 });
 
-test("who wrote which part of an attachment can be told: spec by the cluster, status by the attacher", async () => {
-  covers("K8S-055", "K8S-059");
-  await kubectl.apply(`
+test(
+  "who wrote which part of an attachment can be told: spec by the cluster, status by the attacher",
+  everyday(),
+  async () => {
+    covers("K8S-055", "K8S-059");
+    await kubectl.apply(`
 apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: told}
@@ -224,16 +247,17 @@ spec:
   terminationGracePeriodSeconds: 1
   containers: [{name: main, image: host, command: [sleep, "100000"], volumeMounts: [{name: d, mountPath: /d}]}]
   volumes: [{name: d, persistentVolumeClaim: {claimName: told}}]`);
-  await shows(["pod", "told"], "{.status.phase}", "Running");
-  const list = JSON.parse(
-    await kubectl.run("get", "volumeattachments.storage.k8s.io", "-o", "json", "--show-managed-fields"),
-  );
-  const [attachment] = list.items;
-  const writers = (field: string): string[] =>
-    attachment.metadata.managedFields
-      .filter((entry: { fieldsV1: object }) => field in entry.fieldsV1)
-      .map((entry: { manager: string }) => entry.manager);
-  assert.deepEqual(writers("f:spec"), ["kube-controller-manager"]);
-  assert.deepEqual(writers("f:status"), ["external-csi.mooring.dev"]);
-  await kubectl.run("delete", "pod/told", "pvc/told");
-});
+    await shows(["pod", "told"], "{.status.phase}", "Running");
+    const list = JSON.parse(
+      await kubectl.run("get", "volumeattachments.storage.k8s.io", "-o", "json", "--show-managed-fields"),
+    );
+    const [attachment] = list.items;
+    const writers = (field: string): string[] =>
+      attachment.metadata.managedFields
+        .filter((entry: { fieldsV1: object }) => field in entry.fieldsV1)
+        .map((entry: { manager: string }) => entry.manager);
+    assert.deepEqual(writers("f:spec"), ["kube-controller-manager"]);
+    assert.deepEqual(writers("f:status"), ["external-csi.mooring.dev"]);
+    await kubectl.run("delete", "pod/told", "pvc/told");
+  },
+);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sample } from "@mooring/store/testing";
+import { sample, thorough } from "@mooring/store/testing";
 import { world } from "../support/world.ts";
 
 for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
@@ -101,7 +101,7 @@ spec: {volumeSnapshotClassName: mooring, source: {persistentVolumeClaimName: liv
       await kubectl.run("delete", "pvc", "again");
     });
 
-    await t.test("Retain keeps the data; a pre-provisioned content brings it back", async () => {
+    await t.test("Retain keeps the data; a pre-provisioned content brings it back", thorough(), async () => {
       await claim("origin", "64Mi");
       await run("write", "echo kept > /d/a; sync", { "/d": "origin" });
       await kubectl.apply(`
@@ -154,7 +154,7 @@ spec: {source: {volumeSnapshotContentName: imported}}`);
       await gone("volumesnapshotcontent", "imported");
     });
 
-    await t.test("a snapshot of a claim that is not there says so", async () => {
+    await t.test("a snapshot of a claim that is not there says so", thorough(), async () => {
       await kubectl.apply(`
 apiVersion: snapshot.storage.k8s.io/v1
 kind: VolumeSnapshot

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFile, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { thorough } from "@mooring/store/testing";
 import { Kubectl } from "../support/kubectl.ts";
 import { claim, pod } from "../support/manifests.ts";
 import { mooring } from "../support/mooring.ts";
@@ -31,26 +32,30 @@ test("the state is checked and copied while everything runs, and not restored", 
   assert.match(restored.stderr, /in use by process \d+/);
 });
 
-test("the state of one node is not started as another; through a symbolic link it is, and nothing is left", async (t) => {
-  assert.equal(await up.end("SIGTERM"), 0);
-  const other = await mooring("up", "--state-dir", up.stateDir, "--node-name", "node-b");
-  assert.equal(other.code, 2, other.stdout);
-  assert.match(other.stderr, /is the state of node node-a, not of node-b\nnext: .*--node-name node-a/);
-  const link = `${up.stateDir}.link`;
-  await symlink(up.stateDir, link);
-  t.after(() => rm(link));
-  const linked = await Up.create({ stateDir: link });
-  await linked.start();
-  const kubectl = new Kubectl(linked.kubeconfig);
-  await kubectl.apply(JSON.stringify(claim("default", "linked")));
-  await kubectl.apply(
-    JSON.stringify(pod("default", "linked", "exec sleep infinity", { mounts: { "/data": "linked" } })),
-  );
-  await kubectl.run("wait", "--for=condition=Ready", "pod/linked", "--timeout=120s");
-  await kubectl.run("delete", "pod/linked", "pvc/linked");
-  assert.equal(await linked.end("SIGTERM"), 0);
-  assert.deepEqual(await machineRemains(up.stateDir), []);
-});
+test(
+  "the state of one node is not started as another; through a symbolic link it is, and nothing is left",
+  thorough(),
+  async (t) => {
+    assert.equal(await up.end("SIGTERM"), 0);
+    const other = await mooring("up", "--state-dir", up.stateDir, "--node-name", "node-b");
+    assert.equal(other.code, 2, other.stdout);
+    assert.match(other.stderr, /is the state of node node-a, not of node-b\nnext: .*--node-name node-a/);
+    const link = `${up.stateDir}.link`;
+    await symlink(up.stateDir, link);
+    t.after(() => rm(link));
+    const linked = await Up.create({ stateDir: link });
+    await linked.start();
+    const kubectl = new Kubectl(linked.kubeconfig);
+    await kubectl.apply(JSON.stringify(claim("default", "linked")));
+    await kubectl.apply(
+      JSON.stringify(pod("default", "linked", "exec sleep infinity", { mounts: { "/data": "linked" } })),
+    );
+    await kubectl.run("wait", "--for=condition=Ready", "pod/linked", "--timeout=120s");
+    await kubectl.run("delete", "pod/linked", "pvc/linked");
+    assert.equal(await linked.end("SIGTERM"), 0);
+    assert.deepEqual(await machineRemains(up.stateDir), []);
+  },
+);
 
 test("a damaged store starts nothing; check, up and doctor name what is damaged, and the way out", async () => {
   assert.equal(await up.end("SIGTERM"), 0);
@@ -73,18 +78,22 @@ test("a damaged store starts nothing; check, up and doctor name what is damaged,
   await writeFile(file, whole);
 });
 
-test("a store that was cut, emptied or has gone is never begun anew beside what it knew", async () => {
-  await truncate(file, 20_000);
-  assert.match((await refused()).stderr, /the file ends before it, at 20000 bytes/);
-  await truncate(file, 0);
-  assert.match((await refused()).stderr, /is empty, and a store was here/);
-  await rm(file);
-  await rm(join(up.stateDir, "store", "made"));
-  const { code, stderr } = await refused();
-  assert.equal(code, 2);
-  assert.match(stderr, /is missing, and a store was here \(\S+pools\/default is there\)/);
-  assert.match((await mooring("doctor", "--state-dir", up.stateDir)).stdout, /^store\s+fail\s+.*missing/m);
-});
+test(
+  "a store that was cut, emptied or has gone is never begun anew beside what it knew",
+  thorough(),
+  async () => {
+    await truncate(file, 20_000);
+    assert.match((await refused()).stderr, /the file ends before it, at 20000 bytes/);
+    await truncate(file, 0);
+    assert.match((await refused()).stderr, /is empty, and a store was here/);
+    await rm(file);
+    await rm(join(up.stateDir, "store", "made"));
+    const { code, stderr } = await refused();
+    assert.equal(code, 2);
+    assert.match(stderr, /is missing, and a store was here \(\S+pools\/default is there\)/);
+    assert.match((await mooring("doctor", "--state-dir", up.stateDir)).stdout, /^store\s+fail\s+.*missing/m);
+  },
+);
 
 test("a restored copy runs again, with everything that it had", async () => {
   const restored = await state("restore", join(up.stateDir, "by-hand.mdb"));

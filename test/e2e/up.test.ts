@@ -3,7 +3,7 @@ import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { eventually, everyday, sample } from "@mooring/store/testing";
+import { eventually, everyday, sample, thorough } from "@mooring/store/testing";
 import { Kubectl } from "../support/kubectl.ts";
 import { leaks } from "../support/leaks.ts";
 import { mooring } from "../support/mooring.ts";
@@ -116,7 +116,7 @@ test(
 
 test(
   "a pool that cannot be made ends up at once; a shared one is named where it says that it is up",
-  everyday(),
+  thorough(),
   async (t) => {
     const other = await Up.create({ args: ["--shared-pool", "fast=/dev/null/none"] });
     t.after(() => other.dispose());
@@ -142,7 +142,7 @@ for (const [args, message] of sample(
     [["--listen", "here"], /not an address/],
     [["--pool", "floppy"], /xfs, btrfs, directory/],
   ] as const,
-  { everyday: 2 },
+  { everyday: 1 },
 )) {
   test(`up ${args.join(" ")} is refused before anything is made`, async () => {
     const { code, stderr } = await mooring("up", "--state-dir", join(up.stateDir, "never"), ...args);

@@ -17,7 +17,9 @@ import { type PublishedVolume, publishVolume, siteOf } from "./support/volume-se
  */
 const bin = postgresqlFolder() ?? "";
 const skip = bin === "" ? "PostgreSQL is not installed: apt-get install postgresql" : false;
-const SNAPSHOTS = howMany({ everyday: 2, deep: 20 });
+const SNAPSHOTS = howMany({ everyday: 1, full: 2, deep: 20 });
+/** At full speed it would take a processor from all that runs beside it. */
+const RATE = howMany({ everyday: 200, full: 0 });
 const SIZES = { data: 512n * MIB, wal: 256n * MIB };
 
 interface Pair {
@@ -90,7 +92,7 @@ for (const pool of sample(["xfs", "btrfs"] as PoolType[], { everyday: 1 })) {
       await live.init();
       await live.start();
       await live.fill(2);
-      undos.push(live.bench(4));
+      undos.push(live.bench(4, RATE));
       const committer = await live.commit();
       undos.push(() => committer.stop());
       const more = async (commits: number) => {

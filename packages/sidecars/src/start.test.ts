@@ -16,7 +16,7 @@ import {
   StorageClasses,
   VolumeSnapshots,
 } from "@mooring/store";
-import { covers } from "@mooring/store/testing";
+import { covers, howMany } from "@mooring/store/testing";
 import { startSidecars } from "./start.ts";
 import { type Harness, startHarness, until } from "./testing/harness.ts";
 import { claim, DRIVER, node, persistentVolume, storageClass } from "./testing/objects.ts";
@@ -240,11 +240,13 @@ test("others may write to every object all the time: nothing of theirs is lost, 
   assert.equal(h.driver.backend.volumes.size, 0);
 });
 
-test("200 claims at once: one call, one object each, and all of them go again", async (t) => {
+const MANY = howMany({ everyday: 50, full: 200 });
+
+test(`${MANY} claims at once: one call, one object each, and all of them go again`, async (t) => {
   const h = await startHarness(t);
-  const names = Array.from({ length: 200 }, (_, i) => `c${i}`);
+  const names = Array.from({ length: MANY }, (_, i) => `c${i}`);
   await Promise.all(names.map((name) => h.store.create(PersistentVolumeClaims, plainClaim(name))));
-  await until("all are bound", async () => (await boundCount(h)) === 200);
+  await until("all are bound", async () => (await boundCount(h)) === MANY);
   await Promise.all(
     names.map((name) => h.store.delete(PersistentVolumeClaims, { name, namespace: "default" })),
   );
@@ -252,7 +254,7 @@ test("200 claims at once: one call, one object each, and all of them go again", 
     const lists = await Promise.all([h.store.list(PersistentVolumes), h.store.list(ConfigMaps)]);
     return lists.every(({ items }) => items.length === 0);
   });
-  assert.equal(h.driver.called("CreateVolume"), 200);
-  assert.equal(h.driver.called("DeleteVolume"), 200);
+  assert.equal(h.driver.called("CreateVolume"), MANY);
+  assert.equal(h.driver.called("DeleteVolume"), MANY);
   assert.equal(h.driver.backend.volumes.size, 0);
 });

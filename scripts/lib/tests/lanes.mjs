@@ -19,6 +19,11 @@ const THOROUGH = [
   ...["bad-input", "groups-bad-input", "tickets-bad-input"].map((name) => `test/e2e/${name}`),
   ...["client/client", "output/api-refusal"].map((name) => `packages/cli/src/${name}`),
   "packages/sidecars/src/group-snapshot/bad-input",
+  ...["csi/v1-errors", "csi/wire"].map((name) => `test/${name}`),
+  "packages/driver/src/volume-group/refusals",
+  ...["hand-edited-spec", "hand-edited", "heartbeat/hand-edited", "sharing/hand-edited"].map(
+    (name) => `packages/engine/src/node/${name}`,
+  ),
   // A flow that another file has every day, with more nodes, in another mode, on another pool, or under a fault.
   ...["data-services", "restart", "three-nodes"].map((name) => `test/nodes/${name}`),
   ...["e2e/group-postgresql", "e2e/shared-volumes", "group/two-nodes", "scale/two-hundred"].map(
@@ -26,6 +31,16 @@ const THOROUGH = [
   ),
   ...["directory", "multi-node-modes", "two-processes"].map((name) => `test/csi/${name}`),
   "packages/engine/src/node/share/fault",
+  "packages/engine/src/pools/btrfs",
+  // The same story from a lower level, or at a larger size.
+  ...["growth", "publishing", "remounted", "staging"].map((name) => `packages/driver/src/node/${name}`),
+  ...["csi/pages", "group/ordered-writers"].map((name) => `test/${name}`),
+  "packages/engine/src/simulation/small-scope",
+  "packages/sidecars/src/volume-group/churn",
+  "packages/standalone/src/apiserver/large-list",
+  // Tests of which every one is long: what they set up first has its price as well.
+  ...["doctor-rights", "two-processes"].map((name) => `test/cluster/${name}`),
+  "packages/standalone/src/apiserver/fuzz/leases",
   // What a release has.
   "packages/csi/src/published",
 ].map((name) => `${name}.test.ts`);
@@ -43,8 +58,8 @@ export function isThorough(file) {
  */
 const LANES = {
   pure: { cost: 1, apart: false, seconds: 2, shares: true },
-  host: { cost: 1, apart: true, seconds: 8, shares: true },
-  waiting: { cost: 0.5, apart: true, seconds: 30 },
+  host: { cost: 0.7, apart: true, seconds: 8, shares: true },
+  waiting: { cost: 0.3, apart: true, seconds: 30 },
   clock: { cost: Number.POSITIVE_INFINITY, apart: true, seconds: 30 },
 };
 

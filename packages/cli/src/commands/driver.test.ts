@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { connect } from "@mooring/csi";
 import { covers, everyday, thorough } from "@mooring/store/testing";
 
-const MOORING = fileURLToPath(new URL("../../../../scripts/mooring.mjs", import.meta.url));
+const MOORING = fileURLToPath(new URL("../../../../dist/mooring.mjs", import.meta.url));
 
 interface Run {
   child: ChildProcess;
@@ -147,7 +147,7 @@ describe("mooring driver", () => {
 
   test(
     "it tells a scraper of every call it answered, where it was asked to and nowhere else",
-    everyday(),
+    thorough(),
     async () => {
       const env = { CSI_ENDPOINT: endpoint("metrics") };
       const driver = run([...state("metrics"), "--metrics-listen", "127.0.0.1:0"], env);
@@ -197,7 +197,7 @@ describe("mooring driver", () => {
     );
   });
 
-  test("a state folder that holds something else is refused with code 2", everyday(), async () => {
+  test("a state folder that holds something else is refused with code 2", thorough(), async () => {
     await writeFile(join(folder, "file"), "");
     await refused(state("file"), { CSI_ENDPOINT: endpoint("file") }, 2, /file/);
   });

@@ -11,6 +11,7 @@ import {
   VolumeGroupSnapshots,
   VolumeSnapshots,
 } from "@mooring/store";
+import { thorough } from "@mooring/store/testing";
 import { RESTORE_LABEL, type VolumeGroupRestore, VolumeGroupRestores } from "../kube/group-restore.ts";
 import { type Harness, startHarness } from "../testing/harness.ts";
 import { claim, storageClass } from "../testing/objects.ts";
@@ -211,7 +212,7 @@ test("a member that is deleted in between fails the restore, and names what is m
   await restored(h, ({ status: now }) => now?.phase === "Waiting");
 });
 
-test("a group of 100 members, the most there can be, is restored at one go", async (t) => {
+test("a group of 100 members, the most there can be, is restored at one go", thorough(), async (t) => {
   const failures: string[] = [];
   const logger: Logger = {
     debug: () => {},

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { after, before, test } from "node:test";
-import { eventually } from "@mooring/store/testing";
+import { eventually, thorough } from "@mooring/store/testing";
 import type { LogRequest } from "./api.ts";
 import { mustRun, programs, type Run, runner } from "./testing/kubectl.ts";
 import { startTestServer, type TestServer } from "./testing/test-server.ts";
@@ -51,7 +51,7 @@ test("apply creates, reports unchanged, changes, and takes away what is no longe
   assert.match(diff.stdout, /\+ {2}color: green/);
 });
 
-test("get prints tables, wide, yaml, json, names, paths and selections", async () => {
+test("get prints tables, wide, yaml, json, names, paths and selections", thorough(), async () => {
   await kubectl(["create", "configmap", "other", "--from-literal=a=1"]);
   assert.match(await kubectl(["get", "configmaps"]), /^NAME +DATA +AGE\n/);
   assert.match(await kubectl(["get", "cm", "-A"]), /^NAMESPACE +NAME +DATA +AGE\n/);
@@ -267,7 +267,7 @@ test("wait follows conditions and paths", async () => {
   await kubectl(["delete", "pod", "described", "--force", "--grace-period=0"]);
 });
 
-test("explain, api-resources, api-versions, auth and version know the server", async () => {
+test("explain, api-resources, api-versions, auth and version know the server", thorough(), async () => {
   assert.match(await kubectl(["explain", "pod.spec.containers.image"]), /FIELD: image <string>/);
   assert.match(await kubectl(["explain", "pvc", "--recursive"]), /storageClassName/);
   const resources = await kubectl(["api-resources", "--namespaced=false"]);
@@ -281,7 +281,7 @@ test("explain, api-resources, api-versions, auth and version know the server", a
   assert.equal(await kubectl(["get", "--raw", "/readyz"]), "ok");
 });
 
-test("every create command of built-in kinds works, protobuf or not", async () => {
+test("every create command of built-in kinds works, protobuf or not", thorough(), async () => {
   const commands = [
     ["namespace", "made"],
     ["secret", "generic", "made", "--from-literal=a=b"],
@@ -315,7 +315,7 @@ test("every create command of built-in kinds works, protobuf or not", async () =
   assert.match(invalid.stderr, /The PersistentVolumeClaim "x" is invalid/);
 });
 
-test("a deleted namespace takes its content with it", async () => {
+test("a deleted namespace takes its content with it", thorough(), async () => {
   await kubectl(["-n", "made", "create", "configmap", "inside"]);
   assert.match(await kubectl(["-n", "made", "get", "cm,sa"]), /configmap\/kube-root-ca\.crt/);
   await kubectl(["delete", "namespace", "made"]);

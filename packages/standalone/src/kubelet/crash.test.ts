@@ -5,7 +5,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { failpointNames, type Pod } from "@mooring/store";
-import { bundleProgram, killEveryFailpoint } from "@mooring/store/testing";
+import { bundleProgram, killEveryFailpoint, thorough } from "@mooring/store/testing";
 import { openCgroups } from "../runtime/cgroups.ts";
 import {
   assertNothingLeft,
@@ -65,38 +65,42 @@ killEveryFailpoint(failpoints, { everyday: 1, full: 6 }, (failpoint) => {
   });
 });
 
-test("killed while a pod runs: its process goes on and is taken over, with its volume, restarts and log as they were", async () => {
-  let cluster: TestCluster | undefined;
-  const program = await bundleProgram(join(import.meta.dirname, "testing/run-until-killed.ts"));
-  const folder = await mkdtemp("/tmp/mooring-crash-");
-  try {
-    const child = spawn(process.execPath, [program.path, folder], { stdio: ["ignore", "pipe", "inherit"] });
-    for await (const chunk of child.stdout) if (String(chunk).includes("running")) break;
-    child.kill("SIGKILL");
-    await once(child, "exit");
-    const count = async () => {
-      const [volume = ""] = await readdir(join(folder, "driver/volumes"));
-      return Number(await readFile(join(folder, "driver/volumes", volume, "count"), "utf8"));
-    };
-    const before = await count();
-    cluster = await startTestCluster(folder);
-    const running = (object: Pod | undefined) =>
-      object?.status?.containerStatuses?.[0]?.state?.running !== undefined;
-    const pod = await eventually(cluster.store, Pods, "app", running);
-    assert.equal(pod?.status?.containerStatuses?.[0]?.restartCount, 0);
-    assert.equal(await logOf(cluster, "app"), "up\n");
-    assert.ok((await count()) > before, "it went on counting all the time");
-    await cluster.store.delete(Pods, { namespace: "default", name: "app" });
-    await eventually(cluster.store, Pods, "app", (object) => object === undefined);
-    await cluster.stop();
-    cluster = undefined;
-    await assertNothingLeft(folder);
-  } finally {
-    await cluster?.stop();
-    await program.remove();
-    await cleanUp(folder);
-  }
-});
+test(
+  "killed while a pod runs: its process goes on and is taken over, with its volume, restarts and log as they were",
+  thorough(),
+  async () => {
+    let cluster: TestCluster | undefined;
+    const program = await bundleProgram(join(import.meta.dirname, "testing/run-until-killed.ts"));
+    const folder = await mkdtemp("/tmp/mooring-crash-");
+    try {
+      const child = spawn(process.execPath, [program.path, folder], { stdio: ["ignore", "pipe", "inherit"] });
+      for await (const chunk of child.stdout) if (String(chunk).includes("running")) break;
+      child.kill("SIGKILL");
+      await once(child, "exit");
+      const count = async () => {
+        const [volume = ""] = await readdir(join(folder, "driver/volumes"));
+        return Number(await readFile(join(folder, "driver/volumes", volume, "count"), "utf8"));
+      };
+      const before = await count();
+      cluster = await startTestCluster(folder);
+      const running = (object: Pod | undefined) =>
+        object?.status?.containerStatuses?.[0]?.state?.running !== undefined;
+      const pod = await eventually(cluster.store, Pods, "app", running);
+      assert.equal(pod?.status?.containerStatuses?.[0]?.restartCount, 0);
+      assert.equal(await logOf(cluster, "app"), "up\n");
+      assert.ok((await count()) > before, "it went on counting all the time");
+      await cluster.store.delete(Pods, { namespace: "default", name: "app" });
+      await eventually(cluster.store, Pods, "app", (object) => object === undefined);
+      await cluster.stop();
+      cluster = undefined;
+      await assertNothingLeft(folder);
+    } finally {
+      await cluster?.stop();
+      await program.remove();
+      await cleanUp(folder);
+    }
+  },
+);
 
 async function processList(): Promise<string> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { silentLogger } from "@mooring/store";
-import { bundleProgram, everyday, thorough } from "@mooring/store/testing";
+import { bundleProgram, everyday, howMany, thorough } from "@mooring/store/testing";
 import { containerFiles, writeRecord } from "./container-files.ts";
 import { readStamps, timeOf } from "./log-stamps.ts";
 import { identify } from "./process-identity.ts";
@@ -181,7 +181,9 @@ test(
   "what a program left in the background ends with it, however fast the program was",
   everyday(),
   async () => {
-    const fast = Array.from({ length: 30 }, () => config("(setsid sleep 1000 >/dev/null 2>&1 &); exit 0"));
+    const fast = Array.from({ length: howMany({ everyday: 6, full: 30 }) }, () =>
+      config("(setsid sleep 1000 >/dev/null 2>&1 &); exit 0"),
+    );
     for (const { status } of await Promise.all(fast.map(runToEnd))) {
       assert.equal(status.exit?.code, 0);
       assert.equal(await identify(status.pid ?? 0), undefined);

@@ -49,6 +49,25 @@ test("a suite that has found no failpoint is refused", () => {
   assert.throws(() => killEveryFailpoint([], SIZES, () => {}), /imported/);
 });
 
+test("a suite kills on one day of three, and in the rest what it has not killed that day; a daily one every day", () => {
+  const killed = (part: string, seed: number, daily = false) => {
+    const met: string[] = [];
+    const env = { MOORING_TESTS: part, MOORING_SEED: String(seed) };
+    killEveryFailpoint(CASES, { ...SIZES, daily }, (each) => met.push(each), env);
+    return met;
+  };
+  for (let day = 20_000; day < 20_030; day += 3) {
+    const counts = [0, 1, 2].map((more) => killed("everyday", day + more).length);
+    assert.deepEqual([...counts].sort(), [0, 0, SIZES.everyday]);
+    assert.equal(killed("everyday", day, true).length, SIZES.everyday);
+    for (const more of [0, 1, 2]) {
+      const both = [...killed("everyday", day + more), ...killed("rest", day + more)];
+      assert.deepEqual(new Set(both), new Set(killed("all", day + more)));
+      assert.equal(both.length, SIZES.full);
+    }
+  }
+});
+
 test("of those that run in their turn a third runs in the rest, each of them within three days", () => {
   const days = ["1", "2", "3"].map((MOORING_SEED) => {
     const skips = Array.from({ length: 6 }, () => inItsTurn({ MOORING_TESTS: "rest", MOORING_SEED }).skip);

@@ -16,6 +16,9 @@ export function currentPart(env: NodeJS.ProcessEnv = process.env): Part {
   throw new Error(`MOORING_TESTS is ${part}; it may be everyday, rest or all`);
 }
 
+/** Days until it is the turn again of what runs in turn. */
+const TURNS = 3;
+
 /** How many of the cases run: `everyday` of them each day, `full` (default: every one) in `all`. */
 export interface SampleSizes {
   everyday: number;
@@ -41,17 +44,33 @@ export function sample<T>(
   return cases.filter((_, index) => kept.has(index));
 }
 
+/** `daily`: the suite kills every day, as the one that is about the whole does; others every third, in turn. */
+export interface KillSizes extends SampleSizes {
+  daily?: boolean;
+}
+
 /**
  * Declares a test for each failpoint of a suite: for all with `MOORING_DEEP=1`, else for a {@link sample}. `declare` calls
- * `test`; what it is given may say more than a name, such as the request on whose way the failpoint is.
+ * `test`; what it is given may say more than a name, such as the request on whose way the failpoint is. Every day a third
+ * of the suites kills; what a suite does not do on its day off is in the rest.
  */
 export function killEveryFailpoint<T>(
   failpoints: readonly T[],
-  sizes: SampleSizes,
+  { daily = false, ...sizes }: KillSizes,
   declare: (failpoint: T) => void,
+  env: NodeJS.ProcessEnv = process.env,
 ): void {
   if (failpoints.length === 0) throw new Error("there is no failpoint: are their modules imported?");
-  for (const failpoint of sample(failpoints, sizes)) declare(failpoint);
+  const isDue = daily || (checksum(JSON.stringify(failpoints)) + seedOf(env)) % TURNS === 0;
+  const everyday = isDue ? sizes.everyday : 0;
+  for (const failpoint of sample(failpoints, { ...sizes, everyday }, env)) declare(failpoint);
+}
+
+/** A number that is another one for another text (FNV-1a). */
+function checksum(text: string): number {
+  let sum = 0x811c9dc5;
+  for (const character of text) sum = Math.imul(sum ^ (character.codePointAt(0) ?? 0), 0x01000193);
+  return sum >>> 0;
 }
 
 /**
@@ -62,8 +81,6 @@ export function thorough(env: NodeJS.ProcessEnv = process.env): { skip: string |
   return { skip: currentPart(env) === "everyday" && "npm run test:rest runs it" };
 }
 
-/** Days until a test of {@link inItsTurn} runs again. */
-const TURNS = 3;
 let inTurn = 0;
 
 /**

@@ -174,7 +174,7 @@ test(
   },
 );
 
-test("a served volume grows, and is copied, while it is in use", everyday(), async (t) => {
+test("a served volume grows, and is copied, while it is in use", thorough(), async (t) => {
   const bench = await served(t);
   await write(bench, "f", "before the copy");
   await bench.createSnapshot("s-p-1", NAME);
