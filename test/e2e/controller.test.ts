@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
-import { covers, eventually } from "@mooring/store/testing";
+import { test } from "node:test";
+import { covers, eventually, thorough } from "@mooring/store/testing";
 import { serve } from "../../examples/driver-minimal/driver.ts";
 import { MooringProcess, plainEnvironment } from "../csi/support/process.ts";
+import { afterFile } from "../support/at-end.ts";
 import { mooring } from "../support/mooring.ts";
 import { world } from "../support/world.ts";
 
@@ -15,7 +16,7 @@ const socket = join(folder, "csi.sock");
 const volumes = join(folder, "volumes");
 const driver = await serve(`unix://${socket}`, volumes);
 const running: MooringProcess[] = [];
-after(async () => {
+afterFile(async () => {
   await Promise.all(running.map((each) => each.end()));
   await driver.stop();
   await rm(folder, { recursive: true, force: true });
@@ -80,41 +81,49 @@ test("one process around a foreign driver makes and deletes its volumes", async 
   assert.equal(await controller.end(), 0);
 });
 
-test("what a killed controller left is taken up by the next, and with a lease by the one that waits", async () => {
-  const options = ["--leader-election", "--controllers", "provision", "--volume-name-prefix", "vol"];
-  const first = await start(...options);
-  await kubectl.apply(claim("early"));
-  await shows(["pvc", "early"], "{.status.phase}", "Bound");
-  const second = await start(...options);
-  assert.equal(await first.end(), 0);
-  await kubectl.apply(claim("late"));
-  await shows(["pvc", "late"], "{.status.phase}", "Bound");
-  await shows(["pvc", "late"], "{.spec.volumeName}", /^vol-/);
-  assert.equal(await second.end("SIGKILL"), "SIGKILL");
-  await kubectl.run("delete", "pvc", "early", "late");
-  await start();
-  await eventually("the volumes to be gone", async () => (await readdir(volumes)).length === 0);
-});
+test(
+  "what a killed controller left is taken up by the next, and with a lease by the one that waits",
+  thorough(),
+  async () => {
+    const options = ["--leader-election", "--controllers", "provision", "--volume-name-prefix", "vol"];
+    const first = await start(...options);
+    await kubectl.apply(claim("early"));
+    await shows(["pvc", "early"], "{.status.phase}", "Bound");
+    const second = await start(...options);
+    assert.equal(await first.end(), 0);
+    await kubectl.apply(claim("late"));
+    await shows(["pvc", "late"], "{.status.phase}", "Bound");
+    await shows(["pvc", "late"], "{.spec.volumeName}", /^vol-/);
+    assert.equal(await second.end("SIGKILL"), "SIGKILL");
+    await kubectl.run("delete", "pvc", "early", "late");
+    await start();
+    await eventually("the volumes to be gone", async () => (await readdir(volumes)).length === 0);
+  },
+);
 
-test("a wrong option is refused before anything is reached; a driver that is not there is waited for", async () => {
-  const noAddress = await mooring("controller");
-  assert.equal(noAddress.code, 2);
-  assert.match(noAddress.stderr, /--csi-address/);
-  const noController = await mooring(
-    "controller",
-    "--csi-address",
-    socket,
-    "--controllers",
-    "provision,bind",
-  );
-  assert.equal(noController.code, 2);
-  assert.match(noController.stderr, /there is no bind; there are provision, attach, resize/);
-  const absent = join(folder, "absent.sock");
-  const waiting = new MooringProcess(
-    ["controller", "--csi-address", absent, "--kubeconfig", up.kubeconfig],
-    plainEnvironment(),
-  );
-  running.push(waiting);
-  await eventually("it says whom it waits for", async () => waiting.stderr.includes("absent.sock"));
-  assert.equal(await waiting.end(), 0);
-});
+test(
+  "a wrong option is refused before anything is reached; a driver that is not there is waited for",
+  thorough(),
+  async () => {
+    const noAddress = await mooring("controller");
+    assert.equal(noAddress.code, 2);
+    assert.match(noAddress.stderr, /--csi-address/);
+    const noController = await mooring(
+      "controller",
+      "--csi-address",
+      socket,
+      "--controllers",
+      "provision,bind",
+    );
+    assert.equal(noController.code, 2);
+    assert.match(noController.stderr, /there is no bind; there are provision, attach, resize/);
+    const absent = join(folder, "absent.sock");
+    const waiting = new MooringProcess(
+      ["controller", "--csi-address", absent, "--kubeconfig", up.kubeconfig],
+      plainEnvironment(),
+    );
+    running.push(waiting);
+    await eventually("it says whom it waits for", async () => waiting.stderr.includes("absent.sock"));
+    assert.equal(await waiting.end(), 0);
+  },
+);

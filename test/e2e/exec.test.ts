@@ -4,15 +4,16 @@ import { createHash, randomBytes } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { eventually, thorough } from "@mooring/store/testing";
+import { afterFile } from "../support/at-end.ts";
 import { KUBECTL } from "../support/kubectl.ts";
 import { pod } from "../support/manifests.ts";
 import { world } from "../support/world.ts";
 
 const { up, kubectl, shows } = await world();
 const folder = await mkdtemp(join(tmpdir(), "mooring-exec-"));
-after(() => rm(folder, { recursive: true, force: true }));
+afterFile(() => rm(folder, { recursive: true, force: true }));
 
 const sum = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
 const start = (args: string[], config = up.kubeconfig): ChildProcess =>

@@ -5,8 +5,9 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { buffer } from "node:stream/consumers";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { eventually } from "@mooring/store/testing";
+import { afterFile } from "../support/at-end.ts";
 import { KUBECTL } from "../support/kubectl.ts";
 import { pod } from "../support/manifests.ts";
 import { world } from "../support/world.ts";
@@ -18,7 +19,7 @@ const ECHO = `const server = require("node:net").createServer({ allowHalfOpen: t
 server.listen(0, process.argv[1], () => console.log("port=" + server.address().port));`;
 
 const started: ChildProcess[] = [];
-after(() => {
+afterFile(() => {
   for (const child of started) child.kill("SIGKILL");
 });
 

@@ -10,25 +10,25 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { type Pod, Pods, Secrets } from "@mooring/store";
-import { eventually, everyday, inItsTurn } from "@mooring/store/testing";
+import { eventually, everyday, inItsTurn, thorough } from "@mooring/store/testing";
 import { KUBECTL } from "../support/kubectl.ts";
 import { pod } from "../support/manifests.ts";
 import { command } from "./support/command.ts";
+import { pairOfNodes } from "./support/pair.ts";
 import { nodeIs } from "./support/pods.ts";
-import { Nodes } from "./support/world.ts";
+import type { Nodes } from "./support/world.ts";
 
 const NAMESPACE = "default";
 
 describe("logs of pods on a machine that has joined, and streams into them", () => {
   let nodes: Nodes;
-  after(() => nodes?.dispose());
+  after(async () => {
+    const store = await nodes?.store();
+    for (const { metadata } of (await store?.list(Pods, { namespace: NAMESPACE }))?.items ?? [])
+      await store?.delete(Pods, { namespace: NAMESPACE, name: metadata.name });
+  });
   before(async () => {
-    nodes = await Nodes.create({
-      nodes: ["a"],
-      nodeArgs: ["--pool", "directory"],
-      // Its last sign of life may be 10 s old: so much less is the time to ask a node that is not known to be lost.
-      upArgs: ["--node-grace", "32s"],
-    });
+    nodes = await pairOfNodes();
     await run("talker", "echo first; echo second; exec sleep infinity");
   });
 
@@ -110,7 +110,7 @@ describe("logs of pods on a machine that has joined, and streams into them", () 
     },
   );
 
-  test("can be followed while they are written, to the end of the container", everyday(), async () => {
+  test("can be followed while they are written, to the end of the container", thorough(), async () => {
     const lines = "for n in 1 2 3; do echo line $n; while [ ! -e /tmp/go$n ]; do sleep 0.1; done; done";
     await run("counter", lines);
     const follow = spawn(KUBECTL, ["--kubeconfig", nodes.up.kubeconfig, "logs", "-f", "counter"]);

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { NodeAgents } from "@mooring/engine";
 import { Nodes as KubeNodes, KubeVolumeAttachments, PersistentVolumeClaims, Pods } from "@mooring/store";
 import { eventually, everyday, inItsTurn } from "@mooring/store/testing";
 import { claim, pod } from "../support/manifests.ts";
+import { pairOfNodes } from "./support/pair.ts";
 import { condition, nodeIs, PodWriter, taintsOf } from "./support/pods.ts";
-import { Nodes } from "./support/world.ts";
+import type { Nodes } from "./support/world.ts";
 import { stints } from "./support/writer.ts";
 
 const NAMESPACE = "default";
@@ -14,9 +15,8 @@ const LOST = ["node.kubernetes.io/unreachable:NoSchedule", "node.kubernetes.io/u
 
 describe("pods of a machine that is lost", () => {
   let nodes: Nodes;
-  after(() => nodes?.dispose());
   before(async () => {
-    nodes = await Nodes.sharing(["a", "b"]);
+    nodes = await pairOfNodes();
     await nodes.kubectl.apply(CLASSES);
   });
 

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { Volumes } from "@mooring/engine";
 import { covers, eventually, everyday, inItsTurn } from "@mooring/store/testing";
 import { mooring } from "../support/mooring.ts";
 import { devicesBelow } from "./support/devices.ts";
+import { pairOfNodes } from "./support/pair.ts";
 import { TestVolume } from "./support/volume.ts";
-import { Nodes } from "./support/world.ts";
+import type { Nodes } from "./support/world.ts";
 import { readRecords, stints, Writer } from "./support/writer.ts";
 
 describe("a migratable volume of a shared pool", () => {
   covers("LHA-061", "LHA-074");
   let nodes: Nodes;
-  after(() => nodes?.dispose());
   before(async () => {
-    nodes = await Nodes.sharing(["a", "b"]);
+    nodes = await pairOfNodes();
   });
 
   const status = async (volume: TestVolume) =>
@@ -89,7 +89,7 @@ describe("a migratable volume of a shared pool", () => {
 
   test(
     "a node that dies in the middle: the other one has the volume, and all that was acknowledged",
-    everyday(),
+    inItsTurn(),
     async () => {
       const a = nodes.machine("a");
       const { volume, writer: first } = await written("death");

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { NodeAgents, Volumes } from "@mooring/engine";
-import { eventually, everyday, howMany, inItsTurn } from "@mooring/store/testing";
+import { eventually, everyday, howMany, inItsTurn, thorough } from "@mooring/store/testing";
 import { devicesBelow } from "./support/devices.ts";
+import { pairOfNodes } from "./support/pair.ts";
 import { TestVolume } from "./support/volume.ts";
-import { Nodes } from "./support/world.ts";
+import type { Nodes } from "./support/world.ts";
 import { stints, Writer } from "./support/writer.ts";
 
 /** `npm run test:deep` does the hard ones again and again. */
@@ -12,9 +13,8 @@ const ROUNDS = howMany({ everyday: 1, deep: 5 });
 
 describe("a pool that two nodes share", () => {
   let nodes: Nodes;
-  after(() => nodes?.dispose());
   before(async () => {
-    nodes = await Nodes.sharing(["a", "b"]);
+    nodes = await pairOfNodes();
   });
 
   const content = (machine: string, volume: TestVolume) =>
@@ -28,7 +28,7 @@ describe("a pool that two nodes share", () => {
 
   test(
     "a volume moves from one node to the other, with everything that was written",
-    everyday(),
+    thorough(),
     async () => {
       const volume = await TestVolume.create(nodes, "moves", "common");
       const first = new Writer(nodes.machine("a"), `${await volume.publish("a")}/log`);

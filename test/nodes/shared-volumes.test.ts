@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { type ShareManager, ShareManagers } from "@mooring/engine";
 import { covers, eventually, everyday, inItsTurn } from "@mooring/store/testing";
-import { Nodes } from "./support/world.ts";
+import { pairOfNodes } from "./support/pair.ts";
+import type { Nodes } from "./support/world.ts";
 
 const capability = {
   accessType: { case: "mount" as const, value: { fsType: "xfs" } },
@@ -13,9 +14,8 @@ const capability = {
 
 describe("a volume that many nodes use", () => {
   let nodes: Nodes;
-  after(() => nodes?.dispose());
   before(async () => {
-    nodes = await Nodes.sharing(["a", "b"]);
+    nodes = await pairOfNodes();
   });
 
   const create = async (name: string) => {

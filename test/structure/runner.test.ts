@@ -102,6 +102,27 @@ test("files that share a process are told apart: their tests, what these cover, 
   );
 });
 
+test("what a file puts away after itself is put away then, what is for all files after the last, and an error fails the file", async () => {
+  const ends = 'globalThis[Symbol.for("mooring.tests.ends")]';
+  const isOpen = 'if (globalThis.shared !== "open") throw new Error("closed");';
+  const closes =
+    'globalThis.shared = "closed"; if (globalThis.first !== undefined) throw new Error("order");';
+  const shows = await shown({
+    one: `globalThis.shared = "open"; globalThis.first = 1;
+      ${ends}.process.push(() => { ${closes} });
+      ${ends}.file.push(() => { ${isOpen} globalThis.first = undefined; });
+      test("uses it", () => { ${isOpen} });`,
+    two: `${ends}.file.push(async () => { throw new Error("cannot be put away"); });
+      test("uses it as well", () => { ${isOpen} });`,
+    three: `test("is the last", () => { ${isOpen} if (globalThis.first !== undefined) throw new Error("kept"); });`,
+  });
+  assert.deepEqual(shows, {
+    one: "good: uses it passed",
+    two: "bad: uses it as well passed",
+    three: "good: is the last passed",
+  });
+});
+
 test("a file that ends the process of several fails, and so do those that did not run", async () => {
   const shows = await shown({ one: PASSES, two: "process.exit(0);", three: PASSES });
   assert.deepEqual(shows, { one: "good: passes passed", two: "bad: ", three: "bad: " });

@@ -11,6 +11,12 @@ export interface Ran {
   code: number;
 }
 
+type Wanted = (seen: string) => boolean;
+/** Between two states of an object that is watched. */
+const END = "=====";
+/** What a watch has missed is read again. */
+const WATCH_MS = 20_000;
+
 /** A real kubectl against one server. */
 export class Kubectl {
   readonly #kubeconfig: string;
@@ -24,6 +30,30 @@ export class Kubectl {
       maxBuffer: 64 << 20,
     });
     return stdout;
+  }
+
+  /**
+   * What `kubectl get <target> --watch` prints of one object at this path, as soon as it is `wanted`; undefined when kubectl
+   * ends before. One process for a wait, and not one for every look.
+   */
+  async watch(target: string[], path: string, wanted: Wanted): Promise<string | undefined> {
+    const output = `jsonpath=${path}{"\\n${END}\\n"}`;
+    const args = ["--kubeconfig", this.#kubeconfig, "get", ...target, "--watch", "-o", output];
+    const child = spawn(KUBECTL, args, { stdio: ["ignore", "pipe", "ignore"] });
+    const late = setTimeout(() => child.kill(), WATCH_MS);
+    let said = "";
+    try {
+      for await (const chunk of child.stdout.setEncoding("utf8")) {
+        const states = (said + chunk).split(`\n${END}\n`);
+        said = states.pop() ?? "";
+        const found = states.find(wanted);
+        if (found !== undefined) return found;
+      }
+      return undefined;
+    } finally {
+      clearTimeout(late);
+      child.kill();
+    }
   }
 
   /** `kubectl <args> -f -` with these manifests. */

@@ -1,5 +1,6 @@
 import { after } from "node:test";
 import { eventually } from "@mooring/store/testing";
+import { afterFiles } from "./at-end.ts";
 import { Kubectl } from "./kubectl.ts";
 import { Up, type UpOptions } from "./up.ts";
 
@@ -9,14 +10,29 @@ export interface World {
   /** Waits until `kubectl get <target> -o jsonpath=<path>` prints this. */
   shows(target: string[], path: string, wanted: string | RegExp): Promise<string>;
   /** Waits until the object is gone. */
-  gone(...target: string[]): Promise<void>;
+  gone(kind: string, name: string): Promise<void>;
 }
 
-/** A running `mooring up` and a kubectl on it, for the tests of one file. Disposed of when they have ended. */
-export async function world(options: UpOptions = {}): Promise<World> {
+let common: Promise<Up> | undefined;
+
+function commonUp(): Promise<Up> {
+  common ??= started({}, afterFiles);
+  return common;
+}
+
+async function started(options: UpOptions, atEnd: (end: () => Promise<void>) => void = after): Promise<Up> {
   const up = await Up.create(options);
-  after(() => up.disposeWhole());
+  atEnd(() => up.disposeWhole());
   await up.start();
+  return up;
+}
+
+/**
+ * A running `mooring up` and a kubectl on it, disposed of when the tests have ended. Files of one process that want nothing
+ * of it in particular have the same one: `scripts/lib/tests/lanes.mjs` says which they are.
+ */
+export async function world(options?: UpOptions): Promise<World> {
+  const up = await (options === undefined ? commonUp() : started(options));
   const kubectl = new Kubectl(up.kubeconfig);
   return {
     up,
@@ -25,17 +41,18 @@ export async function world(options: UpOptions = {}): Promise<World> {
       eventually(
         `${target.join(" ")} ${path} to be ${wanted}; mooring said:\n${up.output.slice(-3000)}`,
         async () => {
+          const isWanted = (seen: string) =>
+            typeof wanted === "string" ? seen === wanted : wanted.test(seen);
+          const [, name] = target;
+          const isOne = name !== undefined && target.length === 2;
+          const shown = isOne ? await kubectl.watch(target, path, isWanted) : undefined;
+          if (shown !== undefined) return shown;
           const seen = await kubectl.run("get", ...target, "-o", `jsonpath=${path}`);
-          return (typeof wanted === "string" ? seen === wanted : wanted.test(seen)) ? seen : undefined;
+          return isWanted(seen) ? seen : undefined;
         },
       ),
-    gone: async (...target) => {
-      await eventually(`${target.join(" ")} to be gone`, () =>
-        kubectl.run("get", ...target).then(
-          () => false,
-          (error: Error) => /NotFound|not found/.test(error.message),
-        ),
-      );
+    gone: async (kind, name) => {
+      await kubectl.run("wait", "--for=delete", `${kind}/${name}`, "--timeout=120s");
     },
   };
 }

@@ -5,7 +5,12 @@ import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { endOf } from "./reporter.mjs";
 
-for (const { name, program, covers } of JSON.parse(process.argv[2])) {
+/** What is to be called after a file, and after all: see test/support/at-end.ts. */
+const ends = { file: [], process: [] };
+globalThis[Symbol.for("mooring.tests.ends")] = ends;
+
+const files = JSON.parse(process.argv[2]);
+for (const { name, program, covers } of files) {
   process.env.MOORING_COVERS = covers;
   try {
     await import(pathToFileURL(program));
@@ -13,5 +18,21 @@ for (const { name, program, covers } of JSON.parse(process.argv[2])) {
     test("is loaded", () => Promise.reject(error));
   }
   // Tests run in the order in which they came: this is the last one of the file.
-  await test(endOf(name), () => {});
+  await test(endOf(name), async () => {
+    await callAll(ends.file);
+    if (name === files.at(-1).name) await callAll(ends.process);
+  });
+}
+
+/** The last one first, and each of them, whatever becomes of the others. */
+async function callAll(list) {
+  const errors = [];
+  for (const end of list.splice(0).reverse()) {
+    try {
+      await end();
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw errors[0];
 }

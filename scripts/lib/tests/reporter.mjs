@@ -15,7 +15,10 @@ export default async function* report(events) {
   const titles = [];
   for await (const { type, data } of events) {
     if (data.nesting === 0 && data.name?.startsWith(END)) {
-      if (type === "test:pass") yield line({ endOf: data.name.slice(END.length), ...times() });
+      // It fails when what the file had could not be put away.
+      const isGood = type === "test:pass";
+      if (isGood || type === "test:fail")
+        yield line({ endOf: data.name.slice(END.length), isGood, ...times() });
       continue;
     }
     if (type === "test:dequeue") yield line({ begins: data.name });

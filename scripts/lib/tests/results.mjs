@@ -37,8 +37,8 @@ export async function readResults(results, files) {
     const said = await readCovers(covers);
     const tests = lines.slice(from.at, end).filter(({ outcome }) => outcome !== undefined);
     for (const test of tests) test.ids = [...new Set(said.get(JSON.stringify(test.path)))];
-    const { ms, cpuMs } = lines[found] ?? from;
-    read.push({ name, tests, ms: ms - from.ms, cpuMs: cpuMs - from.cpuMs, whole: found >= 0 });
+    const { ms, cpuMs, isGood = true } = lines[found] ?? from;
+    read.push({ name, tests, ms: ms - from.ms, cpuMs: cpuMs - from.cpuMs, whole: found >= 0 && isGood });
     from = { at: end, ms, cpuMs };
   }
   return read;

@@ -14,8 +14,13 @@ const OF_FILE = /^(?:before|after)(?:Each)?\(|^(?:(?:const|let) .* = |\} = )?awa
 /** `items` in groups, each for one process: neighbours whose lane allows it. A group is what an item is, with `files`. */
 export async function together(items) {
   const groups = [];
+  const worlds = new Map();
   let open;
   for (const item of items) {
+    if (worlds.has(item.world)) {
+      add(worlds.get(item.world), item);
+      continue;
+    }
     const mayShare = await mayShareProcess(item);
     if (mayShare && open !== undefined && fits(open, item)) {
       add(open, item);
@@ -23,7 +28,8 @@ export async function together(items) {
     }
     const group = { ...item, files: [item] };
     groups.push(group);
-    if (mayShare) open = group;
+    if (item.world !== undefined) worlds.set(item.world, group);
+    else if (mayShare) open = group;
   }
   return groups;
 }
