@@ -3,6 +3,7 @@ import { createHost, findLeaks, Volumes } from "@mooring/engine";
 import { AccessError, type ObjectStore, RestStore } from "@mooring/store";
 import { Command } from "commander";
 import { type Check, check } from "../doctor/check.ts";
+import { diskChecks } from "../doctor/disk-checks.ts";
 import { kubeletMounts } from "../doctor/kubelet-mounts.ts";
 import { machineChecks } from "../doctor/machine-checks.ts";
 import { mountChecks } from "../doctor/mount-checks.ts";
@@ -69,7 +70,7 @@ function renderChecks(checks: readonly Check[]): string {
 }
 
 async function doctor(options: DoctorOptions): Promise<void> {
-  const checks = await machineChecks();
+  const checks = [...(await machineChecks()), ...(await diskChecks(options.stateDir))];
   checks.push(...(await looked("store", stateChecks(options.stateDir))));
   const store = await reach(options);
   if ("check" in store) checks.push(store);

@@ -2,6 +2,7 @@ import type { AgentPool } from "@mooring/engine";
 import { rotateCredential, startClusterNode, startMooringNode } from "@mooring/standalone";
 import { Command } from "commander";
 import { type JoinOptions, openNodeClient } from "../client/node-client.ts";
+import { warnOfDisks } from "../doctor/disk-checks.ts";
 import { type HostOptions, withHostOptions } from "../options/host-options.ts";
 import { labels, nodeName, ownPoolName, poolName, taints } from "../options/node-settings.ts";
 import { leaseTimes } from "../options/shared-pool-options.ts";
@@ -52,6 +53,7 @@ async function node(options: NodeOptions): Promise<void> {
   const names = pools.map((pool) => pool.name);
   const trouble = describePoolTrouble(await poolTrouble(store, name, names));
   const [own] = names;
+  await warnOfDisks(stateDir);
   process.stdout.write(`node ${name} is up${trouble}\n  pool    ${own}\n  socket  ${running.socket}\n`);
   await ready.write({ pid: process.pid, node: name, socket: running.socket });
   await running.done.finally(() => store.close());

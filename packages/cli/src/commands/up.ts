@@ -1,6 +1,7 @@
 import { type Standalone, startStandalone } from "@mooring/standalone";
 import { RestStore } from "@mooring/store";
 import { Command } from "commander";
+import { warnOfDisks } from "../doctor/disk-checks.ts";
 import { type HostOptions, withHostOptions } from "../options/host-options.ts";
 import { listenAddress } from "../options/listen-address.ts";
 import { graceFor, type NodeGrace, nodeGraceOption } from "../options/node-grace.ts";
@@ -52,6 +53,7 @@ async function up(options: UpOptions): Promise<void> {
     await ready.clear();
   };
   const running = await startStandalone({ ...parsed, stateDir, sharedPools, logger, signal, onOwned });
+  await warnOfDisks(stateDir);
   process.stdout.write(`mooring is up${await withoutPools(running, options)}\n`);
   process.stdout.write(`  API         ${running.url}\n  kubeconfig  ${running.kubeconfig}\n`);
   process.stdout.write(`\nexport KUBECONFIG=${running.kubeconfig}\n`);

@@ -22,7 +22,7 @@ export interface Pool extends KubeObject {
     path: string;
     /** Bytes of the sparse file that backs the pool when Mooring makes it itself. */
     size?: number;
-    /** Promised bytes may exceed the pool's size by this factor; default 10. */
+    /** Promised bytes may exceed the pool's size by this factor; default 1. */
     overcommit?: number;
     /** Bytes kept free; default 5 % of the pool. */
     reserve?: number;

@@ -11,7 +11,7 @@ export interface PoolUsage {
 
 /** What a pool may promise; what is absent has its default. */
 export interface PoolLimits {
-  /** Promised bytes may exceed the pool's size by this factor; default 10. */
+  /** Promised bytes may exceed the pool's size by this factor; default 1. */
   overcommit?: number;
   /** Bytes kept free; default 5 % of the pool. */
   reserve?: number;
