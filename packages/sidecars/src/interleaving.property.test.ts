@@ -103,7 +103,7 @@ async function remove(h: Harness, resource: Resource, key: ObjectKey): Promise<v
  * A driver may fail in any way at any time, but it does not call its own work impossible: INVALID_ARGUMENT is for
  * requests that never had an effect. And what has had its effect in this very call is not refused.
  */
-function mayAnswer(
+function mayFail(
   { driver }: Harness,
   { code, effect, method }: Extract<Action, { do: "fault" }>,
   request: object,
@@ -143,7 +143,7 @@ async function act(h: Harness, step: Action): Promise<void> {
     case "expand":
       return expand(h, step.name);
     case "fault":
-      return h.driver.faults.add({ ...step, when: (request) => mayAnswer(h, step, request) });
+      return h.driver.faults.add({ ...step, when: (request) => mayFail(h, step, request) });
     case "replace-class":
       await remove(h, StorageClasses, { name: "fast" });
       return create(h, StorageClasses, storageClass({ parameters: { tier: step.tier } }));
@@ -202,7 +202,7 @@ async function cleanUp(h: Harness): Promise<void> {
   await h.until("nothing is left", async () => (await left()).length === 0, left);
 }
 
-test("people, faults and restarts in any order never leave a volume or a snapshot behind", async (t) => {
+test("users, faults and restarts in any order never leave a volume or a snapshot behind", async (t) => {
   const h = await startHarness(t, {
     objects: [
       [VolumeSnapshotClasses, snapshotClass()],

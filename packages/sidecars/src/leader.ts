@@ -27,7 +27,7 @@ export async function runAsLeader(
   lead: (term: AbortSignal) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
-  const lease = {
+  const election = {
     name,
     namespace,
     identity: `${hostname()}-${process.pid}-${Math.random().toString(36).slice(2, 8)}`,
@@ -35,10 +35,10 @@ export async function runAsLeader(
     logger,
   };
   while (!signal.aborted) {
-    const held = await acquireLease(store, lease, signal);
-    logger.info({ lease: lease.name, identity: lease.identity }, "leading");
+    const held = await acquireLease(store, election, signal);
+    logger.info({ lease: election.name, identity: election.identity }, "leading");
     await lead(AbortSignal.any([signal, held.lost]));
     await held.release();
-    if (!signal.aborted) logger.warn({ lease: lease.name }, "lost the lease; waiting for it");
+    if (!signal.aborted) logger.warn({ lease: election.name }, "lost the lease; waiting for it");
   }
 }

@@ -16,7 +16,7 @@ export interface SidecarOptions extends ControllerOptions {
   namespace?: string;
   /** Time for one call to the driver in milliseconds; default 60,000. */
   timeoutMs?: number;
-  /** Pauses between failing calls in milliseconds; default 1,000 up to 300,000, infeasible ones at least 300,000. */
+  /** Delays between failing calls in milliseconds; default 1,000 up to 300,000, infeasible ones at least 300,000. */
   retry?: { startMs?: number; maxMs?: number; infeasibleMs?: number };
   /** Keys that one controller works on at the same time; default 50. */
   concurrency?: number;

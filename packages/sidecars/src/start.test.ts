@@ -156,13 +156,13 @@ test("a cluster without the snapshot kinds has volumes all the same", async (t) 
   await h.until("it is bound", async () => (await boundCount(h)) === 1);
   const dataSource = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "snap" };
   await h.store.create(PersistentVolumeClaims, plainClaim("two", { dataSource }));
-  await h.until("it is told", async () => {
+  await h.until("it is reported", async () => {
     const { items } = await h.store.list(Events);
     return items.some(({ message }) => message === "waiting: snapshot snap does not exist");
   });
 });
 
-test("a missing namespace for records is told on the claim, and nothing is made before it is there", async (t) => {
+test("a missing namespace for records is reported on the claim, and nothing is made before it is there", async (t) => {
   const h = await startHarness(t);
   const create = h.store.create.bind(h.store);
   let there = false;
@@ -172,7 +172,7 @@ test("a missing namespace for records is told on the claim, and nothing is made 
     return create(resource, object, options);
   };
   await h.store.create(PersistentVolumeClaims, plainClaim("one"));
-  await h.until("it is told", async () =>
+  await h.until("it is reported", async () =>
     (await h.store.list(Events)).items.some(({ reason }) => reason === "ProvisioningFailed"),
   );
   assert.equal(h.driver.called("CreateVolume"), 0);
@@ -231,9 +231,9 @@ test("others may write to every object all the time: nothing of theirs is lost, 
   await h.until("all is gone", async () => (await h.store.list(PersistentVolumes)).items.length === 0);
   stop.abort();
   await storm;
-  const told = (await h.store.list(Events)).items.filter(({ type }) => type === "Warning");
+  const reported = (await h.store.list(Events)).items.filter(({ type }) => type === "Warning");
   assert.deepEqual(
-    told.map(({ message }) => message),
+    reported.map(({ message }) => message),
     [],
   );
   assert.equal(h.driver.called("CreateVolume"), 10);

@@ -15,7 +15,7 @@ import { runTerms } from "./term.ts";
 
 /** The controllers of a driver that run. */
 export interface Sidecars {
-  /** What the driver said about itself at the start. A driver that comes back changed gets other controllers. */
+  /** What the driver reported about itself at the start. A driver that comes back changed gets other controllers. */
   driver: DriverInfo;
   /** Which controllers run at first, or will run when this process leads. */
   controllers: readonly ControllerName[];

@@ -30,7 +30,7 @@ type Base = SidecarOptions & {
   logger: NonNullable<SidecarOptions["logger"]>;
 };
 
-/** Milliseconds between looks whether somebody has installed the snapshot kinds. */
+/** Milliseconds between checks whether somebody has installed the snapshot kinds. */
 const KINDS_MS = 30_000;
 
 /**
@@ -161,7 +161,7 @@ async function waitForKinds(
   }
 }
 
-/** A right that is missing for a kind that not everybody needs is told, and ends nothing. */
+/** A right that is missing for a kind that not everybody needs is logged, and ends nothing. */
 async function isServed(
   store: ObjectStore,
   resource: Resource,

@@ -10,14 +10,14 @@ import type { SidecarContext } from "../common/context.ts";
 import { ATTACHED_NODE_ID, attacherFinalizer, PUBLISHED_VOLUME } from "../common/names.ts";
 import { rfc3339 } from "../common/time.ts";
 import { toWire } from "../csi/capability.ts";
-import { callFailure, leastPause } from "../csi/codes.ts";
+import { callFailure, minBackoff } from "../csi/codes.ts";
 import { patchMetadata, patchStatus } from "../kube/patch.ts";
 import { readSecret, readSecretIfAny } from "../secrets/read.ts";
-import type { AttachAnswer, AttachStep, AttachView, PublishArguments, Published } from "./decide.ts";
+import type { AttachResult, AttachStep, AttachView, PublishArguments, Published } from "./decide.ts";
 
 const failpoints = {
-  volumeGuarded: failpoint("sidecars/attach/volume-guarded"),
-  attachmentGuarded: failpoint("sidecars/attach/attachment-guarded"),
+  volumeProtected: failpoint("sidecars/attach/volume-protected"),
+  attachmentProtected: failpoint("sidecars/attach/attachment-protected"),
   published: failpoint("sidecars/attach/published"),
   marked: failpoint("sidecars/attach/marked-attached"),
   unpublished: failpoint("sidecars/attach/unpublished"),
@@ -26,11 +26,11 @@ const failpoints = {
 
 /** Makes the changes that {@link decideAttach} asks for, and remembers what the driver answered, by UID. */
 export class AttachEffects {
-  readonly answers = new Map<string, AttachAnswer>();
-  readonly pauses: Backoff;
+  readonly results = new Map<string, AttachResult>();
+  readonly backoff: Backoff;
   /** Attachments about which the driver was seen to disagree. */
   readonly verify = new Set<string>();
-  /** Has an attachment looked at; set by who runs the queue. */
+  /** Has an attachment read again; set by who runs the queue. */
   wake: (name: string) => void = () => {};
   readonly #context: SidecarContext;
   readonly #finalizer: string;
@@ -38,13 +38,13 @@ export class AttachEffects {
   constructor(context: SidecarContext) {
     this.#context = context;
     this.#finalizer = attacherFinalizer(context.driver.info.name);
-    this.pauses = new Backoff({ ...context.retry, now: context.now });
+    this.backoff = new Backoff({ ...context.retry, now: context.now });
   }
 
   forget(uid: string): void {
-    this.answers.delete(uid);
+    this.results.delete(uid);
     this.verify.delete(uid);
-    this.pauses.reset(uid);
+    this.backoff.reset(uid);
   }
 
   async apply(step: AttachStep, { attachment, volume }: AttachView, requestKey: string): Promise<void> {
@@ -52,9 +52,9 @@ export class AttachEffects {
     const uid = attachment.metadata.uid ?? "";
     switch (step.do) {
       case "add-finalizer-to-volume":
-        return this.#guardVolume(volume);
+        return this.#addFinalizerToVolume(volume);
       case "add-finalizer-to-attachment":
-        return this.#guardAttachment(attachment, step.published);
+        return this.#addFinalizerToAttachment(attachment, step.published);
       case "publish":
         return this.#publish(attachment, step.arguments, uid, requestKey);
       case "mark-attached":
@@ -71,21 +71,21 @@ export class AttachEffects {
     }
   }
 
-  async #guardVolume(volume: PersistentVolume | undefined): Promise<void> {
+  async #addFinalizerToVolume(volume: PersistentVolume | undefined): Promise<void> {
     const { store, cluster } = this.#context;
     if (volume === undefined) return;
     await patchMetadata(store, cluster.volumes, volume, { addFinalizers: [this.#finalizer] });
-    failpoints.volumeGuarded();
+    failpoints.volumeProtected();
   }
 
   /** From here on the volume may be attached, so the attachment cannot go without a detach call. */
-  async #guardAttachment(attachment: KubeVolumeAttachment, published: Published): Promise<void> {
+  async #addFinalizerToAttachment(attachment: KubeVolumeAttachment, published: Published): Promise<void> {
     const { store, cluster } = this.#context;
     await patchMetadata(store, cluster.attachments, attachment, {
       addFinalizers: [this.#finalizer],
       annotations: { [ATTACHED_NODE_ID]: published.nodeId, [PUBLISHED_VOLUME]: JSON.stringify(published) },
     });
-    failpoints.attachmentGuarded();
+    failpoints.attachmentProtected();
   }
 
   async #publish(
@@ -108,8 +108,8 @@ export class AttachEffects {
         { signal: cluster.signal, timeoutMs },
       );
       failpoints.published();
-      this.answers.set(uid, { kind: "published", context: { ...publishContext } });
-      this.pauses.reset(uid);
+      this.results.set(uid, { kind: "published", context: { ...publishContext } });
+      this.backoff.reset(uid);
     } catch (error) {
       if (cluster.signal.aborted) throw error;
       const { code, message } = callFailure(error);
@@ -144,8 +144,8 @@ export class AttachEffects {
         { signal: cluster.signal, timeoutMs },
       );
       failpoints.unpublished();
-      this.answers.set(uid, { kind: "unpublished" });
-      this.pauses.reset(uid);
+      this.results.set(uid, { kind: "unpublished" });
+      this.backoff.reset(uid);
     } catch (error) {
       if (cluster.signal.aborted) throw error;
       const { code, message } = callFailure(error);
@@ -154,7 +154,7 @@ export class AttachEffects {
     }
   }
 
-  /** Usually the object is gone with that. When others hold it, the status still has to say "detached". */
+  /** Usually the object is gone with that. When others keep it, the status still has to become "detached". */
   async #release(attachment: KubeVolumeAttachment, uid: string): Promise<void> {
     const { store, cluster } = this.#context;
     const annotations = { [PUBLISHED_VOLUME]: null };
@@ -175,7 +175,7 @@ export class AttachEffects {
   ): Promise<void> {
     const { events, logger, now, retry } = this.#context;
     const failure = { message, ...defined({ code }) };
-    this.pauses.fail(uid, requestKey, leastPause(failure, retry.infeasibleMs));
+    this.backoff.fail(uid, requestKey, minBackoff(failure, retry.infeasibleMs));
     const { name } = attachment.metadata;
     logger.warn({ attachment: name, code, error: message }, `${phase} failed`);
     const reason = phase === "attach" ? "FailedAttachVolume" : "FailedDetachVolume";

@@ -106,7 +106,7 @@ test("a volume under deletion keeps the attacher's finalizer until its last atta
   await h.until("the volume is gone", async () => (await h.find(PersistentVolumes, "pv")) === undefined);
 });
 
-test("a failed attach is told once per error, and repeated until it works", async (t) => {
+test("a failed attach is reported once per error, and repeated until it works", async (t) => {
   covers("K8S-045", "K8S-046", "K8S-047", "K8S-048", "K8S-049", "CSI-158");
   const h = await start(t);
   h.driver.faults.add({
@@ -126,10 +126,10 @@ test("a failed attach is told once per error, and repeated until it works", asyn
   assert.equal((await status(h, "a"))?.attached, false);
   const version = async () =>
     (await h.store.get(KubeVolumeAttachments, { name: "a" })).metadata.resourceVersion;
-  const told = await version();
+  const reported = await version();
   const calls = h.driver.called("ControllerPublishVolume");
   await h.until("it is tried again", () => h.driver.called("ControllerPublishVolume") > calls + 3);
-  assert.equal(await version(), told, "the status is not written for every attempt");
+  assert.equal(await version(), reported, "the status is not written for every attempt");
   h.driver.faults.clear();
   await attached(h, "a");
   assert.equal((await status(h, "a"))?.attachError, undefined);
@@ -206,7 +206,7 @@ test("an attachment waits for its node's driver, and goes on as soon as that is 
   covers("K8S-038");
   const h = await start(t, { sidecars: { retry: { startMs: 600_000, maxMs: 600_000 } } });
   await h.store.create(KubeVolumeAttachments, attachment("a", "pv", "n2"));
-  await h.until("it says why it waits", async () =>
+  await h.until("it reports why it waits", async () =>
     /CSINode n2 does not contain driver/.test(JSON.stringify(await status(h, "a"))),
   );
   await h.store.create(CSINodes, csiNode("n2"));
@@ -248,19 +248,19 @@ test("readonly is passed on only to drivers that understand it", async (t) => {
   }
 });
 
-test("when somebody else holds the object after the detach, its status says detached", async (t) => {
+test("when somebody else keeps the object after the detach, its status becomes detached", async (t) => {
   covers("K8S-131");
   const h = await start(t);
-  const held = attachment("a");
+  const kept = attachment("a");
   await h.store.create(KubeVolumeAttachments, {
-    ...held,
-    metadata: { name: "a", finalizers: ["example.com/hold"] },
+    ...kept,
+    metadata: { name: "a", finalizers: ["example.com/keep"] },
   });
   await attached(h, "a");
   await h.store.delete(KubeVolumeAttachments, { name: "a" });
-  await h.until("it says detached", async () => (await status(h, "a"))?.attached === false);
+  await h.until("it is detached", async () => (await status(h, "a"))?.attached === false);
   const found = await h.store.get(KubeVolumeAttachments, { name: "a" });
-  assert.deepEqual(found.metadata.finalizers, ["example.com/hold"]);
+  assert.deepEqual(found.metadata.finalizers, ["example.com/keep"]);
   assert.ok(isDeleting(found));
 });
 

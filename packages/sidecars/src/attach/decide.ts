@@ -29,7 +29,7 @@ export interface PublishArguments extends Published {
 }
 
 /** What the driver answered last in this process. */
-export type AttachAnswer =
+export type AttachResult =
   | { kind: "published"; context: Record<string, string> }
   | { kind: "unpublished" }
   | { kind: "failed"; message: string; code?: number };
@@ -43,11 +43,11 @@ export interface AttachView {
   node: Node | undefined;
   /** Read from the attachment's annotation. */
   recorded: Published | undefined;
-  answer: AttachAnswer | undefined;
+  result: AttachResult | undefined;
   /** The driver was seen to disagree with the attachment's status. */
   verify: boolean;
   defaultFsType: string;
-  pauseMs: number;
+  backoffMs: number;
 }
 
 /** One visible change for a VolumeAttachment, or one call to the driver. */
@@ -74,9 +74,9 @@ export function decideAttach(view: AttachView): AttachStep | Rest {
 }
 
 function decidePublish(view: AttachView, attachment: KubeVolumeAttachment): AttachStep | Rest {
-  const { answer, driver, volume } = view;
-  if (answer?.kind === "published") return { do: "mark-attached", context: answer.context };
-  if (view.pauseMs > 0) return { do: "wait", ms: view.pauseMs };
+  const { result, driver, volume } = view;
+  if (result?.kind === "published") return { do: "mark-attached", context: result.context };
+  if (view.backoffMs > 0) return { do: "wait", ms: view.backoffMs };
   const wanted = publishArguments(view, attachment);
   if ("error" in wanted) return { do: "report", phase: "attach", message: wanted.error };
   const finalizer = attacherFinalizer(driver.name);
@@ -94,19 +94,19 @@ function decidePublish(view: AttachView, attachment: KubeVolumeAttachment): Atta
 function decideDetach(view: AttachView, attachment: KubeVolumeAttachment): AttachStep | Rest {
   const finalizer = attacherFinalizer(view.driver.name);
   if (!hasFinalizer(attachment, finalizer)) {
-    // Somebody else holds the object: what our part has come to is told in its status.
-    return attachment.status?.attached === true && view.answer?.kind === "unpublished"
+    // Somebody else keeps the object: its status reports what our part has come to.
+    return attachment.status?.attached === true && view.result?.kind === "unpublished"
       ? { do: "mark-detached" }
       : DONE;
   }
-  if (view.answer?.kind === "unpublished") return { do: "release-attachment" };
-  if (view.pauseMs > 0) return { do: "wait", ms: view.pauseMs };
+  if (view.result?.kind === "unpublished") return { do: "release-attachment" };
+  if (view.backoffMs > 0) return { do: "wait", ms: view.backoffMs };
   const published = publishedVolume(view, attachment);
   return published === undefined
     ? {
         do: "report",
         phase: "detach",
-        message: "neither the volume's object nor a record says what to detach",
+        message: "neither the volume's object nor a record identifies what to detach",
       }
     : { do: "unpublish", published };
 }
@@ -157,7 +157,7 @@ function publishArguments(
   };
 }
 
-/** What a pause after a failure is about: when it changes, the driver may be asked at once. */
+/** What a back-off after a failure is about: when it changes, the driver may be asked at once. */
 export function attachRequestKey(view: AttachView): string {
   const { attachment } = view;
   if (attachment === undefined) return "";

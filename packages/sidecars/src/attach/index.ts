@@ -84,12 +84,12 @@ async function readAttachment(
     csiNode: cluster.csiNodes.get(attachment?.spec.nodeName ?? ""),
     node: cluster.nodes.get(attachment?.spec.nodeName ?? ""),
     recorded: recordedOn(attachment),
-    answer: effects.answers.get(uid),
+    result: effects.results.get(uid),
     verify: effects.verify.has(uid),
     defaultFsType,
-    pauseMs: 0,
+    backoffMs: 0,
   };
-  return { ...view, pauseMs: effects.pauses.remaining(uid, attachRequestKey(view)) };
+  return { ...view, backoffMs: effects.backoff.remaining(uid, attachRequestKey(view)) };
 }
 
 function recordedOn(attachment: KubeVolumeAttachment | undefined): Published | undefined {

@@ -2,8 +2,8 @@ import { CSIStorageCapacities, failpoint, formatQuantity } from "@mooring/store"
 import type { SidecarContext } from "../common/context.ts";
 import { deleteObject, objectKey } from "../kube/patch.ts";
 import { driverParameters } from "../provision/parameters.ts";
-import type { Answers } from "./answers.ts";
 import { type Amount, type CapacityStep, type CapacityView, capacityFor } from "./decide.ts";
+import type { CapacityResults } from "./results.ts";
 import { slotKey } from "./slot.ts";
 
 const failpoints = {
@@ -11,28 +11,28 @@ const failpoints = {
   deleted: failpoint("sidecars/capacity/deleted"),
 };
 
-/** Asks the driver, and writes what it says. */
+/** Asks the driver, and writes what it reports. */
 export class CapacityEffects {
   readonly #context: SidecarContext;
-  readonly #answers: Answers;
+  readonly #results: CapacityResults;
   readonly #signal: AbortSignal;
   /** Questions in a row that the driver has not answered, whatever they were about. */
   #silent = 0;
 
-  constructor(context: SidecarContext, answers: Answers, signal: AbortSignal) {
+  constructor(context: SidecarContext, results: CapacityResults, signal: AbortSignal) {
     this.#context = context;
-    this.#answers = answers;
+    this.#results = results;
     this.#signal = signal;
   }
 
   async apply(step: CapacityStep, view: CapacityView): Promise<void> {
     const { store, cluster } = this.#context;
     switch (step.do) {
-      case "delete-strangers":
+      case "delete-duplicates":
         for (const object of step.objects) await deleteObject(store, cluster.capacities, object);
         return;
       case "delete-capacity":
-        this.#answers.forget(slotKey(view.slot));
+        this.#results.forget(slotKey(view.slot));
         await deleteObject(store, cluster.capacities, step.object);
         return failpoints.deleted();
       case "ask-driver":
@@ -43,21 +43,21 @@ export class CapacityEffects {
     }
   }
 
-  /** What was published stays where there is no answer: it is the best that is known. The next poll asks again. */
+  /** What was published stays where there is no response: it is the best that is known. The next poll asks again. */
   async #ask({ slot, parameters, now }: CapacityView): Promise<void> {
     const { logger } = this.#context;
     const key = slotKey(slot);
-    this.#answers.asked(key, now, parameters);
+    this.#results.asked(key, now, parameters);
     try {
-      this.#answers.answered(key, await this.#amountOf(slot, parameters));
-      if (this.#silent > 0) logger.info({}, "the driver tells its capacity again");
+      this.#results.received(key, await this.#amountOf(slot, parameters));
+      if (this.#silent > 0) logger.info({}, "the driver reports its capacity again");
       this.#silent = 0;
     } catch (error) {
       this.#signal.throwIfAborted();
       this.#silent += 1;
       const why = error instanceof Error ? error.message : String(error);
       if (this.#silent === 1)
-        logger.warn({ why }, "the driver does not tell its capacity; what is published may be old");
+        logger.warn({ why }, "the driver does not report its capacity; what is published may be old");
     }
   }
 

@@ -41,7 +41,7 @@ const shows = (h: Harness, text: string) =>
     () => published(h),
   );
 
-test("one object per place and late-binding class, with what the driver says, followed as it changes", async (t) => {
+test("one object per place and late-binding class, with what the driver reports, followed as it changes", async (t) => {
   const h = await startHarness(t, options);
   h.driver.availableBytes = ({ zone }) => (zone === "a" ? 1n : 2n) * 1024n ** 3n;
   await shows(h, "late a 1Gi, late b 2Gi");
@@ -62,7 +62,7 @@ test("one object per place and late-binding class, with what the driver says, fo
 test("objects of places and classes that are gone are deleted, duplicates of others too", async (t) => {
   const h = await startHarness(t, options);
   h.driver.availableBytes = () => 1024n;
-  const stranger = {
+  const duplicate = {
     apiVersion: "storage.k8s.io/v1",
     kind: "CSIStorageCapacity",
     metadata: {
@@ -74,7 +74,7 @@ test("objects of places and classes that are gone are deleted, duplicates of oth
     nodeTopology: { matchLabels: { zone: "a" } },
     capacity: "7",
   };
-  await h.store.create(CSIStorageCapacities, stranger);
+  await h.store.create(CSIStorageCapacities, duplicate);
   await shows(h, "late a 1Ki, late b 1Ki");
   await h.store.delete(CSINodes, { name: "n2" });
   await shows(h, "late a 1Ki");
@@ -85,9 +85,9 @@ test("objects of places and classes that are gone are deleted, duplicates of oth
   await shows(h, "");
 });
 
-test("a driver that does not answer is told once, what was published stays, and is followed again", async (t) => {
-  const said: string[] = [];
-  const say = (_fields: object, message: string) => void said.push(message);
+test("a driver that does not answer is logged once, what was published stays, and is followed again", async (t) => {
+  const logged: string[] = [];
+  const say = (_fields: object, message: string) => void logged.push(message);
   const logger: Logger = { ...silentLogger, warn: say, info: say, error: say, child: () => logger };
   const h = await startHarness(t, { ...options, sidecars: { ...options.sidecars, logger } });
   h.driver.availableBytes = () => 1024n;
@@ -99,9 +99,9 @@ test("a driver that does not answer is told once, what was published stays, and 
   assert.equal(await published(h), "late a 1Ki, late b 1Ki");
   h.driver.availableBytes = () => 2048n;
   await shows(h, "late a 2Ki, late b 2Ki");
-  const old = "the driver does not tell its capacity; what is published may be old";
+  const old = "the driver does not report its capacity; what is published may be old";
   assert.deepEqual(
-    said.filter((line) => /capacity|reconciliation/.test(line)),
-    [old, "the driver tells its capacity again"],
+    logged.filter((line) => /capacity|reconciliation/.test(line)),
+    [old, "the driver reports its capacity again"],
   );
 });

@@ -30,18 +30,18 @@ export function isPublished(storageClass: StorageClass, driver: string, immediat
   return immediate || storageClass.volumeBindingMode === "WaitForFirstConsumer";
 }
 
-/** What the driver last said about a slot. */
-export interface Answer {
-  /** Milliseconds since the epoch of the question. */
+/** What the driver last reported about a slot. */
+export interface CapacityResult {
+  /** Milliseconds since the epoch of the request. */
   at: number;
-  /** Undefined: it has never said anything. */
+  /** Undefined: it has never reported anything. */
   amount: Amount | undefined;
   /** Volumes came or went since, or it was asked for other parameters. */
   stale: boolean;
 }
 
 /**
- * Everything that the next step for a slot depends on: the slot, the objects for it, the driver's last answer.
+ * Everything that the next step for a slot depends on: the slot, the objects for it, the driver's last response.
  */
 export interface CapacityView {
   slot: Slot;
@@ -51,8 +51,8 @@ export interface CapacityView {
   /** Our object of the slot. */
   published: CSIStorageCapacity | undefined;
   /** Objects of the slot under other names, left by another program: the scheduler would count them twice. */
-  strangers: readonly CSIStorageCapacity[];
-  answer: Answer | undefined;
+  duplicates: readonly CSIStorageCapacity[];
+  result: CapacityResult | undefined;
   pollMs: number;
   /** Milliseconds since the epoch. */
   now: number;
@@ -60,7 +60,7 @@ export interface CapacityView {
 
 /** One visible change of the CSIStorageCapacities of a slot, or one GetCapacity. */
 export type CapacityStep =
-  | { do: "delete-strangers"; objects: readonly CSIStorageCapacity[] }
+  | { do: "delete-duplicates"; objects: readonly CSIStorageCapacity[] }
   | { do: "delete-capacity"; object: CSIStorageCapacity }
   | { do: "ask-driver" }
   | { do: "publish"; amount: Amount };
@@ -70,13 +70,13 @@ const AT_MOST_EVERY_MS = 1_000;
 
 /** What to do next about the capacity of one class in one place. */
 export function decideCapacity(view: CapacityView): CapacityStep | Rest {
-  const { wanted, published, strangers, answer, pollMs, now } = view;
-  if (strangers.length > 0) return { do: "delete-strangers", objects: strangers };
+  const { wanted, published, duplicates, result, pollMs, now } = view;
+  if (duplicates.length > 0) return { do: "delete-duplicates", objects: duplicates };
   if (!wanted) return published === undefined ? DONE : { do: "delete-capacity", object: published };
-  const every = answer?.stale === false ? pollMs : Math.min(AT_MOST_EVERY_MS, pollMs);
-  const dueInMs = answer === undefined ? 0 : answer.at + every - now;
+  const every = result?.stale === false ? pollMs : Math.min(AT_MOST_EVERY_MS, pollMs);
+  const dueInMs = result === undefined ? 0 : result.at + every - now;
   if (dueInMs <= 0) return { do: "ask-driver" };
-  const amount = answer?.amount;
+  const amount = result?.amount;
   if (amount !== undefined && !isPublishedAs(published, amount)) return { do: "publish", amount };
   return { do: "wait", ms: dueInMs };
 }
@@ -91,14 +91,14 @@ export function capacityName(driver: string, { className, segments }: Slot): str
   return `csisc-${hash.digest("hex").slice(0, 20)}`;
 }
 
-/** What the driver says of a slot. */
+/** What the driver reports of a slot. */
 export interface Amount {
   /** Quantities. */
   capacity: string;
   maximumVolumeSize?: string;
 }
 
-/** The CSIStorageCapacity that says `amount` of a slot; it is not created here. */
+/** The CSIStorageCapacity with `amount` for a slot; it is not created here. */
 export function capacityFor(
   driver: string,
   namespace: string,

@@ -2,10 +2,10 @@ import type { PersistentVolume } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
 import { source } from "../common/source.ts";
-import { Answers } from "./answers.ts";
 import { CapacityEffects } from "./apply.ts";
 import { type CapacityStep, type CapacityView, decideCapacity } from "./decide.ts";
 import { readPlaces, readSlot } from "./read.ts";
+import { CapacityResults } from "./results.ts";
 import { slotKey, slotOf } from "./slot.ts";
 
 /** Of which classes capacity is published, and how often the driver is asked. Times in milliseconds. */
@@ -22,9 +22,9 @@ export async function runCapacity(
   given: Partial<CapacityOptions>,
   signal: AbortSignal,
 ): Promise<void> {
-  const answers = new Answers();
-  const settings = { pollMs: 60_000, immediateBinding: false, ...given, answers };
-  const effects = new CapacityEffects(context, answers, signal);
+  const results = new CapacityResults();
+  const settings = { pollMs: 60_000, immediateBinding: false, ...given, results };
+  const effects = new CapacityEffects(context, results, signal);
   const { cluster, driver } = context;
   const ofClass = (className: string) =>
     readPlaces(context).map((segments) => slotKey({ className, segments }));
@@ -56,10 +56,10 @@ export async function runCapacity(
     decide: decideCapacity,
     apply: (step: CapacityStep, view) => effects.apply(step, view),
   });
-  // What the driver says changes with its volumes.
+  // What the driver reports changes with its volumes.
   const unfollow = cluster.volumes.informer.onChange((old, current) => {
     if (![old, current].some((volume) => volume !== undefined && isOf(volume, driver.info.name))) return;
-    answers.changed();
+    results.changed();
     for (const key of everything()) controller.add(key);
   });
   await cluster.volumes.informer.synced(signal);

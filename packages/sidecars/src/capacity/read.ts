@@ -1,7 +1,7 @@
 import type { SidecarContext } from "../common/context.ts";
 import type { Segments } from "../topology/terms.ts";
-import type { Answers } from "./answers.ts";
 import { type CapacityView, capacityName, isPublished, placesOf } from "./decide.ts";
+import type { CapacityResults } from "./results.ts";
 import { parseSlotKey, slotKey } from "./slot.ts";
 
 /** Every place where the driver runs. */
@@ -14,7 +14,11 @@ export function readPlaces({ cluster, driver }: SidecarContext): Segments[] {
 export function readSlot(
   key: string,
   context: SidecarContext,
-  { answers, immediateBinding, pollMs }: { answers: Answers; immediateBinding: boolean; pollMs: number },
+  {
+    results,
+    immediateBinding,
+    pollMs,
+  }: { results: CapacityResults; immediateBinding: boolean; pollMs: number },
 ): CapacityView {
   const { cluster, driver, namespace, now } = context;
   const slot = parseSlotKey(key);
@@ -29,7 +33,7 @@ export function readSlot(
       isPublished(storageClass, driver.info.name, immediateBinding) &&
       readPlaces(context).some(isThere),
     published: cluster.capacities.get(`${namespace}/${name}`),
-    strangers: cluster.capacities.byIndex("slot", key).filter(({ metadata }) => metadata.name !== name),
-    answer: answers.of(key, parameters),
+    duplicates: cluster.capacities.byIndex("slot", key).filter(({ metadata }) => metadata.name !== name),
+    result: results.of(key, parameters),
   };
 }

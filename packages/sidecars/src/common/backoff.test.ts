@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Backoff } from "./backoff.ts";
 
-test("pauses double up to the maximum and end early only for another question", () => {
+test("back-off doubles up to the maximum and ends early only for another request", () => {
   let now = 0;
   const backoff = new Backoff({ startMs: 100, maxMs: 350, now: () => now });
   assert.equal(backoff.remaining("a", "q"), 0);

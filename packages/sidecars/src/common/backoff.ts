@@ -1,7 +1,7 @@
 /**
  * When the driver may be asked again about something. Kept here and not in the work queue, because own writes and
- * other people's annotations wake a key as well, and must not shorten its pause. A pause ends early only when the
- * question itself has changed.
+ * other users' annotations wake a key as well, and must not shorten its back-off. It ends early only when the
+ * request itself has changed.
  */
 export interface BackoffOptions {
   /** Milliseconds; doubles with every failure. */
@@ -10,47 +10,47 @@ export interface BackoffOptions {
   now: () => number;
 }
 
-interface Pause {
+interface Delay {
   requestKey: string;
   failures: number;
   until: number;
 }
 
-/** Pauses between calls, by id; see {@link BackoffOptions}. */
+/** Delays between calls, by id; see {@link BackoffOptions}. */
 export class Backoff {
   readonly #options: BackoffOptions;
-  readonly #pauses = new Map<string, Pause>();
+  readonly #delays = new Map<string, Delay>();
 
   constructor(options: BackoffOptions) {
     this.#options = options;
   }
 
   /**
-   * Notes a failure; returns the pause in milliseconds. `atLeastMs` lengthens it (infeasible requests); an infinite one ends
-   * only with another question.
+   * Records a failure; returns the delay in milliseconds. `atLeastMs` lengthens it (infeasible requests); an infinite one ends
+   * only with another request.
    */
   fail(id: string, requestKey: string, atLeastMs = 0): number {
     const { startMs, maxMs, now } = this.#options;
-    const before = this.#pauses.get(id);
+    const before = this.#delays.get(id);
     const failures = before?.requestKey === requestKey ? before.failures + 1 : 1;
     const ms = Math.max(atLeastMs, Math.min(maxMs, startMs * 2 ** (failures - 1)));
-    this.#pauses.set(id, { requestKey, failures, until: now() + ms });
+    this.#delays.set(id, { requestKey, failures, until: now() + ms });
     return ms;
   }
 
-  /** Milliseconds left of the pause; 0 when the question may be asked. */
+  /** Milliseconds left of the delay; 0 when the request may be sent. */
   remaining(id: string, requestKey: string): number {
-    const pause = this.#pauses.get(id);
-    if (pause === undefined || pause.requestKey !== requestKey) return 0;
-    return Math.max(0, pause.until - this.#options.now());
+    const delay = this.#delays.get(id);
+    if (delay === undefined || delay.requestKey !== requestKey) return 0;
+    return Math.max(0, delay.until - this.#options.now());
   }
 
-  /** True when this question has failed since the last success. */
+  /** True when this request has failed since the last success. */
   hasFailed(id: string, requestKey: string): boolean {
-    return this.#pauses.get(id)?.requestKey === requestKey;
+    return this.#delays.get(id)?.requestKey === requestKey;
   }
 
   reset(id: string): void {
-    this.#pauses.delete(id);
+    this.#delays.delete(id);
   }
 }

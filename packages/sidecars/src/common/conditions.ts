@@ -5,7 +5,7 @@ type ClaimCondition = NonNullable<NonNullable<PersistentVolumeClaim["status"]>["
 
 /**
  * A claim's conditions after a step of a controller that owns the `types`: its new one instead of all of them, with
- * its old times when it says the same as before. Conditions of others stay; `now` is RFC 3339.
+ * its old times when it is the same as before. Conditions of others stay; `now` is RFC 3339.
  */
 export function withCondition(
   { status }: PersistentVolumeClaim,

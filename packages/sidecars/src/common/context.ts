@@ -17,7 +17,7 @@ export interface SidecarContext {
   namespace: string;
   /** Time for one call to the driver, in milliseconds. */
   timeoutMs: number;
-  /** Pauses between failing calls, in milliseconds. */
+  /** Delays between failing calls, in milliseconds. */
   retry: { startMs: number; maxMs: number; infeasibleMs: number };
   concurrency: number;
   /** Kept up to date by the health controller. */

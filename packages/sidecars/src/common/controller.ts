@@ -14,7 +14,7 @@ import type { SidecarContext } from "./context.ts";
 /** A decision to do nothing more now. */
 export type Rest =
   | { do: "done" }
-  /** Look again after that many milliseconds, or when something changes; infinite: only then. */
+  /** Read again after that many milliseconds, or when something changes; infinite: only then. */
   | { do: "wait"; ms: number };
 
 /** There is nothing more to do until something changes that was read. */
@@ -24,7 +24,7 @@ export const DONE: Rest = { do: "done" };
 export interface SidecarController<View, Step extends { do: string }> {
   name: string;
   sources: readonly ControllerSource[];
-  /** Whatever else `read` looks at. */
+  /** Whatever else `read` reads. */
   watched: readonly { informer: WatchedInformer }[];
   /** Default: as many as the driver is to be given. */
   concurrency?: number;

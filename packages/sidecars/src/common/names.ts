@@ -87,7 +87,7 @@ export const GROUP_SECRET_NAME = `${GROUP_SNAPSHOT}/deletion-secret-name`;
 export const GROUP_SECRET_NAMESPACE = `${GROUP_SNAPSHOT}/deletion-secret-namespace`;
 /** On a VolumeSnapshotContent: the group snapshot that it is a member of. A handle may be too long for a label. */
 export const MEMBER_OF_HANDLE = "groupsnapshot.storage.k8s.io/volumeGroupSnapshotHandle";
-/** On a VolumeSnapshot: the name of its group, for people who select by label. */
+/** On a VolumeSnapshot: the name of its group, for users who select by label. */
 export const MEMBER_OF_LABEL = "volumeGroupSnapshotName";
 
 /** On a CSIStorageCapacity: whose capacity it is, so that each driver watches its own only. */
@@ -114,7 +114,7 @@ export const GROUP_SOURCES = "storage.mooring.dev/group-snapshot-sources";
 export const MEMBER_OF_UID = "storage.mooring.dev/group-snapshot-uid";
 /** On a VolumeAttachment: what detaching needs when the PersistentVolume is gone, as JSON. */
 export const PUBLISHED_VOLUME = "storage.mooring.dev/published-volume";
-/** On a claim: the driver says that its volume is in a bad state; the value is the driver's message. */
+/** On a claim: the driver reports that its volume is in a bad state; the value is the driver's message. */
 export const VOLUME_CONDITION = "storage.mooring.dev/volume-condition";
 
 /** `external-attacher/<driver>` with every character that a finalizer may not have replaced by `-`. */

@@ -1,6 +1,6 @@
 /**
  * For which objects a create call may have had an effect that nobody has confirmed: because a call of this life was
- * left without a clear answer, or because an earlier life left its record open.
+ * left without a clear result, or because an earlier life left its record open.
  */
 export class Uncertainty {
   readonly #ids = new Set<string>();

@@ -36,11 +36,11 @@ export async function applyContent<T extends ContentTypes>(
       return failpoints.finalizerAdded();
     case "mark-being-created":
       await change({ annotations: { [names.beingCreated]: "yes" } });
-      calls.answers.delete(uid);
+      calls.results.delete(uid);
       return failpoints.marked();
     case "clear-being-created":
       await change({ annotations: { [names.beingCreated]: null } });
-      calls.answers.delete(uid);
+      calls.results.delete(uid);
       calls.uncertainty.settle(uid);
       return failpoints.cleared();
     case "create-data":
@@ -53,7 +53,7 @@ export async function applyContent<T extends ContentTypes>(
     case "write-status":
       return writeStatus(work, view, content, step);
     case "report":
-      calls.pauses.fail(uid, requestKey);
+      calls.backoff.fail(uid, requestKey);
       return calls.complain(content, step.reason, step.message);
     case "delete-data":
       return calls.make(content, { requestKey, reason: names.reasons.deletion }, async () => {
@@ -119,13 +119,13 @@ async function writeStatus<T extends ContentTypes>(
   const status = { ...kind.status(content, data, fault), error };
   const left = await patchStatus(store, kind.cache(cluster), content, status);
   kind.failpoints.statusWritten();
-  calls.answers.delete(uid);
+  calls.results.delete(uid);
   if (fault !== undefined) {
-    calls.pauses.fail(uid, contentRequestKey(kind, { ...view, content: left }));
+    calls.backoff.fail(uid, contentRequestKey(kind, { ...view, content: left }));
     events.event(content, "Warning", kind.names.reasons.inspection, fault);
     return;
   }
-  calls.pauses.reset(uid);
+  calls.backoff.reset(uid);
   // What is not ready is asked about less and less often, but never as rarely as what fails.
   if (kind.isReady(data)) calls.polls.reset(uid);
   else calls.polls.fail(uid, kind.handle(left) ?? "");

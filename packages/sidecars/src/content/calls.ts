@@ -2,26 +2,26 @@ import { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
 import { rfc3339 } from "../common/time.ts";
 import { Uncertainty } from "../common/uncertainty.ts";
-import { callFailure, isUncertain, leastPause } from "../csi/codes.ts";
+import { callFailure, isUncertain, minBackoff } from "../csi/codes.ts";
 import type { ObjectCache } from "../kube/cache.ts";
 import { patchStatus } from "../kube/patch.ts";
-import type { ContentAnswer, ContentTypes } from "./kind.ts";
+import type { ContentResult, ContentTypes } from "./kind.ts";
 
 /** Longest time between two calls that ask whether the data are ready, in milliseconds. */
 const LONGEST_POLL_MS = 15_000;
 
 /**
  * The calls that a controller makes to the driver for contents, and what it remembers of them from one read of a content
- * to the next: answers, back-off, and whether a call may have had an effect that nobody has confirmed. All by UID.
+ * to the next: results, back-off, and whether a call may have had an effect that nobody has confirmed. All by UID.
  */
 export class ContentCalls<T extends ContentTypes> {
   readonly #context: SidecarContext;
   readonly #cache: ObjectCache<T["content"]>;
   readonly #signal: AbortSignal;
-  readonly answers = new Map<string, ContentAnswer<T>>();
+  readonly results = new Map<string, ContentResult<T>>();
   readonly uncertainty = new Uncertainty();
   /** After failures. */
-  readonly pauses: Backoff;
+  readonly backoff: Backoff;
   /** Between calls about what is not ready yet: less and less often, but never as rarely as what fails. */
   readonly polls: Backoff;
 
@@ -30,7 +30,7 @@ export class ContentCalls<T extends ContentTypes> {
     this.#cache = cache;
     this.#signal = signal;
     const { retry, now } = context;
-    this.pauses = new Backoff({ ...retry, now });
+    this.backoff = new Backoff({ ...retry, now });
     this.polls = new Backoff({ ...retry, maxMs: Math.min(retry.maxMs, LONGEST_POLL_MS), now });
   }
 
@@ -41,28 +41,28 @@ export class ContentCalls<T extends ContentTypes> {
 
   /** The content is gone. */
   forget(uid: string): void {
-    this.answers.delete(uid);
-    this.pauses.reset(uid);
+    this.results.delete(uid);
+    this.backoff.reset(uid);
     this.polls.reset(uid);
     this.uncertainty.settle(uid);
   }
 
-  /** One call to the driver: its answer, or its failure, is remembered until the next step has used it. */
+  /** One call to the driver: its result, or its failure, is kept until the next step has used it. */
   async make(
     content: T["content"],
     { requestKey, reason }: { requestKey: string; reason: string },
-    call: () => Promise<ContentAnswer<T>>,
+    call: () => Promise<ContentResult<T>>,
   ): Promise<void> {
     const { name, uid = "" } = content.metadata;
     try {
-      this.answers.set(uid, await call());
+      this.results.set(uid, await call());
     } catch (error) {
       if (this.#signal.aborted) throw error;
       const failure = callFailure(error);
       const { retry, logger } = this.#context;
-      this.answers.set(uid, { kind: "failed", failure });
+      this.results.set(uid, { kind: "failed", failure });
       if (isUncertain(failure)) this.uncertainty.note(uid);
-      this.pauses.fail(uid, requestKey, leastPause(failure, retry.infeasibleMs));
+      this.backoff.fail(uid, requestKey, minBackoff(failure, retry.infeasibleMs));
       logger.warn({ content: name, code: failure.code, error: failure.message }, reason);
       await this.complain(content, reason, failure.message);
     }

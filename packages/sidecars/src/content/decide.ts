@@ -8,11 +8,11 @@ export function decideContent<T extends ContentTypes>(
   kind: ContentKind<T>,
   view: ContentView<T>,
 ): ContentStep<T> | Rest {
-  const { answer, content } = view;
+  const { result, content } = view;
   if (content?.spec.driver !== view.driver || kind.isForeign?.(content)) return DONE;
-  if (answer?.kind === "data") {
-    const fault = kind.fault?.(content, answer.data);
-    return { do: "write-status", data: answer.data, ...defined({ fault }) };
+  if (result?.kind === "data") {
+    const fault = kind.fault?.(content, result.data);
+    return { do: "write-status", data: result.data, ...defined({ fault }) };
   }
   if (isDeleting(content)) return decideDeletion(kind, view, content);
   if (!hasFinalizer(content, kind.names.finalizer)) return { do: "add-finalizer" };
@@ -28,7 +28,7 @@ function decideMade<T extends ContentTypes>(
   const known = kind.handle(content) !== undefined;
   if (marked && (known || isSettled(kind, view))) return { do: "clear-being-created" };
   if (kind.isComplete(content)) return DONE;
-  if (view.pauseMs > 0) return { do: "wait", ms: view.pauseMs };
+  if (view.backoffMs > 0) return { do: "wait", ms: view.backoffMs };
   if (known && kind.canInspect(content)) return inspection(kind, view, content);
   const step = creation(kind, view, content, kind.names.reasons.creation);
   // With the handle on record a repetition only asks: it cannot make anything.
@@ -41,31 +41,31 @@ function decideImported<T extends ContentTypes>(
   content: T["content"],
 ): ContentStep<T> | Rest {
   if (kind.handle(content) === undefined || kind.isComplete(content)) return DONE;
-  return view.pauseMs > 0 ? { do: "wait", ms: view.pauseMs } : inspection(kind, view, content);
+  return view.backoffMs > 0 ? { do: "wait", ms: view.backoffMs } : inspection(kind, view, content);
 }
 
 /**
  * The driver deletes data only when the snapshot is being deleted, or when the content never was bound. While a create
- * call is uncertain it is repeated first: only its answer says what there is to delete.
+ * call is uncertain it is repeated first: only its result shows what there is to delete.
  */
 function decideDeletion<T extends ContentTypes>(
   kind: ContentKind<T>,
   view: ContentView<T>,
   content: T["content"],
 ): ContentStep<T> | Rest {
-  const { answer, pauseMs } = view;
+  const { result, backoffMs } = view;
   const { beingCreated, beingDeleted, finalizer, reasons } = kind.names;
   const handle = kind.handle(content);
   const isMade = kind.isMade(content);
   if (isMarked(content, beingCreated) && isMade) {
     if (handle !== undefined || isSettled(kind, view)) return { do: "clear-being-created" };
-    return pauseMs > 0 ? { do: "wait", ms: pauseMs } : creation(kind, view, content, reasons.deletion);
+    return backoffMs > 0 ? { do: "wait", ms: backoffMs } : creation(kind, view, content, reasons.deletion);
   }
   const neverBound = !isMade && !kind.ref(content).uid;
   if (!neverBound && !isMarked(content, beingDeleted)) return DONE;
-  if (content.spec.deletionPolicy === "Delete" && handle !== undefined && answer?.kind !== "removed") {
-    if (pauseMs > 0) return { do: "wait", ms: pauseMs };
-    // Nobody asks a driver to delete a group without members: it says first which ones there are.
+  if (content.spec.deletionPolicy === "Delete" && handle !== undefined && result?.kind !== "removed") {
+    if (backoffMs > 0) return { do: "wait", ms: backoffMs };
+    // Nobody asks a driver to delete a group without members: it first returns which ones there are.
     return isMade && kind.lacksMembers?.(content)
       ? creation(kind, view, content, reasons.deletion)
       : { do: "delete-data", target: kind.deleteTarget(content, handle) };
@@ -120,10 +120,10 @@ const isMarked = ({ metadata }: KubeObject, annotation: string): boolean =>
 
 const isSettled = <T extends ContentTypes>(
   kind: ContentKind<T>,
-  { answer, mayExist }: ContentView<T>,
-): boolean => answer?.kind === "failed" && kind.provesNothingMade(answer.failure, mayExist);
+  { result, mayExist }: ContentView<T>,
+): boolean => result?.kind === "failed" && kind.provesNothingMade(result.failure, mayExist);
 
-/** What a pause after a failure is about: it ends early when this changes. */
+/** What a back-off after a failure is about: it ends early when this changes. */
 export function contentRequestKey<T extends ContentTypes>(
   kind: ContentKind<T>,
   { content, contentClass }: ContentView<T>,

@@ -17,7 +17,7 @@ export interface ContentTypes {
   content: Content;
   /** VolumeSnapshotClass, VolumeGroupSnapshotClass. */
   contentClass: KubeObject & { parameters?: Record<string, string> };
-  /** What the driver says of the data. */
+  /** What the driver returns of the data. */
   data: object;
   /** Arguments of the call that creates the data. */
   request: { parameters: Record<string, string>; secret?: SecretRef };
@@ -26,7 +26,7 @@ export interface ContentTypes {
 }
 
 /** What the driver answered last in this process, until it is written to the content's status. */
-export type ContentAnswer<T extends ContentTypes> =
+export type ContentResult<T extends ContentTypes> =
   | { kind: "data"; data: T["data"] }
   | { kind: "removed" }
   | { kind: "failed"; failure: CallFailure };
@@ -38,11 +38,11 @@ export interface ContentView<T extends ContentTypes> {
   content: T["content"] | undefined;
   contentClass: T["contentClass"] | undefined;
   namePrefix: string;
-  answer: ContentAnswer<T> | undefined;
+  result: ContentResult<T> | undefined;
   /** An earlier call may have created the data, and nobody has confirmed or denied it. */
   mayExist: boolean;
   /** Milliseconds that the controller leaves the driver alone before the next call. */
-  pauseMs: number;
+  backoffMs: number;
 }
 
 /** One externally visible change for a content. */
@@ -63,7 +63,7 @@ export type ContentStep<T extends ContentTypes> =
 export interface ContentOptions {
   /** Data are called `<prefix>-<uid of the snapshot>` on the storage system. */
   namePrefix: string;
-  /** Tells the driver the names of the snapshot and its content. */
+  /** Sends the driver the names of the snapshot and its content. */
   extraCreateMetadata: boolean;
 }
 
@@ -95,7 +95,7 @@ interface ContentNames {
   frozenParameters: string;
   /** In lower case, as messages say it. */
   className: string;
-  /** Prefix of what a driver is told of names, as in `volumesnapshot/name`. */
+  /** Prefix of the names that a driver gets, as in `volumesnapshot/name`. */
   metadata: string;
   /** Reasons of events. */
   reasons: { creation: string; inspection: string; deletion: string };
@@ -118,14 +118,14 @@ export interface ContentKind<T extends ContentTypes> {
   handle(content: T["content"]): string | undefined;
   /** Ready, and everything about it is on record. */
   isComplete(content: T["content"]): boolean;
-  /** The driver can be asked about made data by their handle; else the create call is repeated, which answers the same. */
+  /** The driver can be asked about made data by their handle; else the create call is repeated, which returns the same. */
   canInspect(content: T["content"]): boolean;
   /** The driver has to say first what there is to delete. */
   lacksMembers?(content: T["content"]): boolean;
-  /** What is wrong with an answer. Such data are kept on record, to be deleted one day, and never get ready. */
+  /** What is wrong with a response. Such data are kept on record, to be deleted one day, and never get ready. */
   fault?(content: T["content"], data: T["data"]): string | undefined;
   isReady(data: T["data"]): boolean;
-  /** The status after an answer, but for its error. */
+  /** The status after a response, but for its error. */
   status(content: T["content"], data: T["data"], fault: string | undefined): NonNullable<Content["status"]>;
   /** What the driver gets of a class's parameters; throws `TemplateError`. */
   parameters(parameters: Readonly<Record<string, string>>): Record<string, string>;

@@ -19,14 +19,14 @@ export async function readContent<T extends ContentTypes>(
     content,
     contentClass: kind.classes(cluster).get(className ?? ""),
     namePrefix,
-    answer: calls.answers.get(uid),
+    result: calls.results.get(uid),
     mayExist: calls.uncertainty.has(uid),
-    pauseMs: 0,
+    backoffMs: 0,
   };
   const handle = content === undefined ? undefined : kind.handle(content);
   // Nobody waits any more for what is being deleted to get ready.
   const isPolled = content !== undefined && content.metadata.deletionTimestamp === undefined;
   const polled = isPolled ? calls.polls.remaining(uid, handle ?? "") : 0;
-  const paused = calls.pauses.remaining(uid, contentRequestKey(kind, view));
-  return { ...view, pauseMs: Math.max(polled, paused) };
+  const paused = calls.backoff.remaining(uid, contentRequestKey(kind, view));
+  return { ...view, backoffMs: Math.max(polled, paused) };
 }

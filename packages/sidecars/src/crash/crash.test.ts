@@ -28,11 +28,11 @@ class Place {
     this.#folder = folder;
   }
 
-  /** One life; true when it was killed at the gap, false when it did its part. */
-  live(part: Part, gap?: string): Promise<boolean> {
+  /** One life; true when it was killed at the failpoint, false when it did its part. */
+  live(part: Part, failpoint?: string): Promise<boolean> {
     const { MOORING_FAILPOINT: _none, ...env } = process.env;
     const life = spawn(process.execPath, [bundle.path, this.#folder, this.driver.endpoint, part], {
-      env: gap === undefined ? env : { ...env, MOORING_FAILPOINT: gap },
+      env: failpoint === undefined ? env : { ...env, MOORING_FAILPOINT: failpoint },
       stdio: ["ignore", "ignore", "pipe"],
     });
     let output = "";
@@ -43,7 +43,7 @@ class Place {
     return new Promise((resolve, reject) => {
       life.on("exit", (code, signal) => {
         clearTimeout(timer);
-        if (signal === "SIGKILL" && gap !== undefined) resolve(true);
+        if (signal === "SIGKILL" && failpoint !== undefined) resolve(true);
         else if (code === 0) resolve(false);
         else reject(new Error(`${part} ended with ${code ?? signal}: ${output}`));
       });
@@ -150,31 +150,32 @@ function prepareBackend({ backend, faults }: ScriptedDriver): void {
 
 /** Where something exists that only the storage system and a note of ours know about. */
 const UNSETTLED =
-  /provision\/(source|record|volume|object)|snapshot-content\/(cut|status)|snapshot\/content-created|attach\/published/;
+  /provision\/(source|record|volume|object)|snapshot-content\/(data-created|status)|snapshot\/content-created|attach\/published/;
 /** Controllers with a story of their own. */
 const APART = /^sidecars\/(group-restore|group-clone|volume-group|group-snapshot\/freeze)\b/;
-const gaps = failpointNames().filter((name) => name.startsWith("sidecars/") && !APART.test(name));
-const unsettled = gaps.filter((name) => UNSETTLED.test(name));
+const failpoints = failpointNames().filter((name) => name.startsWith("sidecars/") && !APART.test(name));
+const unsettled = failpoints.filter((name) => UNSETTLED.test(name));
 
 describe("control planes that are killed", { concurrency: 2 }, () => {
-  killEveryFailpoint(gaps, { everyday: 1, full: unsettled.length }, (gap) => {
-    test(`killed at ${gap}: the next life ends with the same result`, async () => {
+  killEveryFailpoint(failpoints, { everyday: 1, full: unsettled.length }, (failpoint) => {
+    test(`killed at ${failpoint}: the next life ends with the same result`, async () => {
       await withPlace(async (place) => {
-        const killedInBuild = await place.live("build", gap);
+        const killedInBuild = await place.live("build", failpoint);
         if (killedInBuild) await place.live("build");
         place.assertBuilt();
-        const killed = (await place.live("tear-down", killedInBuild ? undefined : gap)) || killedInBuild;
+        const killed =
+          (await place.live("tear-down", killedInBuild ? undefined : failpoint)) || killedInBuild;
         if (!killedInBuild) await place.live("tear-down");
         place.assertEmpty("gone");
-        assert.ok(killed, `${gap} was never passed`);
+        assert.ok(killed, `${failpoint} was never passed`);
       });
     });
   });
 
-  killEveryFailpoint(unsettled, { everyday: 1 }, (gap) => {
-    test(`killed at ${gap}, and everything is deleted at once: nothing is left`, async () => {
+  killEveryFailpoint(unsettled, { everyday: 1 }, (failpoint) => {
+    test(`killed at ${failpoint}, and everything is deleted at once: nothing is left`, async () => {
       await withPlace(async (place) => {
-        await place.live("build", gap);
+        await place.live("build", failpoint);
         await place.live("tear-down");
         place.assertEmpty("maybe");
       });

@@ -41,7 +41,7 @@ import {
 
 /**
  * What users, the scheduler and an administrator do, in a way that may be begun again after a crash at any point. It
- * leads through every gap of every controller.
+ * leads through every failpoint of every controller.
  */
 
 const NS = "default";
@@ -123,7 +123,7 @@ export async function build(store: ObjectStore): Promise<void> {
   );
   await until("the node is registered", () => getIfAny(store, CSINodes, { name: "n1" }));
   await until("capacity is published", async () => (await store.list(CSIStorageCapacities)).items.length > 0);
-  await until("the old volume is guarded", async () => {
+  await until("the old volume has its finalizer", async () => {
     const found = await store.get(PersistentVolumes, { name: "old" });
     return (found.metadata.finalizers ?? []).length > 0;
   });
@@ -232,7 +232,7 @@ function groupIsReady(store: ObjectStore, name: string) {
 async function oddVolume(store: ObjectStore): Promise<void> {
   const resources = { requests: { storage: String(ODD_BYTES) } };
   await ensure(store, PersistentVolumeClaims, newClaim("odd", { resources }));
-  await until("its bad state is told", async () => {
+  await until("its bad state is reported", async () => {
     const { metadata } = await store.get(PersistentVolumeClaims, key("odd"));
     return metadata.annotations?.[VOLUME_CONDITION];
   });

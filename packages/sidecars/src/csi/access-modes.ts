@@ -13,7 +13,7 @@ const PLAIN: Readonly<Record<string, ModeName>> = {
   ReadWriteOncePod: "SINGLE_NODE_WRITER",
 };
 
-/** For drivers with SINGLE_NODE_MULTI_WRITER, which tell one pod from one node. */
+/** For drivers with SINGLE_NODE_MULTI_WRITER, which distinguish one pod from one node. */
 const FINE: Readonly<Record<string, ModeName>> = {
   ...PLAIN,
   ReadWriteOnce: "SINGLE_NODE_MULTI_WRITER",

@@ -9,7 +9,7 @@ import { oneAtATime } from "./one-at-a-time.ts";
 
 const options = { signal: new AbortController().signal, timeoutMs: 5_000 };
 
-test("what a driver says about itself becomes plain values", async (t) => {
+test("what a driver reports about itself becomes plain values", async (t) => {
   covers("CSI-051");
   const driver = await ScriptedDriver.start({
     can: ["CREATE_DELETE_VOLUME", "EXPAND_VOLUME"],
@@ -35,7 +35,7 @@ test("what a driver says about itself becomes plain values", async (t) => {
   });
 });
 
-/** A client whose controller answers in this process. */
+/** A client whose controller runs in this process. */
 const clientOf = (controller: object) => ({ controller }) as unknown as CsiClient;
 
 test("a list whose token has expired begins again", async () => {

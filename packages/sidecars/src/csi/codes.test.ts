@@ -18,11 +18,11 @@ test("a failure that did not come from the driver is uncertain", () => {
   assert.ok(isCreateVolumeUncertain(callFailure(Object.assign(new Error("x"), { code: "ECONNRESET" }))));
 });
 
-test("a driver that says that nothing was made is believed, whatever the code", () => {
+test("a driver that reports that nothing was made is believed, whatever the code", () => {
   for (const code of [Code.RESOURCE_EXHAUSTED, Code.DEADLINE_EXCEEDED, Code.INTERNAL]) {
-    const told = callFailure(new CsiError(code, "no room", { reason: NOTHING_MADE }));
-    assert.equal(isUncertain(told) || isCreateVolumeUncertain(told), false);
-    assert.ok(provesNoGroupMade(told, true));
+    const reported = callFailure(new CsiError(code, "no room", { reason: NOTHING_MADE }));
+    assert.equal(isUncertain(reported) || isCreateVolumeUncertain(reported), false);
+    assert.ok(provesNoGroupMade(reported, true));
     assert.equal(provesNoGroupMade(callFailure(new CsiError(code, "no room")), true), false);
   }
 });

@@ -2,14 +2,14 @@ import { Code, CsiError, NOTHING_MADE } from "@mooring/csi";
 
 /** A call to the driver that failed. */
 export interface CallFailure {
-  /** Absent when the failure did not come from the driver: nobody knows what happened. */
+  /** Absent when the failure did not come from the driver: it is unknown what happened. */
   code?: number;
   message: string;
-  /** The driver says that nothing of that name is there, and that nothing is under way. */
+  /** The driver reports that nothing of that name is there, and that nothing is under way. */
   nothingMade?: true;
 }
 
-/** What a failed call tells us. A cancelled or broken call has no code. */
+/** What is known of a failed call. A cancelled or broken call has no code. */
 export function callFailure(error: unknown): CallFailure {
   const message = error instanceof Error ? error.message : String(error);
   const code = (error as { code?: unknown } | null)?.code;
@@ -18,7 +18,7 @@ export function callFailure(error: unknown): CallFailure {
   return { code, message, ...(nothingMade ? { nothingMade } : {}) };
 }
 
-/** The call may have had, or may still get, its effect: only a repetition tells. */
+/** The call may have had, or may still get, its effect: only a repetition shows. */
 const UNCERTAIN: ReadonlySet<number> = new Set([
   Code.CANCELLED,
   Code.DEADLINE_EXCEEDED,
@@ -55,8 +55,8 @@ export function isNotImplemented({ code }: CallFailure): boolean {
   return code === Code.UNIMPLEMENTED;
 }
 
-/** Least pause after a failure in milliseconds; infinite where the same call must not be repeated at all. */
-export function leastPause(failure: CallFailure, infeasibleMs: number, infeasible = isInfeasible): number {
+/** Least back-off after a failure in milliseconds; infinite where the same call must not be repeated at all. */
+export function minBackoff(failure: CallFailure, infeasibleMs: number, infeasible = isInfeasible): number {
   if (isNotImplemented(failure)) return Number.POSITIVE_INFINITY;
   return infeasible(failure) ? infeasibleMs : 0;
 }
@@ -66,7 +66,7 @@ export function isExpandInfeasible(failure: CallFailure): boolean {
   return isInfeasible(failure) || failure.code === Code.OUT_OF_RANGE || failure.code === Code.NOT_FOUND;
 }
 
-/** Answers that speak of the request, and so also of what an earlier call with the same request can have done. */
+/** Codes about the request itself, and so also of what an earlier call with the same request can have done. */
 const CONCLUSIVE: ReadonlySet<number> = new Set([
   Code.INVALID_ARGUMENT,
   Code.NOT_FOUND,
@@ -77,7 +77,7 @@ const CONCLUSIVE: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * CreateVolumeGroupSnapshot: FAILED_PRECONDITION says there that these volumes cannot be cut together (section
+ * CreateVolumeGroupSnapshot: FAILED_PRECONDITION means there that no snapshot of these volumes together is possible (section
  * "CreateVolumeGroupSnapshot Errors"), so no call for them can have made a group.
  */
 const GROUP_CONCLUSIVE: ReadonlySet<number> = new Set([...CONCLUSIVE, Code.FAILED_PRECONDITION]);
@@ -88,8 +88,8 @@ export function provesNoGroupMade(failure: CallFailure, mayHaveBeenMade: boolean
 }
 
 /**
- * Whether a failed create call proves that nothing was made. After a call without a clear answer an INTERNAL, or a
- * refusal of rotated credentials, proves nothing: the first call may have made what the second could not look up.
+ * Whether a failed create call proves that nothing was made. After a call without a clear result an INTERNAL, or a
+ * refusal of rotated credentials, proves nothing: the first call may have made what the second could not find.
  */
 export function provesNothingMade(
   failure: CallFailure,

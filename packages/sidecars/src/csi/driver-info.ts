@@ -25,7 +25,7 @@ export type VolumeGroupCapability =
   | "GET_VOLUME_GROUP"
   | "LIST_VOLUME_GROUPS";
 
-/** What a driver says about itself, as plain values for decisions. */
+/** What a driver reports about itself, as plain values for decisions. */
 export interface DriverInfo {
   name: string;
   version: string;
@@ -35,13 +35,13 @@ export interface DriverInfo {
   controllerElsewhere: boolean;
   /** Its volumes are not reachable from everywhere (VOLUME_ACCESSIBILITY_CONSTRAINTS). */
   topology: boolean;
-  /** Whether volumes may be expanded while they are published; "none" when the plugin says nothing. */
+  /** Whether volumes may be expanded while they are published; "none" when the plugin does not report it. */
   expansion: "online" | "offline" | "none";
   can: ReadonlySet<ControllerCapability>;
   /** CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT of the GroupController service. */
   groupSnapshots: boolean;
   /** What it can do with volume groups, by the add-ons' Identity service; empty where that is not served. */
   volumeGroups: ReadonlySet<VolumeGroupCapability>;
-  /** NodeExpandVolume is implemented, as far as this socket can tell. */
+  /** NodeExpandVolume is implemented, as far as this socket reports. */
   nodeExpansion: boolean;
 }

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { connect, createServer, v1 } from "@mooring/csi";
 import { describeDriver } from "./driver.ts";
 
-test("an instance on a node says what the plugin can as a whole, and serves a part of it: that is no error", async (t) => {
+test("an instance on a node reports what the plugin can as a whole, and serves a part of it: that is no error", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "mooring-describe-"));
   const endpoint = `unix://${join(folder, "csi.sock")}`;
   const { CONTROLLER_SERVICE, GROUP_CONTROLLER_SERVICE } = v1.PluginCapability_Service_Type;

@@ -2,13 +2,13 @@ import { addons, Code, type CsiClient, v1 } from "@mooring/csi";
 import { callFailure } from "./codes.ts";
 import type { ControllerCapability, DriverInfo, VolumeGroupCapability } from "./driver-info.ts";
 
-/** A driver that answers: what it said about itself, and how to call it. */
+/** A driver that answers: what it reported about itself, and how to call it. */
 export interface Driver {
   info: DriverInfo;
   client: CsiClient;
 }
 
-/** Asks for everything that a driver says about itself. Throws what the calls throw. */
+/** Asks for everything that a driver reports about itself. Throws what the calls throw. */
 export async function describeDriver(
   client: CsiClient,
   options: { signal: AbortSignal; timeoutMs: number },
@@ -22,7 +22,7 @@ export async function describeDriver(
     if (type.case === "volumeExpansion") expansion = EXPANSION[type.value.type] ?? expansion;
   }
   const advertised = services.has(v1.PluginCapability_Service_Type.CONTROLLER_SERVICE);
-  // Every part of a driver says what the whole can do; the part on a node serves less.
+  // Every part of a driver reports what the whole can do; the part on a node serves less.
   const can = advertised ? await controllerCapabilities(client, options) : undefined;
   const controller = can !== undefined;
   return {
@@ -52,9 +52,9 @@ async function controllerCapabilities(
   client: CsiClient,
   options: { signal: AbortSignal; timeoutMs: number },
 ): Promise<Set<ControllerCapability> | undefined> {
-  const answer = await ifServed(() => client.controller.controllerGetCapabilities({}, options), undefined);
-  if (answer === undefined) return undefined;
-  const { capabilities } = answer;
+  const response = await ifServed(() => client.controller.controllerGetCapabilities({}, options), undefined);
+  if (response === undefined) return undefined;
+  const { capabilities } = response;
   const names = capabilities.flatMap(({ type }) =>
     type.case === "rpc" ? [v1.ControllerServiceCapability_RPC_Type[type.value.type]] : [],
   );

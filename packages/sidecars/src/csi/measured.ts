@@ -42,9 +42,9 @@ async function timed(
   const start = performance.now();
   const end = (code: number) => report({ method, code, seconds: (performance.now() - start) / 1000 });
   try {
-    const answer = await call();
+    const response = await call();
     end(0);
-    return answer;
+    return response;
   } catch (error) {
     end(callFailure(error).code ?? 2);
     throw error;

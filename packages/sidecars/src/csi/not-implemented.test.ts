@@ -18,7 +18,7 @@ import { type Harness, startHarness } from "../testing/harness.ts";
 import { csiNode, DRIVER, persistentVolume, snapshotClass } from "../testing/objects.ts";
 import { pvc, start, vs } from "../testing/snapshot-world.ts";
 
-/** Pauses so short that a repetition would come many times while the rest of the test runs. */
+/** Delays so short that a repetition would come many times while the rest of the test runs. */
 const sidecars = { retry: { startMs: 1, maxMs: 2, infeasibleMs: 2 } };
 const objects: [Resource, KubeObject][] = [[CSINodes, csiNode("n1")]];
 
@@ -26,7 +26,7 @@ function refuse(h: Harness, method: string): void {
   const times = Number.POSITIVE_INFINITY;
   h.driver.faults.add({ method, code: Code.UNIMPLEMENTED, message: `${method} is not there`, times });
 }
-const told = (h: Harness, message: RegExp) =>
+const reported = (h: Harness, message: RegExp) =>
   h.until(`an event ${message}`, async () =>
     (await h.store.list(Events)).items.some((event) => message.test(event.message ?? "")),
   );
@@ -58,7 +58,7 @@ test("CreateVolume is called once when the driver does not implement it, until t
   const h = await startHarness(t, { sidecars });
   refuse(h, "CreateVolume");
   await h.store.create(PersistentVolumeClaims, pvc("data"));
-  await told(h, /does not implement the call, which is not repeated/);
+  await reported(h, /does not implement the call, which is not repeated/);
   await touch(h, PersistentVolumeClaims, "data", "default");
   assert.equal(h.driver.called("CreateVolume"), 1);
   h.driver.faults.clear();
@@ -81,7 +81,7 @@ test("DeleteVolume is called once when the driver does not implement it", async 
   });
   refuse(h, "DeleteVolume");
   await h.store.delete(PersistentVolumeClaims, { name: "data", namespace: "default" });
-  await told(h, /DeleteVolume is not there/);
+  await reported(h, /DeleteVolume is not there/);
   await touch(h, PersistentVolumes, name);
   assert.equal(h.driver.called("DeleteVolume"), 1);
   assert.ok((await h.find(PersistentVolumes, name))?.metadata.finalizers?.includes(PV_FINALIZER));
@@ -93,7 +93,7 @@ test("ControllerPublishVolume is called once when the driver does not implement 
   refuse(h, "ControllerPublishVolume");
   await volume(h);
   await h.store.create(KubeVolumeAttachments, attachment);
-  await told(h, /ControllerPublishVolume is not there/);
+  await reported(h, /ControllerPublishVolume is not there/);
   await touch(h, KubeVolumeAttachments, "a");
   assert.equal(h.driver.called("ControllerPublishVolume"), 1);
 });
@@ -109,7 +109,7 @@ test("ControllerUnpublishVolume is called once when the driver does not implemen
   );
   refuse(h, "ControllerUnpublishVolume");
   await h.store.delete(KubeVolumeAttachments, { name: "a" });
-  await told(h, /ControllerUnpublishVolume is not there/);
+  await reported(h, /ControllerUnpublishVolume is not there/);
   await touch(h, KubeVolumeAttachments, "a");
   assert.equal(h.driver.called("ControllerUnpublishVolume"), 1);
 });
@@ -121,8 +121,8 @@ test("neither growth nor a snapshot is asked for twice of a driver that does not
   const body = { spec: { resources: { requests: { storage: "2Gi" } } } };
   await h.store.patch(PersistentVolumeClaims, { name: "src", namespace: "default" }, { type: "merge", body });
   await h.store.create(VolumeSnapshots, vs("snap"));
-  await told(h, /ControllerExpandVolume is not there/);
-  await told(h, /CreateSnapshot is not there/);
+  await reported(h, /ControllerExpandVolume is not there/);
+  await reported(h, /CreateSnapshot is not there/);
   await touch(h, PersistentVolumeClaims, "src", "default");
   await touch(h, VolumeSnapshots, "snap", "default");
   assert.deepEqual([h.driver.called("ControllerExpandVolume"), h.driver.called("CreateSnapshot")], [1, 1]);
@@ -137,8 +137,8 @@ test("a restore and a clone that are made before their sources are no failures",
   };
   for (const [name, spec] of Object.entries(claims))
     await h.store.create(PersistentVolumeClaims, pvc(name, spec));
-  await told(h, /^waiting: snapshot snap does not exist$/);
-  await told(h, /^waiting: source claim src does not exist$/);
+  await reported(h, /^waiting: snapshot snap does not exist$/);
+  await reported(h, /^waiting: source claim src does not exist$/);
   await h.store.create(PersistentVolumeClaims, pvc("src"));
   await h.until(
     "the source is bound",

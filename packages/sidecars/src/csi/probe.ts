@@ -2,28 +2,28 @@ import { Code, type CsiClient } from "@mooring/csi";
 import { delay, type Logger } from "@mooring/store";
 import { callFailure } from "./codes.ts";
 
-/** Answers that a driver gives while it starts. Any other says that something is wrong with it. */
+/** Codes of a driver while it starts. Any other means that something is wrong with it. */
 const STARTING: ReadonlySet<number> = new Set([Code.DEADLINE_EXCEEDED, Code.UNAVAILABLE]);
 const BETWEEN_MS = 1_000;
 const FIRST_MS = 50;
 
-/** Probes until the driver says that it is ready. Throws what a broken driver answers. */
+/** Probes until the driver reports that it is ready. Throws what a broken driver answers. */
 export async function waitUntilReady(
   client: CsiClient,
   { signal, timeoutMs, logger }: { signal: AbortSignal; timeoutMs: number; logger: Logger },
 ): Promise<void> {
-  for (let pause = FIRST_MS; ; pause = Math.min(pause * 2, BETWEEN_MS)) {
+  for (let interval = FIRST_MS; ; interval = Math.min(interval * 2, BETWEEN_MS)) {
     signal.throwIfAborted();
     if (await isReady(client, signal, timeoutMs)) return;
     logger.debug({}, "the driver is not ready yet");
-    await delay(pause, signal);
+    await delay(interval, signal);
   }
 }
 
 async function isReady(client: CsiClient, signal: AbortSignal, timeoutMs: number): Promise<boolean> {
   try {
     const { ready } = await client.identity.probe({}, { signal, timeoutMs });
-    // No answer to the question means yes.
+    // An absent `ready` means yes.
     return ready ?? true;
   } catch (error) {
     const { code } = callFailure(error);

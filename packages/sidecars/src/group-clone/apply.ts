@@ -5,39 +5,39 @@ import { VolumeGroupRestores } from "../kube/group-restore.ts";
 import { deleteObject, patchMetadata, patchStatus } from "../kube/patch.ts";
 import type { GroupCloneStep } from "./view.ts";
 
-const gap = (name: string) => failpoint(`sidecars/group-clone/${name}`);
+const point = (name: string) => failpoint(`sidecars/group-clone/${name}`);
 const failpoints = {
-  guarded: gap("guarded"),
-  cut: gap("snapshot-created"),
-  restored: gap("restore-created"),
-  told: gap("status-written"),
-  restoreDeleted: gap("restore-deleted"),
-  snapshotDeleted: gap("snapshot-deleted"),
-  released: gap("released"),
+  finalizerAdded: point("finalizer-added"),
+  snapshotCreated: point("snapshot-created"),
+  restoreCreated: point("restore-created"),
+  statusWritten: point("status-written"),
+  restoreDeleted: point("restore-deleted"),
+  snapshotDeleted: point("snapshot-deleted"),
+  released: point("released"),
 };
 
-/** Takes one step; what is cut short here is decided anew from what is stored. */
+/** Takes one step; what is interrupted here is decided anew from what is stored. */
 export async function apply(
   { cluster, events, store }: SidecarContext,
   clone: VolumeGroupClone,
   step: GroupCloneStep,
 ): Promise<void> {
   switch (step.do) {
-    case "guard":
+    case "add-finalizer":
       await patchMetadata(store, cluster.groupClones, clone, { addFinalizers: [CLONE_FINALIZER] });
-      return failpoints.guarded();
+      return failpoints.finalizerAdded();
     case "create-snapshot":
       cluster.groups.wrote(await store.create(VolumeGroupSnapshots, step.snapshot));
-      return failpoints.cut();
+      return failpoints.snapshotCreated();
     case "create-restore":
       cluster.groupRestores.wrote(await store.create(VolumeGroupRestores, step.restore));
-      return failpoints.restored();
+      return failpoints.restoreCreated();
     case "write-status": {
       const { message, phase } = step.status;
       await patchStatus(store, cluster.groupClones, clone, step.status);
       if (step.isNews && phase !== "Waiting")
         events.event(clone, phase === "Failed" ? "Warning" : "Normal", `Clone${phase}`, message);
-      return failpoints.told();
+      return failpoints.statusWritten();
     }
     case "delete-restore":
       await deleteObject(store, cluster.groupRestores, step.restore);

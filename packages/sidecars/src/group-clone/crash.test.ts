@@ -15,9 +15,11 @@ import "./index.ts";
 
 const bundle = await bundleProgram(new URL("testing/crash-child.ts", import.meta.url));
 after(bundle.remove);
-const gaps = failpointNames().filter((name) => name.startsWith("sidecars/group-clone/"));
-/** Where a cut, or a claim, may be there that only the clone asks for. */
-const unsettled = gaps.filter((name) => /\/(guarded|snapshot-created|restore-created)$/.test(name));
+const failpoints = failpointNames().filter((name) => name.startsWith("sidecars/group-clone/"));
+/** Where a snapshot, or a claim, may be there that only the clone asks for. */
+const unsettled = failpoints.filter((name) =>
+  /\/(finalizer-added|snapshot-created|restore-created)$/.test(name),
+);
 
 async function startPlace(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), "mooring-clone-crash-"));
@@ -30,9 +32,9 @@ async function startPlace(t: TestContext) {
     await driver.stop();
     await rm(folder, { recursive: true, force: true });
   });
-  const live = async (part: "clone" | "give-up", gap?: string) => {
+  const live = async (part: "clone" | "give-up", point?: string) => {
     const { MOORING_FAILPOINT: _none, ...rest } = process.env;
-    const env = gap === undefined ? rest : { ...rest, MOORING_FAILPOINT: gap };
+    const env = point === undefined ? rest : { ...rest, MOORING_FAILPOINT: point };
     const args = [bundle.path, folder, driver.endpoint, part];
     const child = spawn(process.execPath, args, { env, stdio: "inherit", timeout: 90_000 });
     const [code, signal] = (await once(child, "exit")) as [number | null, string | null];
@@ -53,19 +55,20 @@ async function startPlace(t: TestContext) {
   return { driver, live, stored };
 }
 
-test("there are gaps to crash in", () => assert.deepEqual([gaps.length, unsettled.length], [7, 3]));
+test("there are failpoints to crash at", () =>
+  assert.deepEqual([failpoints.length, unsettled.length], [7, 3]));
 
 describe("a clone whose control plane is killed", { concurrency: 2 }, () => {
-  killEveryFailpoint(gaps, { everyday: 1 }, (gap) => {
-    test(`killed at ${gap}: the next life ends with one group of copies, and without the cut`, async (t) => {
+  killEveryFailpoint(failpoints, { everyday: 1 }, (point) => {
+    test(`killed at ${point}: the next life ends with one group of copies, and without the snapshot`, async (t) => {
       const { driver, live, stored } = await startPlace(t);
-      assert.equal(await live("clone", gap), "SIGKILL", "the gap is passed");
+      assert.equal(await live("clone", point), "SIGKILL", "the failpoint is passed");
       assert.equal(await live("clone"), 0);
       const { groups, internal } = await stored();
       assert.deepEqual(groups.sort(), ["copy: a-copy Joined,b-copy Joined", "db: a Joined,b Joined"]);
       assert.deepEqual(internal, []);
       const { backend, volumeGroups } = driver;
-      assert.deepEqual([...backend.groups.keys(), ...backend.snapshots.keys()], [], "no cut is left");
+      assert.deepEqual([...backend.groups.keys(), ...backend.snapshots.keys()], [], "no snapshot is left");
       assert.deepEqual(
         [backend.volumes.size, volumeGroups.groups.size],
         [4, 2],
@@ -74,10 +77,10 @@ describe("a clone whose control plane is killed", { concurrency: 2 }, () => {
     });
   });
 
-  killEveryFailpoint(unsettled, { everyday: 0 }, (gap) => {
-    test(`killed at ${gap}, and the clone is deleted at once: no cut is left`, async (t) => {
+  killEveryFailpoint(unsettled, { everyday: 0 }, (point) => {
+    test(`killed at ${point}, and the clone is deleted at once: no snapshot is left`, async (t) => {
       const { driver, live, stored } = await startPlace(t);
-      assert.equal(await live("clone", gap), "SIGKILL", "the gap is passed");
+      assert.equal(await live("clone", point), "SIGKILL", "the failpoint is passed");
       assert.equal(await live("give-up"), 0);
       assert.deepEqual((await stored()).internal, []);
       const { groups, snapshots } = driver.backend;

@@ -12,19 +12,19 @@ export function decideGroupClone(view: GroupCloneView): GroupCloneStep | Rest {
   if (clone === undefined) return DONE;
   if (isDeleting(clone)) return hasFinalizer(clone, CLONE_FINALIZER) ? takeAway(view, clone, true) : DONE;
   if (clone.status?.phase === "Ready") return DONE;
-  const guarded = hasFinalizer(clone, CLONE_FINALIZER);
+  const isProtected = hasFinalizer(clone, CLONE_FINALIZER);
   if (isAllThere(clone)) return takeAway(view, clone, false);
-  const obstacle = guarded ? undefined : obstacleOf(view, clone);
+  const obstacle = isProtected ? undefined : obstacleOf(view, clone);
   if (obstacle === "another driver's") return DONE;
-  if (obstacle !== undefined) return tell(view, clone, "Waiting", obstacle);
-  if (!guarded) return { do: "guard" };
+  if (obstacle !== undefined) return report(view, clone, "Waiting", obstacle);
+  if (!isProtected) return { do: "add-finalizer" };
   return build(view, clone);
 }
 
-/** It was said once that everything is there: what comes later, as a claim that is deleted, changes that no more. */
+/** It was reported once that everything is there: what comes later, as a claim that is deleted, changes that no more. */
 const isAllThere = ({ status }: VolumeGroupClone): boolean => status?.phase === "Cleaning";
 
-/** Nothing is made before the group can be cut. */
+/** Nothing is made before a snapshot of the group is possible. */
 function obstacleOf({ driver, source }: GroupCloneView, { spec }: VolumeGroupClone): string | undefined {
   const name = spec.source.volumeGroupName;
   if (source === undefined) return `VolumeGroup ${name} does not exist`;
@@ -39,19 +39,19 @@ function obstacleOf({ driver, source }: GroupCloneView, { spec }: VolumeGroupClo
 
 function build(view: GroupCloneView, clone: VolumeGroupClone): GroupCloneStep | Rest {
   const { restore, snapshot, source } = view;
-  const stranger = [snapshot, restore].find((part) => part !== undefined && !isPartOf(part, clone));
-  if (stranger !== undefined)
-    return tell(view, clone, "Failed", `${stranger.kind} ${partNameOf(clone)} is in the way: delete it`);
+  const conflicting = [snapshot, restore].find((part) => part !== undefined && !isPartOf(part, clone));
+  if (conflicting !== undefined)
+    return report(view, clone, "Failed", `${conflicting.kind} ${partNameOf(clone)} is in the way: delete it`);
   if (snapshot === undefined && restore === undefined)
     return { do: "create-snapshot", snapshot: snapshotFor(clone) };
   if (snapshot?.status?.readyToUse !== true && restore === undefined) {
     const why = snapshot?.status?.error?.message;
-    return tell(view, clone, "Snapshotting", why ?? "all members are being cut at one moment");
+    return report(view, clone, "Snapshotting", why ?? "a snapshot of all members is being made");
   }
   if (restore === undefined) return { do: "create-restore", restore: restoreFor(clone, source) };
   const { message = "the claims are about to be made", phase } = restore.status ?? {};
-  if (phase === "Ready") return tell(view, clone, "Cleaning", message);
-  return tell(view, clone, phase === "Failed" ? "Failed" : "Restoring", message);
+  if (phase === "Ready") return report(view, clone, "Cleaning", message);
+  return report(view, clone, phase === "Failed" ? "Failed" : "Restoring", message);
 }
 
 /** The restore first: it would miss its snapshot. Then the snapshot with its data; the clone is over when both are gone. */
@@ -62,19 +62,19 @@ function takeAway(view: GroupCloneView, clone: VolumeGroupClone, isEnding: boole
   if (snapshot !== undefined) {
     if (!isDeleting(snapshot)) return { do: "delete-snapshot", snapshot };
     const message = snapshot.status?.error?.message ?? "the internal group snapshot is being deleted";
-    return isEnding ? DONE : tell(view, clone, "Cleaning", message);
+    return isEnding ? DONE : report(view, clone, "Cleaning", message);
   }
   if (isEnding) return { do: "release" };
   return hasFinalizer(clone, CLONE_FINALIZER)
     ? { do: "release" }
-    : tell(view, clone, "Ready", `VolumeGroup ${groupNameOf(clone)} is ready`);
+    : report(view, clone, "Ready", `VolumeGroup ${groupNameOf(clone)} is ready`);
 }
 
 function own<T extends KubeObject>(part: T | undefined, clone: VolumeGroupClone): T | undefined {
   return part !== undefined && isPartOf(part, clone) ? part : undefined;
 }
 
-function tell(
+function report(
   { now, restore }: GroupCloneView,
   clone: VolumeGroupClone,
   phase: ClonePhase,
@@ -105,9 +105,9 @@ function tell(
 
 function condition(
   { status: known }: VolumeGroupClone,
-  told: { type: string; is: boolean; phase: ClonePhase; message: string; now: string },
+  condition: { type: string; is: boolean; phase: ClonePhase; message: string; now: string },
 ): Condition {
-  const { is, message, now, phase, type } = told;
+  const { is, message, now, phase, type } = condition;
   const status = is ? "True" : "False";
   const before = known?.conditions?.find((each) => each.type === type);
   const lastTransitionTime = before?.status === status ? before.lastTransitionTime : now;

@@ -17,7 +17,7 @@ import { volumeGroup, volumeGroupClass } from "../volume-group/testing/objects.t
 import { at, joined } from "../volume-group/testing/world.ts";
 import { groupClone } from "./testing/objects.ts";
 
-const CUT = "CreateVolumeGroupSnapshot";
+const CREATE_SNAPSHOT = "CreateVolumeGroupSnapshot";
 
 /** Two claims, which are in VolumeGroup `db` once that is made. */
 async function start(t: TestContext) {
@@ -32,7 +32,7 @@ async function start(t: TestContext) {
   await store.create(VolumeGroupClasses, volumeGroupClass());
   await w.claims("a", "b");
   const clone = () => w.h.find(VolumeGroupClones, "copy", NS);
-  const told = (accept: (status: NonNullable<VolumeGroupClone["status"]>) => boolean) =>
+  const reported = (accept: (status: NonNullable<VolumeGroupClone["status"]>) => boolean) =>
     w.h.until(
       "the clone",
       async () => {
@@ -43,9 +43,9 @@ async function start(t: TestContext) {
     );
   return {
     ...w,
-    told,
+    reported,
     makeDb: async (spec = {}) => void (await store.create(VolumeGroups, fresh(volumeGroup("db", spec)))),
-    isReady: () => told(({ phase }) => phase === "Ready"),
+    isReady: () => reported(({ phase }) => phase === "Ready"),
     deleteClone: async () => {
       await store.delete(VolumeGroupClones, at("copy"));
       await w.h.until("the clone is gone", async () => (await clone()) === undefined, clone);
@@ -66,7 +66,7 @@ async function start(t: TestContext) {
   };
 }
 
-test("a clone has copies of all members from one cut, in a group of its own, and the cut is gone at the end", async (t) => {
+test("a clone has copies of all members from one group snapshot, in a group of its own, and the snapshot is gone at the end", async (t) => {
   const w = await start(t);
   await w.makeDb();
   await w.h.store.create(VolumeGroupClones, groupClone());
@@ -76,14 +76,14 @@ test("a clone has copies of all members from one cut, in a group of its own, and
   const group = await w.h.store.get(VolumeGroups, at("copy"));
   assert.ok(joined("a-copy", "b-copy")(group), JSON.stringify(group.status));
   assert.equal(group.spec.volumeGroupClassName, "groups", "the class of the group that is cloned");
-  assert.equal(w.requests(CUT).length, 1, "one cut");
-  const [cut] = w.requests<v1.DeleteVolumeGroupSnapshotRequest>("DeleteVolumeGroupSnapshot");
+  assert.equal(w.requests(CREATE_SNAPSHOT).length, 1, "one group snapshot");
+  const [deleted] = w.requests<v1.DeleteVolumeGroupSnapshotRequest>("DeleteVolumeGroupSnapshot");
   const sources = w.requests<v1.CreateVolumeRequest>("CreateVolume").flatMap(({ volumeContentSource }) => {
     const from = volumeContentSource?.type;
     return from?.case === "snapshot" ? [from.value.snapshotId] : [];
   });
   assert.equal(sources.length, 2);
-  assert.deepEqual([...new Set(sources)].sort(), [...(cut?.snapshotIds ?? [])].sort());
+  assert.deepEqual([...new Set(sources)].sort(), [...(deleted?.snapshotIds ?? [])].sort());
   assert.deepEqual(await w.left(), []);
   await w.deleteClone();
   assert.ok(
@@ -92,23 +92,25 @@ test("a clone has copies of all members from one cut, in a group of its own, and
   );
 });
 
-test("a group that is missing or not ready is told with the reason, and the clone goes on when it is ready", async (t) => {
+test("a group that is missing or not ready is reported with the reason, and the clone goes on when it is ready", async (t) => {
   const w = await start(t);
   await w.h.store.create(VolumeGroupClones, groupClone());
-  await w.told(({ message, phase }) => phase === "Waiting" && message === "VolumeGroup db does not exist");
+  await w.reported(
+    ({ message, phase }) => phase === "Waiting" && message === "VolumeGroup db does not exist",
+  );
   await w.makeDb({ volumeGroupClassName: "later" });
-  const { message } = await w.told((status) => /db is not ready: .*later/.test(status.message));
+  const { message } = await w.reported((status) => /db is not ready: .*later/.test(status.message));
   assert.equal((await w.h.store.get(VolumeGroupClones, at("copy"))).metadata.finalizers, undefined, message);
   await w.h.store.create(VolumeGroupClasses, volumeGroupClass({ metadata: { name: "later" } }));
   await w.isReady();
 });
 
-test("a name that is taken is told, and nothing of the clone is left when it is deleted", async (t) => {
+test("a name that is taken is reported, and nothing of the clone is left when it is deleted", async (t) => {
   const w = await start(t);
   await w.makeDb();
   await w.h.store.create(VolumeGroups, fresh(volumeGroup("copy")));
   await w.h.store.create(VolumeGroupClones, groupClone());
-  const { message } = await w.told(({ phase }) => phase === "Failed");
+  const { message } = await w.reported(({ phase }) => phase === "Failed");
   assert.match(message, /VolumeGroup copy exists and is not of this restore/);
   assert.equal(await w.h.find(PersistentVolumeClaims, "a-copy", NS), undefined);
   await w.deleteClone();
@@ -116,19 +118,22 @@ test("a name that is taken is told, and nothing of the clone is left when it is 
   assert.notEqual(await w.h.find(VolumeGroups, "copy", NS), undefined, "which is not of the clone");
 });
 
-test("a clone that is deleted while its members are cut leaves nothing", async (t) => {
+test("a clone that is deleted while the snapshot of its members is made leaves nothing", async (t) => {
   const w = await start(t);
   await w.makeDb();
-  let answer = () => {};
-  w.h.driver.faults.add({ method: CUT, until: new Promise<void>((resolve) => (answer = resolve)) });
+  let respond = () => {};
+  w.h.driver.faults.add({
+    method: CREATE_SNAPSHOT,
+    until: new Promise<void>((resolve) => (respond = resolve)),
+  });
   await w.h.store.create(VolumeGroupClones, groupClone());
-  await w.h.until("the cut runs", () => w.requests(CUT).length === 1);
+  await w.h.until("the call runs", () => w.requests(CREATE_SNAPSHOT).length === 1);
   const gone = w.deleteClone();
   await w.h.until("the deletion has begun", async () => {
     const clone = await w.h.find(VolumeGroupClones, "copy", NS);
     return clone === undefined || clone.metadata.deletionTimestamp !== undefined;
   });
-  answer();
+  respond();
   await gone;
   assert.deepEqual(await w.left(), []);
   assert.equal((await w.h.store.list(PersistentVolumeClaims)).items.length, 2, "no claim was made");

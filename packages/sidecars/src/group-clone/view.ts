@@ -21,7 +21,7 @@ export type CloneStatus = NonNullable<VolumeGroupClone["status"]>;
 
 /** One visible change for a VolumeGroupClone. */
 export type GroupCloneStep =
-  | { do: "guard" }
+  | { do: "add-finalizer" }
   | { do: "create-snapshot"; snapshot: VolumeGroupSnapshot }
   | { do: "create-restore"; restore: VolumeGroupRestore }
   | { do: "write-status"; status: CloneStatus; isNews: boolean }

@@ -16,24 +16,24 @@ const failpoints = {
 /** Claims that the API server does not take (a quota, a rule of the cluster), by restore. */
 export class Refusals {
   readonly #messages = new Map<string, Map<string, string>>();
-  readonly #pauses: Backoff;
+  readonly #backoff: Backoff;
 
-  constructor(pauses: Backoff) {
-    this.#pauses = pauses;
+  constructor(backoff: Backoff) {
+    this.#backoff = backoff;
   }
 
   note(uid: string, claimName: string, message: string): void {
     this.#messages.set(uid, new Map(this.#messages.get(uid)).set(claimName, message));
-    this.#pauses.fail(uid, "");
+    this.#backoff.fail(uid, "");
   }
 
-  of(uid: string): { refused: ReadonlyMap<string, string>; pauseMs: number } {
-    return { refused: this.#messages.get(uid) ?? new Map(), pauseMs: this.#pauses.remaining(uid, "") };
+  of(uid: string): { refused: ReadonlyMap<string, string>; backoffMs: number } {
+    return { refused: this.#messages.get(uid) ?? new Map(), backoffMs: this.#backoff.remaining(uid, "") };
   }
 
   forget(uid: string): void {
     this.#messages.delete(uid);
-    this.#pauses.reset(uid);
+    this.#backoff.reset(uid);
   }
 }
 

@@ -9,7 +9,7 @@ interface Assessment {
   message: string;
 }
 
-/** Begins the message of a claim whose provisioner has said what it lacks. */
+/** Begins the message of a claim whose provisioner has reported what it lacks. */
 export const NO_VOLUME_YET = "has no volume yet: ";
 
 /** How far one claim is; `create`: nothing stands in the way of making it. */
@@ -40,7 +40,7 @@ export function isComplete(restore: VolumeGroupRestore): boolean {
 
 function assessMissing(view: GroupRestoreView, member: MemberStatus): Assessment | "create" {
   const refusal = view.refused.get(member.claimName);
-  if (refusal !== undefined && view.pauseMs > 0) return { phase: "Failed", message: refusal };
+  if (refusal !== undefined && view.backoffMs > 0) return { phase: "Failed", message: refusal };
   const { snapshotName, snapshotUID } = member;
   const snapshot = view.members.find(({ snapshot: { metadata } }) => metadata.uid === snapshotUID)?.snapshot;
   if (snapshot !== undefined && !isDeleting(snapshot)) return "create";

@@ -16,18 +16,18 @@ import { handleOf } from "./testing/group.ts";
 
 const bundle = await bundleProgram(new URL("testing/crash-child.ts", import.meta.url));
 after(bundle.remove);
-const gaps = failpointNames().filter((name) => name.startsWith("sidecars/group-restore/"));
-/** Each gap is passed once per claim, and once per phase; that of the group only once. */
+const failpoints = failpointNames().filter((name) => name.startsWith("sidecars/group-restore/"));
+/** Each failpoint is passed once per claim, and once per phase; that of the group only once. */
 const PASSES = ["", "#2"];
 const passesOf = (name: string) =>
   (name.endsWith("/group-created") ? [""] : PASSES).map((pass) => name + pass);
 
-test("there are gaps to crash in", () => assert.equal(gaps.length, 3));
+test("there are failpoints to crash at", () => assert.equal(failpoints.length, 3));
 
 describe("a restore whose control plane is killed", { concurrency: 2 }, () => {
-  const passes = gaps.flatMap(passesOf);
-  killEveryFailpoint(passes, { everyday: 1 }, (gap) => {
-    test(`killed at ${gap}: the next life ends with the same claims, each made once`, async (t) => {
+  const passes = failpoints.flatMap(passesOf);
+  killEveryFailpoint(passes, { everyday: 1 }, (failpoint) => {
+    test(`killed at ${failpoint}: the next life ends with the same claims, each made once`, async (t) => {
       const folder = await mkdtemp(join(tmpdir(), "mooring-restore-crash-"));
       const driver = await ScriptedDriver.start({
         can: ["CREATE_DELETE_VOLUME", "CREATE_DELETE_SNAPSHOT"],
@@ -47,7 +47,7 @@ describe("a restore whose control plane is killed", { concurrency: 2 }, () => {
         const [code, signal] = (await once(child, "exit")) as [number | null, string | null];
         return signal ?? code;
       };
-      assert.equal(await live({ MOORING_FAILPOINT: gap }), "SIGKILL", "the gap is passed");
+      assert.equal(await live({ MOORING_FAILPOINT: failpoint }), "SIGKILL", "the failpoint is passed");
       assert.equal(await live({}), 0);
       const store = await LocalStore.open({ path: folder, registry: testRegistry() });
       const made = await store.list(PersistentVolumeClaims, { labelSelector: `${RESTORE_LABEL}=again` });

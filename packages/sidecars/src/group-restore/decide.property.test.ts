@@ -9,7 +9,7 @@ import { groupContent, groupRestore, groupSnapshot, member } from "./testing/gro
 import type { GroupRestoreView, MemberView } from "./view.ts";
 
 /**
- * A namespace without clocks and sockets: one group snapshot, one restore of it. People, provisioner and scheduler act
+ * A namespace without clocks and sockets: one group snapshot, one restore of it. Users, provisioner and scheduler act
  * between the steps; a crash forgets nothing, because a decision is made of objects alone.
  */
 type Action =
@@ -26,16 +26,16 @@ class World {
   claims = new Map<string, PersistentVolumeClaim>(SOURCES.map((name) => [name, claim(name)]));
   refused = new Map<string, string>();
   created: string[] = [];
-  /** Claims of other people, which must stay as they are. */
+  /** Claims of other users, which must stay as they are. */
   squatters = new Map<string, PersistentVolumeClaim>();
 
-  view(pauseMs = 0): GroupRestoreView {
+  view(backoffMs = 0): GroupRestoreView {
     const { restore, members, claims, refused } = this;
     const content = this.group === undefined ? undefined : groupContent(SOURCES);
     const now = "2026-01-01T00:00:00Z";
     return {
       ...{ driver: "test.csi.example.com", restore, groupSnapshot: this.group, content, members, claims },
-      ...{ classes: [storageClass()], refused, troubles: new Map(), pauseMs, now },
+      ...{ classes: [storageClass()], refused, troubles: new Map(), backoffMs, now },
     };
   }
 
@@ -62,10 +62,10 @@ class World {
   }
 
   get wasComplete(): boolean {
-    return this.holds("Complete");
+    return this.isTrue("Complete");
   }
 
-  holds(type: string): boolean {
+  isTrue(type: string): boolean {
     return this.restore.status?.conditions?.find((each) => each.type === type)?.status === "True";
   }
 
@@ -113,7 +113,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   }) as fc.Arbitrary<Action>,
 );
 
-test("whatever happens in between, a restore rests, touches nothing of others, and tells how it stands", () => {
+test("whatever happens in between, a restore rests, touches nothing of others, and reports how it stands", () => {
   fc.assert(
     fc.property(fc.array(action, { maxLength: 40 }), (actions) => {
       const world = new World();
@@ -125,8 +125,8 @@ test("whatever happens in between, a restore rests, touches nothing of others, a
         for (const [name, squatter] of world.squatters) assert.equal(world.claims.get(name), squatter);
       }
       world.settle();
-      assert.ok(world.restore.status?.message, "it says something");
-      if (world.holds("Ready"))
+      assert.ok(world.restore.status?.message, "it has a message");
+      if (world.isTrue("Ready"))
         assert.deepEqual(
           world.restore.status?.members?.map(({ phase }) => phase),
           SOURCES.map(() => "Bound"),

@@ -24,7 +24,7 @@ function view(changes: Partial<GroupRestoreView> = {}): GroupRestoreView {
     classes: [storageClass()],
     refused: new Map(),
     troubles: new Map(),
-    pauseMs: 0,
+    backoffMs: 0,
     now: NOW,
     ...changes,
   };
@@ -53,7 +53,7 @@ function failsWith(reason: string, message: RegExp, changes: Partial<GroupRestor
   assert.match(written.message, message);
 }
 
-test("the plan says for every member what its claim will be, before any claim is made", () => {
+test("the plan has for every member what its claim will be, before any claim is made", () => {
   const { members, phase, claims, source } = status();
   assert.deepEqual([phase, claims], ["Restoring", { total: 2, created: 0, bound: 0 }]);
   assert.deepEqual(source, { uid: "uid-g", driver: "test.csi.example.com" });
@@ -108,7 +108,7 @@ test("a claim asks for its snapshot, is marked as the restore's, and has no owne
   });
 });
 
-test("what keeps a restore from beginning is told, and nothing is made", () => {
+test("what keeps a restore from beginning is reported, and nothing is made", () => {
   const waiting = (changes: Partial<GroupRestoreView>) => {
     const { phase, message } = status(changes);
     return `${phase}: ${message}`;
@@ -193,7 +193,7 @@ test("the volume mode is the snapshot's; one that was brought in has none, and t
   assert.deepEqual(modes({ restore }), ["Block", "Block"]);
 });
 
-test("a source claim that is gone is replaced by the default class; without one the restore says so", () => {
+test("a source claim that is gone is replaced by the default class; without one the restore reports it", () => {
   const annotations = { "storageclass.kubernetes.io/is-default-class": "true" };
   const standard = storageClass({ metadata: { name: "standard", annotations } });
   const { members } = status({ claims: new Map(), classes: [storageClass(), standard] });
@@ -216,8 +216,8 @@ test("claims that are bound, or wait for the Pod that uses them, make it complet
   const restore = planned();
   const seen = (...claims: PersistentVolumeClaim[]) => {
     const { phase, conditions, claims: counts } = status({ restore, classes, claims: named(...claims) });
-    const holds = conditions?.filter((each) => each.status === "True").map((each) => each.type);
-    return [phase, holds?.join(), counts?.created, counts?.bound];
+    const types = conditions?.filter((each) => each.status === "True").map((each) => each.type);
+    return [phase, types?.join(), counts?.created, counts?.bound];
   };
   const bound = ours("data-again", "Bound", { volumeName: "pv" });
   assert.deepEqual(seen(bound, ours("wal-again", "Pending")), ["Restoring", "", 2, 1]);
@@ -229,7 +229,7 @@ test("claims that are bound, or wait for the Pod that uses them, make it complet
   assert.deepEqual(seen(bound, claim("wal-again")), ["Failed", "Failed", 1, 1]);
 });
 
-test("after it was complete no claim is made again, whatever people delete", () => {
+test("after it was complete no claim is made again, whatever users delete", () => {
   const late = storageClass({ volumeBindingMode: "WaitForFirstConsumer" });
   const restore = planned();
   const both = named(ours("data-again", "Pending"), ours("wal-again", "Pending"));
@@ -249,13 +249,19 @@ test("a snapshot that went away in between, and a claim that the cluster refuses
   const without = status({ restore, members: [member("data")], claims: named(data) });
   assert.match(without.message, /^wal-again: VolumeSnapshot member-wal does not exist any more$/);
   const refused = new Map([["wal-again", "exceeded quota: small"]]);
-  const paused = status({ restore, refused, pauseMs: 10, claims: named(data) });
-  assert.match(paused.message, /^wal-again: exceeded quota: small$/);
-  const told = { ...restore, status: paused };
-  assert.deepEqual(decideGroupRestore(view({ restore: told, refused, pauseMs: 10, claims: named(data) })), {
-    ...{ do: "wait", ms: 10 },
-  });
-  assert.equal(decideGroupRestore(view({ restore: told, refused, claims: named(data) })).do, "create-claim");
+  const waiting = status({ restore, refused, backoffMs: 10, claims: named(data) });
+  assert.match(waiting.message, /^wal-again: exceeded quota: small$/);
+  const reported = { ...restore, status: waiting };
+  assert.deepEqual(
+    decideGroupRestore(view({ restore: reported, refused, backoffMs: 10, claims: named(data) })),
+    {
+      ...{ do: "wait", ms: 10 },
+    },
+  );
+  assert.equal(
+    decideGroupRestore(view({ restore: reported, refused, claims: named(data) })).do,
+    "create-claim",
+  );
 });
 
 test("restores of another driver's group, and those being deleted, are left alone", () => {

@@ -32,7 +32,7 @@ export function decideGroupRestore(view: GroupRestoreView): GroupRestoreStep | R
   return members === undefined ? decidePlan(view, restore) : decideClaims(view, restore, members, source);
 }
 
-/** Several drivers may have a process like this one: the driver of the group snapshot says whose restore it is. */
+/** Several drivers may have a process like this one: the driver of the group snapshot decides whose restore it is. */
 function isOfAnother({ content, driver }: GroupRestoreView, restore: VolumeGroupRestore): boolean {
   const of = restore.status?.source?.driver ?? content?.spec.driver;
   return of !== undefined && of !== driver;
@@ -75,15 +75,15 @@ function groupState(
   restore: VolumeGroupRestore,
   { claimNames, name }: { claimNames: readonly string[]; name: string },
 ) {
-  const { pauseMs, refused, target } = view;
+  const { backoffMs, refused, target } = view;
   if (isComplete(restore) && target?.group === undefined) return { joined: 0 };
-  const refusal = pauseMs > 0 ? refused.get(`${REFUSED_GROUP}${name}`) : undefined;
+  const refusal = backoffMs > 0 ? refused.get(`${REFUSED_GROUP}${name}`) : undefined;
   return assessGroup(restore, target, { claimNames, refusal });
 }
 
-/** Nobody calls when a provisioner says why it has made no volume: while one is missing, it is asked. */
-function restOf({ pauseMs }: GroupRestoreView, members: readonly MemberStatus[]): Rest {
-  if (pauseMs > 0) return { do: "wait", ms: pauseMs };
+/** No watch wakes the restore when a provisioner reports why it has made no volume: while one is missing, it is asked. */
+function restOf({ backoffMs }: GroupRestoreView, members: readonly MemberStatus[]): Rest {
+  if (backoffMs > 0) return { do: "wait", ms: backoffMs };
   return members.some(({ phase }) => phase === "Provisioning") ? { do: "wait", ms: LOOK_MS } : DONE;
 }
 
@@ -92,7 +92,7 @@ function writeUnlessSame(restore: VolumeGroupRestore, status: RestoreStatus): Gr
   return { do: "write-status", status, event: eventOf(restore.status, status) };
 }
 
-/** A new phase is told, and every new reason of a failure. */
+/** A new phase is reported, and every new reason of a failure. */
 function eventOf(before: RestoreStatus | undefined, after: RestoreStatus): RestoreEvent | undefined {
   const { phase, message, conditions } = after;
   const isNews = before?.phase !== phase || (phase === "Failed" && before.message !== message);

@@ -117,7 +117,7 @@ test("with WaitForFirstConsumer it is complete when the claims are there, and re
   await restored(h, isTrue("Ready"));
 });
 
-test("a claim that the cluster refuses is told, and tried again until it is taken", async (t) => {
+test("a claim that the cluster refuses is reported, and tried again until it is taken", async (t) => {
   const h = await start(t);
   let full = true;
   const create = h.store.create.bind(h.store);
@@ -134,7 +134,7 @@ test("a claim that the cluster refuses is told, and tried again until it is take
   await restored(h, isTrue("Ready"));
 });
 
-test("a member whose volume cannot be made says why, member and restore, and is ready when it can", async (t) => {
+test("a member whose volume cannot be made reports why, member and restore, and is ready when it can", async (t) => {
   const h = await start(t);
   h.driver.faults.add({
     method: "CreateVolume",
@@ -159,7 +159,7 @@ test("a member whose volume cannot be made says why, member and restore, and is 
   assert.equal(ready.status?.message, "2 of 2 claims are bound");
 });
 
-test("a restore that is deleted while it makes its claims leaves those that are there, as data, and holds up no other", async (t) => {
+test("a restore that is deleted while it makes its claims leaves those that are there, as data, and delays no other", async (t) => {
   const h = await start(t);
   await putGroup(h.store, SOURCES);
   const create = h.store.create.bind(h.store);

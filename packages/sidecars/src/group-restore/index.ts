@@ -33,7 +33,7 @@ export function runGroupRestore(context: SidecarContext, signal: AbortSignal): P
       ...[cluster.contents, cluster.claims, cluster.classes],
       ...(hasVolumeGroupKinds ? [cluster.volumeGroups, cluster.volumeGroupClasses] : []),
     ],
-    // What is installed later is not watched, so it is not looked at either.
+    // What is installed later is not watched, so it is not read either.
     read: (key, from, fresh) => restorer.read(key, { ...from, hasVolumeGroupKinds }, fresh),
     isGone: ({ restore }: GroupRestoreView) => restore === undefined,
     decide: decideGroupRestore,

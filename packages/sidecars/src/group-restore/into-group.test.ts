@@ -57,7 +57,7 @@ test("restored claims are born into a new VolumeGroup, and the restore is ready 
   assert.deepEqual(group.metadata.ownerReferences ?? [], [], "it outlives the restore");
 });
 
-test("a group whose name is taken, or that the driver cannot have, is told before anything is made", async (t) => {
+test("a group whose name is taken, or that the driver cannot have, is reported before anything is made", async (t) => {
   const { h, restored } = await start(t, ["modify", "get", "list"]);
   await put(h.store, VolumeGroups, volumeGroup("copy"));
   await put(h.store, VolumeGroupRestores, groupRestore({ volumeGroup: into }));

@@ -19,7 +19,7 @@ export const REFUSED_GROUP = "volumegroup/";
 
 const fail = (reason: string, message: string): Obstacle => ({ kind: "fail", reason, message });
 
-/** Why there will be no such group; looked for before anything is made. */
+/** Why there will be no such group; checked before anything is made. */
 export function groupProblem(
   restore: VolumeGroupRestore,
   target: GroupTarget | undefined,

@@ -46,7 +46,7 @@ export function planMember(
   };
 }
 
-/** The restore size unless something larger is asked for; the source claim stands in where the driver tells no size. */
+/** The restore size unless something larger is asked for; the source claim stands in where the driver reports no size. */
 function sizeOf(
   { snapshot, sourceClaim }: Member,
   wish: ClaimOverrides,
@@ -65,7 +65,7 @@ function sizeOf(
   if (before !== undefined) return before;
   return {
     reason: "SizeUnknown",
-    problem: `${sourceClaim}: neither VolumeSnapshot ${snapshot.metadata.name} nor a source claim says how large it is; set spec.members[].size`,
+    problem: `${sourceClaim}: neither VolumeSnapshot ${snapshot.metadata.name} nor a source claim has its size; set spec.members[].size`,
   };
 }
 

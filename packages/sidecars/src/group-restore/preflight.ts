@@ -16,7 +16,7 @@ const wait = (reason: string, message: string): Obstacle => ({ kind: "wait", rea
 const fail = (reason: string, message: string): Obstacle => ({ kind: "fail", reason, message });
 
 /**
- * Everything that can be wrong is looked for before the first claim is made: a restore that cannot be whole makes
+ * Everything that can be wrong is checked before the first claim is made: a restore that cannot be whole makes
  * nothing. The plan that comes out is kept in the status, so that nothing that changes later makes the claims differ.
  */
 export function preflight(view: GroupRestoreView, restore: VolumeGroupRestore): Preflight {

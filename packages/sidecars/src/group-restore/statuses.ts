@@ -22,7 +22,7 @@ export function obstacleStatus(restore: VolumeGroupRestore, obstacle: Obstacle, 
   return { ...header(restore, phase, obstacle, now) };
 }
 
-/** What a progress is told of besides the claims. */
+/** What a progress is reported of besides the claims. */
 interface Around {
   /** Part of the first of these. */
   source: RestoreStatus["source"];
@@ -87,8 +87,8 @@ function outcomeOf(
     const message = late > 0 ? `${progress}, ${late} wait for a Pod that uses them` : progress;
     return { phase: "Complete", reason, message };
   }
-  const held = members.filter(({ message }) => message.startsWith(NO_VOLUME_YET));
-  const why = held.map((member) => `${member.claimName} ${member.message}`);
+  const waiting = members.filter(({ message }) => message.startsWith(NO_VOLUME_YET));
+  const why = waiting.map((member) => `${member.claimName} ${member.message}`);
   return { phase: "Restoring", reason: "Restoring", message: [progress, ...why].join("; ") };
 }
 
@@ -99,8 +99,8 @@ function header(
   now: string,
 ): RestoreStatus {
   const { generation } = restore.metadata;
-  const holds = { ...CONDITIONS[phase], ...(isComplete(restore) ? { Complete: true } : {}) };
-  const conditions = Object.entries(holds).map(([type, is]): Condition => {
+  const values = { ...CONDITIONS[phase], ...(isComplete(restore) ? { Complete: true } : {}) };
+  const conditions = Object.entries(values).map(([type, is]): Condition => {
     const status = is ? "True" : "False";
     const before = restore.status?.conditions?.find((condition) => condition.type === type);
     const lastTransitionTime = before?.status === status ? before.lastTransitionTime : now;

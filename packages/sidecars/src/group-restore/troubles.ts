@@ -1,14 +1,14 @@
 import { Events, type ObjectStore, type PersistentVolumeClaim } from "@mooring/store";
 
-/** The reason of the events by which provisioners of all drivers tell why a claim has no volume yet. */
+/** The reason of the events by which provisioners of all drivers report why a claim has no volume yet. */
 const REASON = "ProvisioningFailed";
 
-/** Milliseconds before a provisioner that has made no volume is asked why, and between two such looks. */
+/** Milliseconds before a provisioner that has made no volume is asked why, and between two such reads. */
 export const LOOK_MS = 5_000;
 
 /**
- * Why claims have no volume yet: the newest word of their provisioner, which says it nowhere but in events. A restore
- * that gets its volumes in time costs no look.
+ * Why claims have no volume yet: the newest message of their provisioner, which is nowhere but in events. A restore
+ * that gets its volumes in time costs no read.
  */
 export class Troubles {
   readonly #store: ObjectStore;

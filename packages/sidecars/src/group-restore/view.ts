@@ -28,12 +28,12 @@ export interface GroupRestoreView {
   classes: readonly StorageClass[];
   /** Where the restore makes a VolumeGroup. */
   target?: GroupTarget | undefined;
-  /** Claim name -> why the API server does not take it; tried again after the pause. */
+  /** Claim name -> why the API server does not take it; tried again after the back-off. */
   refused: ReadonlyMap<string, string>;
-  /** Claim name -> why it has no volume yet, as far as its provisioner has said so. */
+  /** Claim name -> why it has no volume yet, as far as its provisioner has reported it. */
   troubles: ReadonlyMap<string, string>;
   /** Milliseconds left before a refused claim is tried again. */
-  pauseMs: number;
+  backoffMs: number;
   /** RFC 3339. */
   now: string;
 }

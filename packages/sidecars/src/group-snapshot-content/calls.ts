@@ -48,8 +48,8 @@ export async function createGroupSnapshot(
   { client, options, secrets }: DriverCall,
   { secret: _secret, ...request }: GroupRequest,
 ): Promise<StorageGroup> {
-  const answer = await client.groupController.createVolumeGroupSnapshot({ ...request, secrets }, options);
-  return toGroup("CreateVolumeGroupSnapshot", answer.groupSnapshot);
+  const result = await client.groupController.createVolumeGroupSnapshot({ ...request, secrets }, options);
+  return toGroup("CreateVolumeGroupSnapshot", result.groupSnapshot);
 }
 
 /** GetVolumeGroupSnapshot. */
@@ -57,8 +57,8 @@ export async function inspectGroupSnapshot(
   { client, options, secrets }: DriverCall,
   { secret: _secret, ...target }: GroupTarget,
 ): Promise<StorageGroup> {
-  const answer = await client.groupController.getVolumeGroupSnapshot({ ...target, secrets }, options);
-  return toGroup("GetVolumeGroupSnapshot", answer.groupSnapshot);
+  const result = await client.groupController.getVolumeGroupSnapshot({ ...target, secrets }, options);
+  return toGroup("GetVolumeGroupSnapshot", result.groupSnapshot);
 }
 
 /** DeleteVolumeGroupSnapshot. */

@@ -11,7 +11,7 @@ import {
   GROUP_CONTENT_FINALIZER,
 } from "../common/names.ts";
 import { decideContent } from "../content/decide.ts";
-import type { ContentAnswer, ContentStep } from "../content/kind.ts";
+import type { ContentResult, ContentStep } from "../content/kind.ts";
 import { DRIVER, groupContent } from "../testing/objects.ts";
 import { GROUP_CONTENT } from "./kind.ts";
 import { statusAfter } from "./status.ts";
@@ -31,22 +31,22 @@ class World {
       annotations: { [GROUP_BEING_CREATED]: "yes", [FROZEN_GROUP_PARAMETERS]: "{}" },
     },
   );
-  answer: ContentAnswer<GroupContentTypes> | undefined;
+  result: ContentResult<GroupContentTypes> | undefined;
   mayExist = false;
   /** Names under which a group was made. */
   readonly names = new Set<string>();
   exists = false;
 
   step(outcome: Outcome): boolean {
-    const { answer, content, mayExist } = this;
+    const { result, content, mayExist } = this;
     const step = decideContent(GROUP_CONTENT, {
       driver: DRIVER,
       content,
       contentClass: undefined,
       namePrefix: "groupsnapshot",
-      answer,
+      result,
       mayExist,
-      pauseMs: 0,
+      backoffMs: 0,
     });
     if (step.do === "done" || step.do === "wait" || content === undefined) return false;
     this.#apply(step, content, outcome);
@@ -57,7 +57,7 @@ class World {
     const { metadata } = content;
     const annotate = (annotations: Record<string, string>) => {
       this.content = { ...content, metadata: { ...metadata, annotations } };
-      this.answer = undefined;
+      this.result = undefined;
     };
     const { [GROUP_BEING_CREATED]: _gone, ...others } = metadata.annotations ?? {};
     switch (step.do) {
@@ -73,21 +73,21 @@ class World {
         this.#create(content, outcome);
         break;
       case "inspect-data":
-        assert.deepEqual(step.target.snapshotIds, ["s1", "s2"], "the driver is told all members");
-        this.#answer(outcome, false);
+        assert.deepEqual(step.target.snapshotIds, ["s1", "s2"], "the driver gets all members");
+        this.#respond(outcome, false);
         break;
       case "delete-data":
         assert.equal(step.target.groupSnapshotId, "g");
         assert.ok(step.target.snapshotIds.length > 0, "never to delete nothing");
         if (outcome !== "refused") this.exists = false;
-        if (outcome === "ok" || outcome === "not-ready") this.answer = { kind: "removed" };
+        if (outcome === "ok" || outcome === "not-ready") this.result = { kind: "removed" };
         return;
       case "release":
         this.content = undefined;
         return;
       case "write-status":
         this.content = { ...content, status: statusAfter(content, step.data, step.fault) };
-        this.answer = undefined;
+        this.result = undefined;
         return;
       default:
         return;
@@ -101,23 +101,23 @@ class World {
       "before a call that may make a group, it is written down",
     );
     if (outcome !== "refused" && outcome !== "timeout") this.exists = true;
-    this.#answer(outcome, true);
+    this.#respond(outcome, true);
   }
 
-  #answer(outcome: Outcome, creates: boolean): void {
+  #respond(outcome: Outcome, creates: boolean): void {
     if (outcome === "ok" || outcome === "not-ready" || outcome === "faulty") {
-      this.answer = { kind: "data", data: groupAs(outcome) };
+      this.result = { kind: "data", data: groupAs(outcome) };
       return;
     }
     if (creates && outcome !== "refused") this.mayExist = true;
     const code = outcome === "refused" ? Code.INTERNAL : Code.UNAVAILABLE;
-    this.answer = { kind: "failed", failure: { code, message: "x" } };
+    this.result = { kind: "failed", failure: { code, message: "x" } };
   }
 
   act(action: Action): void {
     if (action.do === "step") this.step(action.outcome);
     else if (action.do === "crash") {
-      this.answer = undefined;
+      this.result = undefined;
       this.mayExist = this.content?.metadata.annotations?.[GROUP_BEING_CREATED] !== undefined;
     } else if (action.do === "drop-infos" || action.do === "drop-pairs") {
       this.#drop(action.do === "drop-infos" ? "volumeSnapshotInfoList" : "volumeSnapshotHandlePairList");

@@ -22,7 +22,7 @@ function stepFor(lists: Partial<Status>, spec: Partial<VolumeGroupSnapshotConten
   );
   return decideContent(GROUP_CONTENT, {
     ...{ driver: DRIVER, content, contentClass: undefined, namePrefix: "groupsnapshot" },
-    ...{ answer: undefined, mayExist: false, pauseMs: 0 },
+    ...{ result: undefined, mayExist: false, backoffMs: 0 },
   });
 }
 
@@ -38,12 +38,12 @@ test("members that only the pairs of v1beta1 name are deleted with their group",
   assert.deepEqual(stepFor({}, { source: { groupSnapshotHandles } }), everything);
 });
 
-test("when no list names a member any more the driver is asked before it is told to delete", () => {
+test("when no list names a member any more the driver is asked before it is asked to delete", () => {
   assert.deepEqual(stepFor({}), {
     do: "create-data",
     request: { name: "groupsnapshot-uid-group", sourceVolumeIds: ["vol-1", "vol-2"], parameters: {} },
   });
-  // It has said that there are none.
+  // It has returned that there are none.
   assert.deepEqual(stepFor({ volumeSnapshotInfoList: [] }), {
     do: "delete-data",
     target: { groupSnapshotId: "g", snapshotIds: [] },

@@ -68,7 +68,7 @@ function target(groupSnapshotId: string, snapshotIds: string[], secret: SecretRe
   return { groupSnapshotId, snapshotIds, ...defined({ secret }) };
 }
 
-/** What the driver said once, else what the content was made for. Clients of v1beta1 leave only the pairs. */
+/** What the driver returned once, else what the content was made for. Clients of v1beta1 leave only the pairs. */
 function memberIds({ spec, status }: VolumeGroupSnapshotContent): string[] {
   const { volumeSnapshotInfoList: infos = [], volumeSnapshotHandlePairList: pairs = [] } = status ?? {};
   const lists = [infos, pairs].map((list) => list.flatMap(({ snapshotHandle }) => snapshotHandle || []));

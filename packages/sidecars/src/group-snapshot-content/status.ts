@@ -5,8 +5,8 @@ import { isGroupReady, type StorageGroup } from "./storage-group.ts";
 type Status = NonNullable<VolumeGroupSnapshotContent["status"]>;
 
 /**
- * A content's status after an answer. The handle, times and sizes that were known once are never unlearned; whether
- * members are ready is always what the driver said last.
+ * A content's status after a response. The handle, times and sizes that were known once are never unlearned; whether
+ * members are ready is always what the driver returned last.
  */
 export function statusAfter(
   content: VolumeGroupSnapshotContent,
@@ -16,7 +16,7 @@ export function statusAfter(
   const before = content.status ?? {};
   const handle = before.volumeGroupSnapshotHandle ?? group.handle;
   const creationTime = before.creationTime ?? group.creationTime;
-  // What an answer about another group says of its members is nothing about ours.
+  // What a response about another group has of its members is nothing about ours.
   const members =
     handle === group.handle
       ? merge(before.volumeSnapshotInfoList, group.members)

@@ -3,14 +3,14 @@ import type { VolumeGroupSnapshotContent, VolumeSnapshotInfo } from "@mooring/st
 /** A group snapshot as the driver describes it. */
 export interface StorageGroup {
   handle: string;
-  /** The driver says so of the whole. */
+  /** The driver reports it of the whole. */
   ready: boolean;
   /** RFC 3339; absent when the driver gives none: no time is made up. */
   creationTime?: string;
   members: VolumeSnapshotInfo[];
 }
 
-/** A group is as ready as its last member, whatever the driver says of the whole. */
+/** A group is as ready as its last member, whatever the driver reports of the whole. */
 export function isGroupReady({ ready, members }: StorageGroup): boolean {
   return ready && members.every(({ readyToUse }) => readyToUse === true);
 }
@@ -18,7 +18,7 @@ export function isGroupReady({ ready, members }: StorageGroup): boolean {
 const list = (handles: readonly string[]): string => handles.join(", ") || "none";
 
 /**
- * What is wrong with an answer, if anything: every source has exactly one snapshot, and nothing else is in it. A group
+ * What is wrong with a response, if anything: every source has exactly one snapshot, and nothing else is in it. A group
  * with a fault is kept on record, because it has to be deleted one day, and never gets ready.
  */
 export function faultOf(content: VolumeGroupSnapshotContent, group: StorageGroup): string | undefined {

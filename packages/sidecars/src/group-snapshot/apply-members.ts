@@ -41,8 +41,8 @@ async function writeMember({ cluster, events, store }: SidecarContext, write: Me
       return void (await patchStatus(store, contents, write.content, write.status));
     case "snapshot-status":
       await patchStatus(store, snapshots, write.snapshot, write.status);
-      if (write.told !== undefined)
-        events.event(write.snapshot, "Warning", "SnapshotDeletePending", write.told);
+      if (write.reported !== undefined)
+        events.event(write.snapshot, "Warning", "SnapshotDeletePending", write.reported);
       return;
     case "delete-content":
       return deleteObject(store, contents, write.content);

@@ -1,7 +1,7 @@
 import { failpoint, isDeleting, isStatus, type VolumeGroupSnapshot } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { CLAIM_SOURCE_FINALIZER, GROUP_BEING_DELETED, GROUP_FINALIZER } from "../common/names.ts";
-import type { ObjectPauses } from "../common/object-pauses.ts";
+import type { ObjectBackoff } from "../common/object-backoff.ts";
 import { deleteObject, patchMetadata, patchObject, patchStatus } from "../kube/patch.ts";
 import { attemptOf } from "../volume-group/freeze.ts";
 import { FREEZE_ATTEMPT } from "../volume-group/names.ts";
@@ -10,8 +10,8 @@ import { groupRequestKey } from "./request-key.ts";
 import { type GroupSnapshotStep, type GroupSnapshotView, type ReportStep, report } from "./view.ts";
 
 const failpoints = {
-  guarded: failpoint("sidecars/group-snapshot/guarded"),
-  claimGuarded: failpoint("sidecars/group-snapshot/claim-guarded"),
+  finalizerAdded: failpoint("sidecars/group-snapshot/finalizer-added"),
+  claimProtected: failpoint("sidecars/group-snapshot/claim-protected"),
   contentCreated: failpoint("sidecars/group-snapshot/content-created"),
   askedAgain: failpoint("sidecars/group-snapshot/freeze-asked-again"),
   errorCleared: failpoint("sidecars/group-snapshot/freeze-error-cleared"),
@@ -30,7 +30,7 @@ const MESSAGES = {
 /** Makes one externally visible change for a group snapshot, or for its members. */
 export async function applyGroup(
   context: SidecarContext,
-  pauses: ObjectPauses,
+  backoff: ObjectBackoff,
   step: GroupSnapshotStep,
   view: GroupSnapshotView,
 ): Promise<void> {
@@ -43,16 +43,16 @@ export async function applyGroup(
   switch (step.do) {
     case "add-finalizer":
       await patchMetadata(store, cluster.groups, group, { addFinalizers: [GROUP_FINALIZER] });
-      return failpoints.guarded();
+      return failpoints.finalizerAdded();
     case "add-finalizer-to-claims": {
       const [failure] = await inParallel(step.claims, async (claim) => {
         await patchMetadata(store, cluster.claims, claim, { addFinalizers: [CLAIM_SOURCE_FINALIZER] });
-        failpoints.claimGuarded();
+        failpoints.claimProtected();
       });
       if (failure === undefined) return;
       // A rule of the cluster forbids it: reported, so that a VolumeGroup is not kept frozen for it.
       if (!isStatus(failure, "Forbidden", "Invalid", "BadRequest")) throw failure;
-      pauses.fail(group, groupRequestKey(view));
+      backoff.fail(group, groupRequestKey(view));
       return writeProblem(context, view, group, report("ClaimNotProtected", failure.message));
     }
     case "ask-again":
@@ -94,7 +94,7 @@ export async function applyGroup(
       await patchMetadata(store, cluster.groups, group, { removeFinalizers: [GROUP_FINALIZER] });
       return failpoints.released();
     case "report":
-      pauses.fail(group, groupRequestKey(view));
+      backoff.fail(group, groupRequestKey(view));
       return writeProblem(context, view, group, step);
   }
 }
@@ -103,7 +103,7 @@ export async function applyGroup(
 async function askAgain(context: SidecarContext, group: VolumeGroupSnapshot): Promise<void> {
   const { cluster, store } = context;
   const annotations = { [FREEZE_ATTEMPT]: String(attemptOf(group) + 1) };
-  const asked = await patchMetadata(store, cluster.groups, group, { annotations, guarded: true });
+  const asked = await patchMetadata(store, cluster.groups, group, { annotations, checkVersion: true });
   failpoints.askedAgain();
   const { error: _error, ...status } = asked.status ?? {};
   await writeStatus(context, asked, status);

@@ -82,25 +82,25 @@ const problems: [
   ],
 ];
 for (const [title, prepare, error, reason] of problems)
-  test(`${title}: told on the group snapshot, nothing done, and it can be deleted`, async (t) => {
+  test(`${title}: reported on the group snapshot, nothing done, and it can be deleted`, async (t) => {
     const w = await groupWorld(t);
     if (!title.startsWith("no claim")) await w.claims("data");
     await prepare(w);
     await w.create("group");
     const { status } = await w.error(error);
     assert.equal(status?.readyToUse, false);
-    await w.told("VolumeGroupSnapshot", reason, error);
+    await w.reported("VolumeGroupSnapshot", reason, error);
     await nothingDone(w);
     await w.remove();
     await w.gone();
   });
 
-test("a class whose secret cannot be named is told, nothing is cut, and a better one goes on", async (t) => {
+test("a class whose secret cannot be named is reported, no snapshot is made, and a better one goes on", async (t) => {
   const parameters = { "csi.storage.k8s.io/group-snapshotter-secret-name": "key" };
   const w = await groupWorld(t, { objects: [[VolumeGroupSnapshotClasses, groupClass({ parameters })]] });
   await w.claims("data");
   await w.create("group");
-  await w.told(
+  await w.reported(
     "VolumeGroupSnapshot",
     "CreateGroupSnapshotContentFailed",
     /group-snapshotter-secret-namespace/,
@@ -111,7 +111,7 @@ test("a class whose secret cannot be named is told, nothing is cut, and a better
   await w.ready();
 });
 
-test("every claim that cannot be a member is told so, and the group succeeds when the last one can", async (t) => {
+test("every claim that cannot be a member gets an event, and the group succeeds when the last one can", async (t) => {
   const w = await groupWorld(t);
   await w.claims("data");
   for (const name of ["a", "b"])
@@ -120,11 +120,17 @@ test("every claim that cannot be a member is told so, and the group succeeds whe
   await w.create("group");
   const { status: refused } = await w.error(/claim a is not bound; claim b is not bound/);
   const elsewhere = /claim foreign is of driver x\.example\.com/;
-  assert.match(refused?.error?.message ?? "", elsewhere, "told with the others, not after them");
-  const told = await w.told("PersistentVolumeClaim", "GroupSnapshotContentCreationFailed", elsewhere);
-  assert.equal(told, "foreign");
-  assert.equal(await w.told("PersistentVolumeClaim", "GroupSnapshotContentCreationFailed", /claim a/), "a");
-  assert.equal(await w.told("PersistentVolumeClaim", "GroupSnapshotContentCreationFailed", /claim b/), "b");
+  assert.match(refused?.error?.message ?? "", elsewhere, "reported with the others, not after them");
+  const reported = await w.reported("PersistentVolumeClaim", "GroupSnapshotContentCreationFailed", elsewhere);
+  assert.equal(reported, "foreign");
+  assert.equal(
+    await w.reported("PersistentVolumeClaim", "GroupSnapshotContentCreationFailed", /claim a/),
+    "a",
+  );
+  assert.equal(
+    await w.reported("PersistentVolumeClaim", "GroupSnapshotContentCreationFailed", /claim b/),
+    "b",
+  );
   await nothingDone(w);
   for (const name of ["a", "b", "foreign"])
     await w.h.store.delete(PersistentVolumeClaims, { name, namespace: NS });
@@ -155,19 +161,19 @@ test("a hundred members are accepted, one more is refused before anything is don
   assert.equal(w.h.driver.backend.snapshots.size, 0);
 });
 
-test("a class that is missing is told, and found when it comes", async (t) => {
+test("a class that is missing is reported, and found when it comes", async (t) => {
   covers("KEP-008");
   const w = await groupWorld(t, { objects: [] });
   await w.claims("data");
   await w.create("group");
   await w.error(/volumegroupsnapshotclass groups does not exist/);
-  await w.told("VolumeGroupSnapshot", "GetGroupSnapshotClassFailed");
+  await w.reported("VolumeGroupSnapshot", "GetGroupSnapshotClassFailed");
   await nothingDone(w);
   await w.h.store.create(VolumeGroupSnapshotClasses, groupClass());
   await w.ready();
 });
 
-test("a secret that is missing is told on the group snapshot, and no call is made without it", async (t) => {
+test("a secret that is missing is reported on the group snapshot, and no call is made without it", async (t) => {
   const parameters = {
     "csi.storage.k8s.io/group-snapshotter-secret-name": "key",
     "csi.storage.k8s.io/group-snapshotter-secret-namespace": NS,
@@ -183,7 +189,7 @@ test("a secret that is missing is told on the group snapshot, and no call is mad
   assert.equal(status?.error, undefined);
 });
 
-test("a class with a key or a template that nobody knows is refused before anything is done", async (t) => {
+test("a class with a key or an unknown template is refused before anything is done", async (t) => {
   for (const [key, value, error] of [
     ["csi.storage.k8s.io/group-snapshoter-secret-name", "typo", /unknown parameter key/],
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the template of a class
@@ -198,7 +204,7 @@ test("a class with a key or a template that nobody knows is refused before anyth
   }
 });
 
-test("a driver that cannot take group snapshots says so on the object, and gets no call", async (t) => {
+test("a driver that cannot take group snapshots is reported on the object, and gets no call", async (t) => {
   covers("KEP-006", "KEP-042");
   const w = await groupWorld(t, { driver: { groups: false } });
   await w.claims("data");
@@ -243,7 +249,7 @@ test("an error of the driver is on both objects, and goes away with success", as
   await w.create("group");
   const { status } = await w.error(/array offline/);
   assert.match(status?.error?.time ?? "", /^\d{4}-/);
-  await w.told("VolumeGroupSnapshotContent", "GroupSnapshotCreationFailed", /array offline/);
+  await w.reported("VolumeGroupSnapshotContent", "GroupSnapshotCreationFailed", /array offline/);
   w.h.driver.faults.clear();
   const done = await w.ready();
   assert.equal(done.status?.error, undefined);

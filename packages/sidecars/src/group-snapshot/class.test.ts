@@ -46,8 +46,8 @@ test("secrets of the class go to every call, its other parameters to the first, 
   );
   for (const { request } of calls)
     assert.deepEqual((request as { secrets: object }).secrets, { k: "v", l: "w" });
-  const [cut] = w.requests<v1.CreateVolumeGroupSnapshotRequest>("CreateVolumeGroupSnapshot");
-  assert.deepEqual(cut?.parameters, {
+  const [snapshot] = w.requests<v1.CreateVolumeGroupSnapshotRequest>("CreateVolumeGroupSnapshot");
+  assert.deepEqual(snapshot?.parameters, {
     kind: "thin",
     [prefixed("volumegroupsnapshot/name")]: "group",
     [prefixed("volumegroupsnapshot/namespace")]: NS,
@@ -58,9 +58,9 @@ test("secrets of the class go to every call, its other parameters to the first, 
 test("looking can have a secret of its own", async (t) => {
   const prefixed = (role: string) => `csi.storage.k8s.io/group-snapshotter-${role}`;
   const parameters = {
-    [prefixed("secret-name")]: "cut",
+    [prefixed("secret-name")]: "create",
     [prefixed("secret-namespace")]: NS,
-    [prefixed("get-secret-name")]: "look",
+    [prefixed("get-secret-name")]: "get",
     [prefixed("get-secret-namespace")]: NS,
   };
   const secret = (name: string): [Resource, KubeObject] => {
@@ -69,8 +69,8 @@ test("looking can have a secret of its own", async (t) => {
   };
   const objects: [Resource, KubeObject][] = [
     [VolumeGroupSnapshotClasses, groupClass({ parameters })],
-    secret("cut"),
-    secret("look"),
+    secret("create"),
+    secret("get"),
   ];
   const w = await groupWorld(t, { objects, driver: { snapshotPolls: 1 } });
   await w.claims("data");
@@ -79,7 +79,7 @@ test("looking can have a secret of its own", async (t) => {
   const given = w.h.driver.calls
     .filter(({ method }) => method.endsWith("GroupSnapshot"))
     .map(({ request }) => (request as { secrets: object }).secrets);
-  assert.deepEqual(given, [{ is: "cut" }, { is: "look" }]);
+  assert.deepEqual(given, [{ is: "create" }, { is: "get" }]);
 });
 
 test("without a class name the one default class of the volumes' driver is used", async (t) => {
@@ -102,8 +102,8 @@ test("without a class name the one default class of the volumes' driver is used"
   await w.ready();
   const { spec } = await w.content();
   assert.deepEqual([spec.volumeGroupSnapshotClassName, spec.deletionPolicy], ["mine", "Retain"]);
-  const [cut] = w.requests<v1.CreateVolumeGroupSnapshotRequest>("CreateVolumeGroupSnapshot");
-  assert.deepEqual(cut?.parameters, { kind: "thin" });
+  const [snapshot] = w.requests<v1.CreateVolumeGroupSnapshotRequest>("CreateVolumeGroupSnapshot");
+  assert.deepEqual(snapshot?.parameters, { kind: "thin" });
 });
 
 function b64(text: string): string {

@@ -8,10 +8,10 @@ import { Calls } from "../testing/calls.ts";
 import { groupWorld, NS } from "../testing/group-world.ts";
 
 const MEMBERS = howMany({ everyday: 20, full: 100 });
-/** Room for what a group costs whatever is in it: how often progress is told depends on what is seen together. */
+/** Room for what a group costs whatever is in it: how often progress is reported depends on what is seen together. */
 const OF_GROUP = 50;
 
-test(`a group of ${MEMBERS} members costs as many API calls as docs/reference/costs.md says, and one call to the driver`, async (t) => {
+test(`a group of ${MEMBERS} members costs as many API calls as in docs/reference/costs.md, and one call to the driver`, async (t) => {
   const calls = new Calls();
   const sidecars: Partial<SidecarOptions> = {};
   const w = await groupWorld(t, { sidecars });

@@ -9,7 +9,7 @@ import { type GroupSnapshotStep, type GroupSnapshotView, type ReportStep, report
 
 /**
  * A group snapshot without a content: everything is checked before anything is made. The class is not written into the
- * user's object: the content says which one it was.
+ * user's object: the content records which one it was.
  */
 export function decideCreation(
   view: GroupSnapshotView,
@@ -44,7 +44,7 @@ function selectorProblem(group: VolumeGroupSnapshot): ReportStep | undefined {
 }
 
 /**
- * The members are read from the same status that tells of the freeze, so they are those of the moment of the cut. The
+ * The members are read from the same status that reports the freeze, so they are those of the moment of the snapshot. The
  * finalizer asks for it; an error of an earlier attempt has given it up.
  */
 function askForFreeze({ status }: VolumeGroupSnapshot): GroupSnapshotStep | Rest {

@@ -6,7 +6,7 @@ import { type GroupSnapshotStep, type GroupSnapshotView, refersTo, report } from
 
 /**
  * The group's content goes first, with one call to the driver; then, without any, the members; then the group. Members
- * are marked deleted before anything else, so that no restore begins that the deletion would cut short.
+ * are marked deleted before anything else, so that no restore begins that the deletion would interrupt.
  */
 export function decideDeletion(
   view: GroupSnapshotView,
@@ -20,7 +20,7 @@ export function decideDeletion(
   if (deletes.length > 0) return { do: "write-members", writes: deletes };
   const sources = owned.snapshots.filter((snapshot) => hasFinalizer(snapshot, SNAPSHOT_SOURCE_FINALIZER));
   if (sources.length > 0) {
-    if (view.pauseMs > 0) return { do: "wait", ms: view.pauseMs };
+    if (view.backoffMs > 0) return { do: "wait", ms: view.backoffMs };
     const names = sources.map(({ metadata }) => metadata.name).join(", ");
     return report("SnapshotDeletePending", `volumes are being made from ${names}`);
   }

@@ -29,7 +29,7 @@ export function decideGroupSnapshot(view: GroupSnapshotView): GroupSnapshotStep 
   if (left !== undefined) return left;
   if (group === undefined || isForeign(view)) return DONE;
   if (isDeleting(group)) return decideDeletion(view, group);
-  if (view.pauseMs > 0) return { do: "wait", ms: view.pauseMs };
+  if (view.backoffMs > 0) return { do: "wait", ms: view.backoffMs };
   if (!view.capable && view.content?.status?.readyToUse !== true) return incapable(view);
   return group.spec.source.volumeGroupSnapshotContentName === undefined
     ? decideDynamic(view, group)
@@ -46,7 +46,7 @@ function isForeign(view: GroupSnapshotView): boolean {
   if (group?.spec.source.selector === undefined) return !capable;
   const drivers = candidates.flatMap(({ volume }) => volume?.spec?.csi?.driver ?? []);
   if (drivers.length > 0) return !drivers.includes(driver);
-  // Nobody's yet: whoever has classes tells what is wrong.
+  // Nobody's yet: the process that has classes reports what is wrong.
   return classes.length > 0 && !classes.some((each) => each.driver === driver);
 }
 
@@ -69,7 +69,7 @@ function decideDynamic(view: GroupSnapshotView, group: VolumeGroupSnapshot): Gro
       "GroupSnapshotContentMisbound",
       `content ${content.metadata.name} belongs to another group snapshot`,
     );
-  return guard(group) ?? decideMembers(view, group, content);
+  return addFinalizer(group) ?? decideMembers(view, group, content);
 }
 
 /** Pre-provisioned: somebody else made the content, for exactly this group snapshot. */
@@ -90,13 +90,13 @@ function decideImported(
   const named = refName === group.metadata.name && namespace === group.metadata.namespace;
   if (!named || (owner && owner !== group.metadata.uid))
     return report("GroupSnapshotContentMisbound", `content ${name} belongs to another group snapshot`);
-  const guarded = guard(group);
-  if (guarded !== undefined) return guarded;
+  const unprotected = addFinalizer(group);
+  if (unprotected !== undefined) return unprotected;
   if (!owner || lacksSecrets(group, content, groupClass)) return bindImported(group, content, groupClass);
   return decideMembers(view, group, content);
 }
 
-/** First what the group needs to exist, then its members, then what people read. */
+/** First what the group needs to exist, then its members, then what users read. */
 function decideMembers(
   view: GroupSnapshotView,
   group: VolumeGroupSnapshot,
@@ -118,7 +118,7 @@ function decideMembers(
   return { do: "write-status", status, events };
 }
 
-/** The finalizer comes before anything that it guards. */
-function guard(group: VolumeGroupSnapshot): GroupSnapshotStep | undefined {
+/** The finalizer comes before anything that it protects. */
+function addFinalizer(group: VolumeGroupSnapshot): GroupSnapshotStep | undefined {
   return hasFinalizer(group, GROUP_FINALIZER) ? undefined : { do: "add-finalizer" };
 }

@@ -18,11 +18,11 @@ import { fresh, groupWorld, labelled, NS } from "../testing/group-world.ts";
 import { groupClass, groupContent, groupSnapshot, volumeSnapshot } from "../testing/objects.ts";
 import { memberNames } from "./names.ts";
 
-/** Known defects of the controllers that people run today, each kept out by name. */
+/** Known defects of the controllers that clusters run today, each kept out by name. */
 
 const key = (name: string) => ({ name, namespace: NS });
 const CREATE = "CreateVolumeGroupSnapshot";
-/** Until the test says that it is back: time never decides what is seen. */
+/** Until the test lets it come back: time never decides what is seen. */
 const AWAY = { code: Code.UNAVAILABLE, times: Number.POSITIVE_INFINITY };
 const DB = { matchLabels: { app: "db" } };
 
@@ -43,7 +43,7 @@ test("G1 matchExpressions select as Kubernetes does, also without matchLabels", 
   const rows: [name: string, expressions: object[], names: string[]][] = [
     ["in", [{ key: "app", operator: "In", values: ["db"] }], ["primary", "replica", "scratch"]],
     [
-      "all-hold",
+      "all-keep",
       [
         { key: "role", operator: "In", values: ["primary"] },
         { key: "tmp", operator: "DoesNotExist" },
@@ -100,7 +100,7 @@ test("G3 a content that is there already is read from the server before it is be
   assert.notEqual(call?.name, `groupsnapshot-${made.metadata.uid}`);
 });
 
-test("a member's name that somebody else has is told on the group with a reason of its kind, and the stranger stays", async (t) => {
+test("a member's name that is taken is reported on the group with a reason of its kind, and the other object stays", async (t) => {
   const w = await groupWorld(t);
   await w.claims("data");
   const [handle = ""] = await w.handles("data");
@@ -110,7 +110,7 @@ test("a member's name that somebody else has is told on the group with a reason 
   const source = { persistentVolumeClaimName: "no-such-claim" };
   await w.h.store.create(VolumeSnapshots, fresh(volumeSnapshot(snapshot, { source })));
   await w.h.restart();
-  await w.told("VolumeGroupSnapshot", "GroupSnapshotContentMisbound", /exists and is not for content/);
+  await w.reported("VolumeGroupSnapshot", "GroupSnapshotContentMisbound", /exists and is not for content/);
   assert.deepEqual((await w.h.store.get(VolumeSnapshots, key(snapshot))).spec.source, source);
 });
 
@@ -144,7 +144,10 @@ test("G5 a driver that cannot list snapshots is not taken for ready", async (t) 
   await w.claims("data");
   w.h.driver.faults.add({ method: "GetVolumeGroupSnapshot", ...AWAY });
   await w.create("group");
-  await w.h.until("the member says no", async () => (await w.members())[0]?.status?.readyToUse === false);
+  await w.h.until(
+    "the member is not ready",
+    async () => (await w.members())[0]?.status?.readyToUse === false,
+  );
   assert.notEqual((await w.group())?.status?.readyToUse, true);
   w.h.driver.faults.clear();
   await w.ready();
@@ -215,7 +218,7 @@ test("G9 members know their claims when volumes and claims are gone, or another 
   assert.equal(member?.spec.source.persistentVolumeClaimName, "data");
 });
 
-test("G10 the status of a member is never wiped, however often its group is looked at", async (t) => {
+test("G10 the status of a member is never wiped, however often its group is read", async (t) => {
   const w = await groupWorld(t, { driver: { snapshotPolls: 5 } });
   await w.claims("data", "log");
   const wiped: string[] = [];
@@ -249,7 +252,7 @@ test("G11 every claim that is not eligible is named with its reason, in one go",
   await w.error(/claim a is not bound; claim b is not bound; claim c is not bound/);
   for (const name of ["a", "b", "c"])
     assert.equal(
-      await w.told(
+      await w.reported(
         "PersistentVolumeClaim",
         "GroupSnapshotContentCreationFailed",
         new RegExp(`claim ${name}`),
@@ -272,7 +275,7 @@ test("G12 a driver that gives no time gets none invented", async (t) => {
   assert.equal(content.status?.creationTime, undefined);
   assert.equal(content.status?.volumeSnapshotInfoList?.[0]?.creationTime, undefined);
   assert.equal((await w.members())[0]?.status?.creationTime, undefined);
-  await w.told("VolumeGroupSnapshot", "GroupSnapshotCreated");
+  await w.reported("VolumeGroupSnapshot", "GroupSnapshotCreated");
 });
 
 test("G13 an empty selector is refused: nobody means every claim of a namespace", async (t) => {
@@ -285,7 +288,7 @@ test("G13 an empty selector is refused: nobody means every claim of a namespace"
     await w.create(name, { source: { selector } });
     await w.error(/the selector is empty and would select every claim/, name);
   }
-  await w.told("VolumeGroupSnapshot", "GroupSnapshotValidationError");
+  await w.reported("VolumeGroupSnapshot", "GroupSnapshotValidationError");
   assert.equal(w.h.driver.called(CREATE), 0);
 });
 
@@ -317,7 +320,7 @@ test("G15 the default class has to be the only one of the volumes' driver, and t
   const spec = { source: { selector: DB } };
   await w.h.store.create(VolumeGroupSnapshots, fresh(groupSnapshot("group", spec)));
   await w.error(/2 default group snapshot classes were found for driver .*: one, two/);
-  await w.told("VolumeGroupSnapshot", "SetDefaultGroupSnapshotClassFailed");
+  await w.reported("VolumeGroupSnapshot", "SetDefaultGroupSnapshotClassFailed");
   // Both at once for the controller: it would take the one that is left in between.
   await w.h.stop();
   await w.h.store.delete(VolumeGroupSnapshotClasses, { name: "one" });
@@ -356,7 +359,7 @@ test("G16 a store that fails is tried again until the group is ready", async (t)
   assert.equal((await w.members()).length, 2);
 });
 
-test("G17 a group says when all its members were cut: one time, the same on every member", async (t) => {
+test("G17 a group has the time of all its members' snapshots: one time, the same on every member", async (t) => {
   const w = await groupWorld(t);
   await w.claims("data", "log");
   await w.create("group");
@@ -375,7 +378,7 @@ const faults: [title: string, change: (snapshots: object[]) => object[], error: 
   ["a member twice", ([first]) => [{ ...first }, { ...first }], /come twice/],
 ];
 for (const [title, change, error] of faults)
-  test(`an answer with ${title} is a fault: no members and never ready, until the driver answers right`, async (t) => {
+  test(`a response with ${title} is a fault: no members and never ready, until the driver answers right`, async (t) => {
     covers("KEP-022");
     const w = await groupWorld(t);
     w.h.driver.changeGroup = (group) => ({ ...group, snapshots: change(group.snapshots) as never });

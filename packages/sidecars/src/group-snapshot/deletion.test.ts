@@ -81,7 +81,7 @@ test("policy Retain keeps contents and data; contents deleted later do not touch
   assert.equal(w.h.driver.called("DeleteSnapshot"), 0);
 });
 
-test("a member cannot be deleted alone, which is told on it, and goes with its group", async (t) => {
+test("a member cannot be deleted alone, which is reported on it, and goes with its group", async (t) => {
   covers("KEP-021", "KEP-033", "KEP-034");
   const w = await made(t);
   const [member] = await w.members();
@@ -90,10 +90,10 @@ test("a member cannot be deleted alone, which is told on it, and goes with its g
   await w.h.store.delete(VolumeSnapshotContents, {
     name: member?.status?.boundVolumeSnapshotContentName ?? "",
   });
-  await w.h.until("it is told", async () =>
+  await w.h.until("it is reported", async () =>
     /cannot be deleted alone/.test((await w.h.find(VolumeSnapshots, name, NS))?.status?.error?.message ?? ""),
   );
-  await w.told(
+  await w.reported(
     "VolumeSnapshot",
     "SnapshotDeletePending",
     /it goes when VolumeGroupSnapshot group is deleted/,
@@ -119,7 +119,7 @@ test("a group's content that somebody deletes stays until the group itself is de
   assert.equal(w.h.driver.backend.groups.size, 1);
 });
 
-test("a group that is deleted while it is created is cut to its end first: nothing is left, with class and claims gone too", async (t) => {
+test("a group that is deleted while it is created is created to its end first: nothing is left, with class and claims gone too", async (t) => {
   const w = await groupWorld(t);
   await w.claims("data", "log");
   w.h.driver.faults.add({
@@ -141,7 +141,7 @@ test("a group that is deleted while it is created is cut to its end first: nothi
   assert.equal(new Set(names.map(({ name }) => name)).size, 1);
 });
 
-test("a create that surely made nothing does not hold up the deletion", async (t) => {
+test("a create that surely made nothing does not delay the deletion", async (t) => {
   const w = await groupWorld(t);
   await w.claims("data");
   w.h.driver.faults.add({ method: "CreateVolumeGroupSnapshot", code: Code.INVALID_ARGUMENT, times: 100_000 });
@@ -152,20 +152,20 @@ test("a create that surely made nothing does not hold up the deletion", async (t
   assert.equal(w.h.driver.called("DeleteVolumeGroupSnapshot"), 0);
 });
 
-test("a group that cannot be cut does not hold up the deletion, also after a call without an answer", async (t) => {
+test("a group whose snapshot is impossible does not delay the deletion, also after a call without a response", async (t) => {
   const w = await groupWorld(t);
   await w.claims("data");
   w.h.driver.faults.add({ method: "CreateVolumeGroupSnapshot", code: Code.DEADLINE_EXCEEDED });
-  const refused = { code: Code.FAILED_PRECONDITION, message: "cannot be cut together", times: 100_000 };
+  const refused = { code: Code.FAILED_PRECONDITION, message: "cannot be copied together", times: 100_000 };
   w.h.driver.faults.add({ method: "CreateVolumeGroupSnapshot", ...refused });
   await w.create("group");
-  await w.error(/cannot be cut together/);
+  await w.error(/cannot be copied together/);
   await w.remove();
   await w.gone();
   assert.equal(w.h.driver.called("DeleteVolumeGroupSnapshot"), 0);
 });
 
-test("a group for which there is no room is deleted while there is none, when the driver says that nothing was made", async (t) => {
+test("a group for which there is no room is deleted while there is none, when the driver reports that nothing was made", async (t) => {
   const w = await groupWorld(t);
   await w.claims("data");
   const full = { code: Code.RESOURCE_EXHAUSTED, message: "no room", reason: NOTHING_MADE, times: 100_000 };
@@ -178,7 +178,7 @@ test("a group for which there is no room is deleted while there is none, when th
   assert.equal(w.h.driver.called("DeleteVolumeGroupSnapshot"), 0);
 });
 
-test("a deletion that the driver refuses is told on content and group, loses nothing, and is tried again", async (t) => {
+test("a deletion that the driver refuses is reported on content and group, loses nothing, and is tried again", async (t) => {
   const w = await made(t);
   w.h.driver.faults.add({
     method: "DeleteVolumeGroupSnapshot",
@@ -187,8 +187,8 @@ test("a deletion that the driver refuses is told on content and group, loses not
     times: Number.POSITIVE_INFINITY,
   });
   await w.remove();
-  await w.told("VolumeGroupSnapshotContent", "GroupSnapshotDeleteError", /array offline/);
-  await w.told("VolumeGroupSnapshot", "GroupSnapshotContentObjectDeleteError", /array offline/);
+  await w.reported("VolumeGroupSnapshotContent", "GroupSnapshotDeleteError", /array offline/);
+  await w.reported("VolumeGroupSnapshot", "GroupSnapshotContentObjectDeleteError", /array offline/);
   await w.error(/array offline/);
   assert.equal((await w.members()).length, w.h.driver.backend.snapshots.size);
   w.h.driver.faults.clear();
@@ -208,7 +208,7 @@ test("a group cannot go while a volume is made from a member, and no new one can
   await w.h.store.create(PersistentVolumeClaims, labelled("restored", {}, from(first?.metadata.name)));
   await w.h.until("the restore runs", () => w.h.driver.called("CreateVolume") > calls);
   await w.remove();
-  await w.told("VolumeGroupSnapshot", "SnapshotDeletePending", /volumes are being made from snapshot-/);
+  await w.reported("VolumeGroupSnapshot", "SnapshotDeletePending", /volumes are being made from snapshot-/);
   await w.h.store.create(PersistentVolumeClaims, labelled("late", {}, from(second?.metadata.name)));
   w.h.driver.faults.clear();
   await w.gone();
@@ -218,7 +218,7 @@ test("a group cannot go while a volume is made from a member, and no new one can
   assert.notEqual(await phase("late"), "Bound");
 });
 
-test("a member that is missing comes back while the group is there, and does not hold up its deletion", async (t) => {
+test("a member that is missing comes back while the group is there, and does not delay its deletion", async (t) => {
   const w = await made(t);
   const force = async (name = "") => {
     const body = { metadata: { finalizers: [] } };
@@ -268,7 +268,7 @@ test("members of a group that was taken away by force can be deleted, without a 
   assert.equal(w.h.driver.called("DeleteSnapshot"), 0);
 });
 
-test("without the capability a deletion makes no call, says so, and ends when the driver has it again", async (t) => {
+test("without the capability a deletion makes no call, reports that, and ends when the driver has it again", async (t) => {
   covers("KEP-027");
   const w = await made(t);
   await w.h.stop();
@@ -289,7 +289,7 @@ test("without the capability a deletion makes no call, says so, and ends when th
   await nothingLeft(w);
 });
 
-test("a secret that is gone does not hold up the deletion", async (t) => {
+test("a secret that is gone does not delay the deletion", async (t) => {
   const parameters = {
     "csi.storage.k8s.io/group-snapshotter-secret-name": "key",
     "csi.storage.k8s.io/group-snapshotter-secret-namespace": NS,

@@ -22,7 +22,7 @@ import { groupClass, snapshotClass, snapshotContent, volumeSnapshot } from "../t
 
 const hash = (text: string) => createHash("sha256").update(text).digest("hex");
 
-test("a group snapshot is cut with one call for exactly the claims that its selector matches", async (t) => {
+test("a group snapshot is made with one call for exactly the claims that its selector matches", async (t) => {
   covers(
     "KEP-003",
     "KEP-009",
@@ -72,11 +72,11 @@ test("a group snapshot is cut with one call for exactly the claims that its sele
     "groupsnapshot.storage.kubernetes.io/volumegroupsnapshot-bound-protection",
   ]);
   for (const reason of ["CreatingGroupSnapshot", "GroupSnapshotCreated", "GroupSnapshotReady"])
-    await w.told("VolumeGroupSnapshot", reason);
+    await w.reported("VolumeGroupSnapshot", reason);
   assert.equal(w.h.driver.called("CreateSnapshot"), 0);
 });
 
-test("every member has its two objects, bound to each other, with all that tools look for", async (t) => {
+test("every member has its two objects, bound to each other, with all that tools read", async (t) => {
   covers("KEP-012", "KEP-013", "KEP-018", "KEP-019", "KEP-020", "KEP-068", "KEP-103", "KEP-104");
   const w = await groupWorld(t);
   await w.claims("data", "log");
@@ -143,7 +143,7 @@ test("every member has its two objects, bound to each other, with all that tools
   assert.deepEqual(content.status?.volumeSnapshotHandlePairList, handles);
 });
 
-test("a group that takes its time is looked at until the last member is ready, and no member is ready before it is", async (t) => {
+test("a group that takes its time is polled until the last member is ready, and no member is ready before it is", async (t) => {
   covers("KEP-015", "KEP-055", "KEP-082");
   const w = await groupWorld(t, { driver: { snapshotPolls: 3 } });
   await w.claims("data", "log");
@@ -159,12 +159,12 @@ test("a group that takes its time is looked at until the last member is ready, a
   assert.deepEqual(states, [[true, true]]);
   assert.equal(w.h.driver.called("CreateVolumeGroupSnapshot"), 1);
   assert.equal(w.h.driver.called("GetVolumeGroupSnapshot"), 3);
-  const [look] = w.requests<v1.GetVolumeGroupSnapshotRequest>("GetVolumeGroupSnapshot");
+  const [request] = w.requests<v1.GetVolumeGroupSnapshotRequest>("GetVolumeGroupSnapshot");
   const [backend] = [...w.h.driver.backend.groups.values()];
   assert.deepEqual(
-    [look?.groupSnapshotId, look?.snapshotIds],
+    [request?.groupSnapshotId, request?.snapshotIds],
     [backend?.id, backend?.snapshotIds],
-    "the answer is asked for by the ids that creation gave",
+    "the group is asked for by the ids that creation gave",
   );
 });
 
@@ -254,7 +254,7 @@ test("a single snapshot of a member's claim works next to the group", async (t) 
   assert.equal(w.h.driver.called("CreateSnapshot"), 1);
 });
 
-test("the content says what the driver answered: its error, then its moment, and ready only with all members", async (t) => {
+test("the content has what the driver returned: its error, then its moment, and ready only with all members", async (t) => {
   covers("KEP-066");
   const w = await groupWorld(t, { driver: { snapshotPolls: 2 } });
   const { backend } = w.h.driver;
@@ -352,7 +352,7 @@ test("while the driver is away its content is made, and the call follows when it
   await w.ready();
 });
 
-test("two groups over the same claims are cut one by one, each with members of its own", async (t) => {
+test("two groups over the same claims are made one by one, each with members of its own", async (t) => {
   const w = await groupWorld(t);
   await w.claims("data", "log");
   w.h.driver.faults.add({ method: "CreateVolumeGroupSnapshot", code: 10, times: 2 });

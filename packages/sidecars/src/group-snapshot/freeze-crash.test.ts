@@ -13,13 +13,13 @@ import "./index.ts";
 
 const bundle = await bundleProgram(new URL("testing/freeze-crash-child.ts", import.meta.url));
 after(bundle.remove);
-const gaps = failpointNames().filter((name) => name.startsWith("sidecars/group-snapshot/freeze-"));
+const failpoints = failpointNames().filter((name) => name.startsWith("sidecars/group-snapshot/freeze-"));
 
-test("there are gaps to crash in", () => assert.equal(gaps.length, 2));
+test("there are failpoints to crash at", () => assert.equal(failpoints.length, 2));
 
-describe("a cut that begins anew, and whose control plane is killed", { concurrency: 2 }, () => {
-  killEveryFailpoint(gaps, { everyday: 1 }, (gap) => {
-    test(`killed at ${gap}: the next life cuts all members once, and thaws the group`, async (t) => {
+describe("a group snapshot that begins anew, and whose control plane is killed", { concurrency: 2 }, () => {
+  killEveryFailpoint(failpoints, { everyday: 1 }, (failpoint) => {
+    test(`killed at ${failpoint}: the next life makes one snapshot of all members, and thaws the group`, async (t) => {
       const folder = await mkdtemp(join(tmpdir(), "mooring-freeze-crash-"));
       const driver = await ScriptedDriver.start({
         can: ["CREATE_DELETE_VOLUME", "CREATE_DELETE_SNAPSHOT"],
@@ -40,10 +40,14 @@ describe("a cut that begins anew, and whose control plane is killed", { concurre
         const [code, signal] = (await once(child, "exit")) as [number | null, string | null];
         return signal ?? code;
       };
-      assert.equal(await live({ MOORING_FAILPOINT: gap }), "SIGKILL", "the gap is passed");
+      assert.equal(await live({ MOORING_FAILPOINT: failpoint }), "SIGKILL", "the failpoint is passed");
       assert.equal(await live({}), 0);
-      const cuts = [...driver.backend.groups.values()].map(({ volumeIds }) => [...volumeIds].sort());
-      assert.deepEqual(cuts, [[...driver.backend.volumes.keys()].sort()], "one cut, of both claims");
+      const snapshots = [...driver.backend.groups.values()].map(({ volumeIds }) => [...volumeIds].sort());
+      assert.deepEqual(
+        snapshots,
+        [[...driver.backend.volumes.keys()].sort()],
+        "one snapshot, of both claims",
+      );
       const store = await LocalStore.open({ path: folder, registry: testRegistry() });
       const { status } = await store.get(VolumeGroupSnapshots, { namespace: "default", name: "noon" });
       await store.close();

@@ -15,7 +15,7 @@ import { covers } from "@mooring/store/testing";
 import { fresh, type GroupWorld, groupWorld, labelled, NS } from "../testing/group-world.ts";
 import { groupClass, groupContent, snapshotContent, volumeSnapshot } from "../testing/objects.ts";
 
-/** A group on storage that no object knows. */
+/** A group on storage that no object refers to. */
 async function old(w: GroupWorld) {
   await w.claims("data", "log");
   return w.h.driver.backend.createGroup("old", await w.handles("data", "log"), 0);
@@ -66,8 +66,8 @@ test("a group that exists on storage is brought in, content first", async (t) =>
   await w.h.store.create(VolumeGroupSnapshotContents, contentOf(group));
   await w.create("group", pointing);
   await whole(w, group);
-  const [look] = w.requests<v1.GetVolumeGroupSnapshotRequest>("GetVolumeGroupSnapshot");
-  assert.deepEqual([look?.groupSnapshotId, look?.snapshotIds], [group.id, group.snapshotIds]);
+  const [request] = w.requests<v1.GetVolumeGroupSnapshotRequest>("GetVolumeGroupSnapshot");
+  assert.deepEqual([request?.groupSnapshotId, request?.snapshotIds], [group.id, group.snapshotIds]);
   const [member] = await w.members();
   const name = member?.metadata.name ?? "";
   const dataSource = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name };
@@ -84,12 +84,12 @@ test("a group that exists on storage is brought in, content first", async (t) =>
   assert.equal(w.h.driver.called("DeleteVolumeGroupSnapshot"), 1);
 });
 
-test("a group snapshot that comes before its content waits for it, and says so", async (t) => {
+test("a group snapshot that comes before its content waits for it, and reports that", async (t) => {
   const w = await groupWorld(t, { objects: [] });
   const group = await old(w);
   await w.create("group", pointing);
   await w.error(/VolumeGroupSnapshotContent brought is missing/);
-  await w.told("VolumeGroupSnapshot", "GroupSnapshotContentMissing");
+  await w.reported("VolumeGroupSnapshot", "GroupSnapshotContentMissing");
   await w.h.store.create(VolumeGroupSnapshotContents, contentOf(group));
   await whole(w, group);
   assert.equal((await w.group())?.status?.error, undefined);
@@ -194,13 +194,13 @@ test("a class that comes after the group that names it gives its secret as well"
   assert.deepEqual(call?.secrets, { k: "v" });
 });
 
-test("a class whose secret cannot be named does not bind a group that is brought in, until it is mended", async (t) => {
+test("a class whose secret cannot be named does not bind a group that is brought in, until it is repaired", async (t) => {
   const parameters = { "csi.storage.k8s.io/group-snapshotter-secret-name": "key" };
   const w = await groupWorld(t, { objects: [[VolumeGroupSnapshotClasses, groupClass({ parameters })]] });
   const group = await old(w);
   await w.h.store.create(VolumeGroupSnapshotContents, contentOf(group));
   await w.create("group", { source: pointing.source, volumeGroupSnapshotClassName: "groups" });
-  await w.told("VolumeGroupSnapshot", "GroupSnapshotBindFailed", /group-snapshotter-secret-namespace/);
+  await w.reported("VolumeGroupSnapshot", "GroupSnapshotBindFailed", /group-snapshotter-secret-namespace/);
   assert.deepEqual(await w.members(), []);
   await w.h.store.delete(VolumeGroupSnapshotClasses, { name: "groups" });
   await w.h.store.create(VolumeGroupSnapshotClasses, groupClass());
@@ -239,7 +239,7 @@ for (const [title, changes, error, reason] of refused)
     await w.h.store.create(VolumeGroupSnapshotContents, contentOf(group, changes));
     await w.create("group", pointing);
     await w.error(error);
-    await w.told("VolumeGroupSnapshot", reason);
+    await w.reported("VolumeGroupSnapshot", reason);
     assert.deepEqual(await w.members(), []);
     await w.remove();
     await w.gone();
@@ -247,13 +247,13 @@ for (const [title, changes, error, reason] of refused)
     assert.equal(w.h.driver.backend.groups.size, 1);
   });
 
-test("handles that storage does not know are told on the group snapshot", async (t) => {
+test("handles that storage does not know are reported on the group snapshot", async (t) => {
   const w = await groupWorld(t, { objects: [] });
   const group = await old(w);
   const unknown = { ...group, snapshotIds: [...group.snapshotIds, "snap-x"] };
   await w.h.store.create(VolumeGroupSnapshotContents, contentOf(unknown));
   await w.create("group", pointing);
   await w.error(/are not the members of group/);
-  await w.told("VolumeGroupSnapshotContent", "GroupSnapshotContentCheckandUpdateFailed");
+  await w.reported("VolumeGroupSnapshotContent", "GroupSnapshotContentCheckandUpdateFailed");
   assert.deepEqual(await w.members(), []);
 });

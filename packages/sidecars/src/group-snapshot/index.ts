@@ -2,7 +2,7 @@ import { keyOf } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
 import { groupOwnerOf } from "../common/group-member.ts";
-import { ObjectPauses } from "../common/object-pauses.ts";
+import { ObjectBackoff } from "../common/object-backoff.ts";
 import { source } from "../common/source.ts";
 import { runGroupClaimProtection } from "../snapshot/claim-protection.ts";
 import { applyGroup } from "./apply.ts";
@@ -14,7 +14,7 @@ import type { GroupSnapshotStep, GroupSnapshotView } from "./view.ts";
 /** Binds VolumeGroupSnapshots of the driver to contents, makes their members, and undoes that. */
 export async function runGroupSnapshot(context: SidecarContext, signal: AbortSignal): Promise<void> {
   const { cluster, hasVolumeGroupKinds } = context;
-  const pauses = new ObjectPauses(context, cluster.groups);
+  const backoff = new ObjectBackoff(context, cluster.groups);
   const controller = sidecarController(context, {
     name: "group-snapshot",
     sources: [
@@ -32,16 +32,16 @@ export async function runGroupSnapshot(context: SidecarContext, signal: AbortSig
     // What is installed later is not watched, so it is not read either.
     read: async (key, from, fresh) => {
       const view = await readGroupView({ ...from, hasVolumeGroupKinds }, key, { fresh });
-      return { ...view, pauseMs: pauses.remaining(view.group, groupRequestKey(view)) };
+      return { ...view, backoffMs: backoff.remaining(view.group, groupRequestKey(view)) };
     },
     isGone: ({ group }: GroupSnapshotView, key) =>
       group === undefined && cluster.snapshots.byIndex("groupName", key).length === 0,
     decide: decideGroupSnapshot,
     apply: async (step: GroupSnapshotStep, view, key) => {
-      if (view.group !== undefined && step.do !== "write-members") pauses.note(key, view.group);
-      await applyGroup(context, pauses, step, view);
+      if (view.group !== undefined && step.do !== "write-members") backoff.note(key, view.group);
+      await applyGroup(context, backoff, step, view);
     },
-    ended: (key) => pauses.ended(key),
+    ended: (key) => backoff.ended(key),
   });
   await Promise.all([controller.run(signal), runGroupClaimProtection(context, signal)]);
 }

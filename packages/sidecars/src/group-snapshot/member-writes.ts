@@ -35,8 +35,8 @@ export type MemberWrite =
   | { write: "patch-content"; content: VolumeSnapshotContent; body: MemberPatch }
   | { write: "patch-snapshot"; snapshot: VolumeSnapshot; body: MemberPatch }
   | { write: "content-status"; content: VolumeSnapshotContent; status: object }
-  /** `told`: why it cannot be deleted alone, for an event. */
-  | { write: "snapshot-status"; snapshot: VolumeSnapshot; status: object; told?: string }
+  /** `reported`: why it cannot be deleted alone, for an event. */
+  | { write: "snapshot-status"; snapshot: VolumeSnapshot; status: object; reported?: string }
   | { write: "delete-content"; content: VolumeSnapshotContent }
   | { write: "delete-snapshot"; snapshot: VolumeSnapshot };
 
@@ -79,7 +79,7 @@ export function nextMemberWrites(
         write: "snapshot-status",
         snapshot: member.snapshot,
         status: { ...status, error: error ?? null },
-        ...(error?.message === undefined ? {} : { told: error.message }),
+        ...(error?.message === undefined ? {} : { reported: error.message }),
       };
     },
   ];
@@ -90,7 +90,7 @@ export function nextMemberWrites(
   return [];
 }
 
-/** The content knows its snapshot and its group, and does what the group's content says. */
+/** The content refers to its snapshot and its group, and follows the group's content. */
 function bindContent(
   group: VolumeGroupSnapshot,
   content: VolumeGroupSnapshotContent,
@@ -101,14 +101,14 @@ function bindContent(
   const { metadata, spec } = own;
   const { uid } = snapshot.metadata;
   const { deletionPolicy } = content.spec;
-  const guarded = isDeleting(own) || hasFinalizer(own, CONTENT_FINALIZER);
+  const isProtected = isDeleting(own) || hasFinalizer(own, CONTENT_FINALIZER);
   const same =
-    guarded &&
+    isProtected &&
     covers(metadata.annotations, annotations) &&
     spec.volumeSnapshotRef.uid === uid &&
     spec.deletionPolicy === deletionPolicy;
   if (same) return undefined;
-  const finalizers = guarded ? {} : { finalizers: [...(metadata.finalizers ?? []), CONTENT_FINALIZER] };
+  const finalizers = isProtected ? {} : { finalizers: [...(metadata.finalizers ?? []), CONTENT_FINALIZER] };
   return {
     write: "patch-content",
     content: own,
@@ -191,9 +191,9 @@ export function nextReleaseWrites(
     }));
   const undeleted = contents.filter((each) => each.spec.deletionPolicy === "Delete" && !isDeleting(each));
   if (undeleted.length > 0) return undeleted.map((content) => ({ write: "delete-content", content }));
-  const guarded = contents.filter((content) => hasFinalizer(content, CONTENT_FINALIZER));
-  if (guarded.length > 0)
-    return guarded.map((content) => ({
+  const protectedContents = contents.filter((content) => hasFinalizer(content, CONTENT_FINALIZER));
+  if (protectedContents.length > 0)
+    return protectedContents.map((content) => ({
       write: "patch-content",
       content,
       body: { metadata: { finalizers: without(content.metadata.finalizers, [CONTENT_FINALIZER]) } },

@@ -35,7 +35,7 @@ export interface Member {
   snapshot: VolumeSnapshot | undefined;
 }
 
-/** Where members are looked up. */
+/** Where members are found. */
 interface MemberLookup {
   content(name: string): VolumeSnapshotContent | undefined;
   snapshot(namespace: string, name: string): VolumeSnapshot | undefined;
@@ -167,7 +167,7 @@ export function memberSnapshotFor(
   };
 }
 
-/** What a member's content says, from what the driver said of the group. */
+/** A member's content, from what the driver returned of the group. */
 export function memberContentStatus(
   content: VolumeGroupSnapshotContent,
   { info }: Member,
@@ -181,7 +181,7 @@ export function memberContentStatus(
   };
 }
 
-/** What a member's VolumeSnapshot says; `now` is RFC 3339. */
+/** The status of a member's VolumeSnapshot; `now` is RFC 3339. */
 export function memberStatus(
   group: VolumeGroupSnapshot,
   content: VolumeGroupSnapshotContent,
@@ -189,20 +189,20 @@ export function memberStatus(
   now: string,
 ): NonNullable<VolumeSnapshot["status"]> {
   const { creationTime, readyToUse = false, restoreSize } = info;
-  const cutAt = creationTime === undefined ? content.status?.creationTime : rfc3339(creationTime / 1e6);
+  const createdAt = creationTime === undefined ? content.status?.creationTime : rfc3339(creationTime / 1e6);
   const message = snapshot?.metadata.deletionTimestamp && cannotGo(group);
   const before = snapshot?.status?.error;
   return {
     boundVolumeSnapshotContentName: names.content,
     volumeGroupSnapshotName: group.metadata.name,
     readyToUse,
-    ...defined({ creationTime: cutAt }),
+    ...defined({ creationTime: createdAt }),
     ...(restoreSize === undefined ? {} : { restoreSize: formatQuantity(BigInt(restoreSize)) }),
     ...(message ? { error: before?.message === message ? before : { message, time: now } } : {}),
   };
 }
 
-/** Told on a member that somebody deletes by itself. */
+/** Reported on a member that somebody deletes by itself. */
 function cannotGo({ metadata: { name } }: VolumeGroupSnapshot): string {
   return `a member of group snapshot ${name} cannot be deleted alone: it goes when VolumeGroupSnapshot ${name} is deleted`;
 }

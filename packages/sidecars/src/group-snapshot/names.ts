@@ -6,7 +6,7 @@ export function groupContentNameFor({ metadata }: VolumeGroupSnapshot): string {
   return `groupsnapcontent-${metadata.uid}`;
 }
 
-/** The content to look at for a group snapshot. */
+/** The content to read for a group snapshot. */
 export function groupContentNameOf(group: VolumeGroupSnapshot): string {
   const { spec, status } = group;
   return (

@@ -21,12 +21,12 @@ const CREATE = "CreateVolumeGroupSnapshot";
 const at = (name: string) => ({ namespace: NS, name });
 
 interface World extends GroupWorld {
-  /** Waits until VolumeGroup `db` is as told. */
+  /** Waits until VolumeGroup `db` is as given. */
   db(accept: (group: VolumeGroup) => boolean): Promise<VolumeGroup>;
   /** Asks for a snapshot of VolumeGroup `db`. */
-  cut(name?: string, spec?: object): Promise<void>;
+  snapshot(name?: string, spec?: object): Promise<void>;
   label(name: string, app: string | null): Promise<unknown>;
-  /** Source claims of the members that were cut. */
+  /** Source claims of the members that have a snapshot. */
   cutOf(): Promise<string[]>;
 }
 
@@ -54,7 +54,7 @@ async function start(t: TestContext, options: HarnessOptions = {}): Promise<Worl
   return {
     ...w,
     db,
-    cut: async (name = "group", spec = {}) => {
+    snapshot: async (name = "group", spec = {}) => {
       const made = fresh(
         groupSnapshot(name, { source: { selector: {} }, volumeGroupSnapshotClassName: "groups", ...spec }),
       );
@@ -70,7 +70,7 @@ async function start(t: TestContext, options: HarnessOptions = {}): Promise<Worl
   };
 }
 
-test("a group snapshot of a VolumeGroup cuts its members, and nobody joins, leaves or ends the group until it is cut", async (t) => {
+test("a group snapshot of a VolumeGroup copies its members, and nobody joins, leaves or ends the group until it is made", async (t) => {
   const w = await start(t);
   const { driver, store } = w.h;
   await w.claims("other");
@@ -78,8 +78,8 @@ test("a group snapshot of a VolumeGroup cuts its members, and nobody joins, leav
   await w.db(joined("a", "b"));
   let answer = () => {};
   driver.faults.add({ method: CREATE, until: new Promise<void>((resolve) => (answer = resolve)) });
-  await w.cut();
-  await w.h.until("the cut runs", () => w.requests(CREATE).length === 1);
+  await w.snapshot();
+  await w.h.until("the call runs", () => w.requests(CREATE).length === 1);
   assert.deepEqual(
     (await w.db(() => true)).status?.frozenFor?.map(({ name }) => name),
     ["group"],
@@ -105,12 +105,12 @@ test("a group snapshot of a VolumeGroup cuts its members, and nobody joins, leav
   await w.h.until("the group ends", async () => (await w.h.find(VolumeGroups, "db", NS)) === undefined);
 });
 
-test("a freeze ends with a cut that fails, and with a group snapshot that is deleted", async (t) => {
+test("a freeze ends with a group snapshot that fails, and with a group snapshot that is deleted", async (t) => {
   const w = await start(t);
   const { driver } = w.h;
   const failing = { method: CREATE, code: Code.UNAVAILABLE, message: "array offline" };
   driver.faults.add({ ...failing, times: Number.POSITIVE_INFINITY });
-  await w.cut();
+  await w.snapshot();
   await w.error(/array offline/);
   await w.label("b", null);
   await w.db(joined("a"));
@@ -123,8 +123,8 @@ test("a freeze ends with a cut that fails, and with a group snapshot that is del
   let answer = () => {};
   driver.faults.add({ method: CREATE, until: new Promise<void>((resolve) => (answer = resolve)) });
   const before = w.requests(CREATE).length;
-  await w.cut();
-  await w.h.until("the cut runs", () => w.requests(CREATE).length > before);
+  await w.snapshot();
+  await w.h.until("the call runs", () => w.requests(CREATE).length > before);
   await w.label("b", "db");
   await w.remove();
   await w.db(({ status }) => status?.frozenFor === undefined);
@@ -133,12 +133,12 @@ test("a freeze ends with a cut that fails, and with a group snapshot that is del
   await w.gone();
 });
 
-test("a driver that lets the call for a cut hang keeps the group frozen until the call is given up, and no longer", async (t) => {
+test("a driver that lets the call for a snapshot hang keeps the group frozen until the call is given up, and no longer", async (t) => {
   const w = await start(t, { sidecars: { timeoutMs: 1_000 } });
   let answer = () => {};
   w.h.driver.faults.add({ method: CREATE, until: new Promise<void>((resolve) => (answer = resolve)) });
-  await w.cut();
-  await w.h.until("the cut runs", () => w.requests(CREATE).length === 1);
+  await w.snapshot();
+  await w.h.until("the call runs", () => w.requests(CREATE).length === 1);
   await w.db(({ status }) => status?.frozenFor?.[0]?.name === "group");
   await w.error(/deadline exceeded/i);
   await w.db(({ status }) => status?.frozenFor === undefined);
@@ -149,11 +149,11 @@ test("a driver that lets the call for a cut hang keeps the group frozen until th
   assert.deepEqual(await w.cutOf(), ["a", "b"], "the members are those of the time at which it was begun");
 });
 
-test("a freeze ends with the driver's answer, also one that says neither when it has cut nor that it is ready", async (t) => {
+test("a freeze ends with the driver's response, also one that has neither a creation time nor that it is ready", async (t) => {
   const w = await start(t, { driver: { snapshotPolls: Number.POSITIVE_INFINITY } });
   w.h.driver.changeGroup = ({ creationTime: _none, ...group }) => group;
-  await w.cut();
-  await w.h.until("it is cut", async () => {
+  await w.snapshot();
+  await w.h.until("it is made", async () => {
     const [content] = (await w.h.store.list(VolumeGroupSnapshotContents)).items;
     return content?.status?.volumeGroupSnapshotHandle;
   });
@@ -165,7 +165,7 @@ test("a freeze ends with the driver's answer, also one that says neither when it
   await w.gone();
 });
 
-test("a claim that may not be protected for a cut is told, and the group is free meanwhile", async (t) => {
+test("a claim that may not be protected for a snapshot is reported, and the group is free meanwhile", async (t) => {
   let isForbidden = true;
   const w = await start(t, {
     serve: async (store) =>
@@ -180,7 +180,7 @@ test("a claim that may not be protected for a cut is told, and the group is free
         },
       }),
   });
-  await w.cut();
+  await w.snapshot();
   await w.error(/claims are nobody's to change/);
   await w.label("b", null);
   await w.db(joined("a"));
@@ -189,29 +189,29 @@ test("a claim that may not be protected for a cut is told, and the group is free
   assert.deepEqual(await w.cutOf(), ["a"]);
 });
 
-test("what speaks against it is told, and it goes on when that is gone", async (t) => {
+test("what speaks against it is reported, and it goes on when that is gone", async (t) => {
   const w = await start(t);
   const { store } = w.h;
-  await w.cut("both", { source: { selector: { matchLabels: { app: "db" } } } });
+  await w.snapshot("both", { source: { selector: { matchLabels: { app: "db" } } } });
   await w.error(
-    /says that the members are those of VolumeGroup db: leave spec.source.selector empty/,
+    /means that the members are those of VolumeGroup db: leave spec.source.selector empty/,
     "both",
   );
   await w.label("a", null);
   await w.label("b", null);
   await w.db(joined());
-  await w.cut();
+  await w.snapshot();
   await w.error(/VolumeGroup db has no members yet/);
   await w.label("a", "db");
   await w.ready();
   assert.deepEqual(await w.cutOf(), ["a"]);
   await store.delete(VolumeGroups, at("db"));
   await w.h.until("the group ends", async () => (await w.h.find(VolumeGroups, "db", NS)) === undefined);
-  await w.cut("late");
+  await w.snapshot("late");
   await w.error(/VolumeGroup db does not exist/, "late");
 });
 
-test("a claim that is deleted just when the group was frozen is told, leaves, and the cut begins anew", async (t) => {
+test("a claim that is deleted just when the group was frozen is reported, leaves, and the snapshot begins anew", async (t) => {
   const w = await start(t);
   const { store } = w.h;
   await store.patch(PersistentVolumeClaims, at("b"), {
@@ -219,7 +219,7 @@ test("a claim that is deleted just when the group was frozen is told, leaves, an
     body: {
       metadata: {
         finalizers: [
-          "test/held",
+          "test/kept",
           ...((await store.get(PersistentVolumeClaims, at("b"))).metadata.finalizers ?? []),
         ],
       },
@@ -229,7 +229,7 @@ test("a claim that is deleted just when the group was frozen is told, leaves, an
   w.h.driver.faults.add({ ...modify, times: Number.POSITIVE_INFINITY });
   await store.delete(PersistentVolumeClaims, at("b"));
   await w.db((group) => membersOf(group).includes("b: Leaving ClaimDeleted"));
-  await w.cut();
+  await w.snapshot();
   await w.error(/claim b is being deleted/);
   w.h.driver.faults.clear();
   await w.ready();

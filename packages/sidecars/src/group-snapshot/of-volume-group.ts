@@ -29,7 +29,7 @@ export function claimsInside({ group }: NamedGroup): string[] {
   return members.filter(({ state }) => INSIDE.includes(state)).map(({ claimName }) => claimName);
 }
 
-/** What speaks against a group snapshot of this VolumeGroup, before anybody looks at its members. */
+/** What speaks against a group snapshot of this VolumeGroup, before its members are read. */
 export function namedGroupProblem(
   { group, isServed, name }: NamedGroup,
   snapshot: VolumeGroupSnapshot,
@@ -38,7 +38,7 @@ export function namedGroupProblem(
   if ("requirements" in selectorOf(snapshot))
     return report(
       "GroupSnapshotValidationError",
-      `annotation ${SNAPSHOT_OF_GROUP} says that the members are those of VolumeGroup ${name}: leave spec.source.selector empty ({}), or take the annotation away`,
+      `annotation ${SNAPSHOT_OF_GROUP} means that the members are those of VolumeGroup ${name}: leave spec.source.selector empty ({}), or take the annotation away`,
     );
   if (!isServed)
     return problem(
@@ -54,7 +54,7 @@ export function namedGroupProblem(
   return undefined;
 }
 
-/** Whether the group's operator has told that nobody joins or leaves until this snapshot is cut. */
+/** Whether the group's controller has granted that nobody joins or leaves until this snapshot is made. */
 export function isFrozenFor({ group }: NamedGroup, snapshot: VolumeGroupSnapshot): boolean {
   const { uid = "" } = snapshot.metadata;
   return isTold(group?.status?.frozenFor, { uid, attempt: attemptOf(snapshot) });

@@ -41,11 +41,11 @@ export async function readGroupView(
     classes: cluster.groupClasses.list(),
     named,
     candidates: isUndecided ? await candidatesFor(context, group, { named, fresh }) : [],
-    members: group === undefined || content === undefined ? [] : lookUpMembers(context, group, content),
+    members: group === undefined || content === undefined ? [] : readMembers(context, group, content),
     owned: ownedBy(context, group?.metadata.uid),
     orphans: orphansOf(context, key, group),
     now: rfc3339(now()),
-    pauseMs: 0,
+    backoffMs: 0,
   };
 }
 
@@ -93,7 +93,7 @@ function volumeOf({ volumes }: SidecarContext["cluster"], { spec }: PersistentVo
   return volumes.get(spec?.volumeName ?? "");
 }
 
-function lookUpMembers(
+function readMembers(
   { cluster }: SidecarContext,
   group: VolumeGroupSnapshot,
   content: VolumeGroupSnapshotContent,

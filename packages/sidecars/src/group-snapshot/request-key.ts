@@ -1,4 +1,4 @@
-import { intentOf } from "../common/object-pauses.ts";
+import { intentOf } from "../common/object-backoff.ts";
 import { namedGroupKey } from "./of-volume-group.ts";
 import type { GroupSnapshotView } from "./view.ts";
 

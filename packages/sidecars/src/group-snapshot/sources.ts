@@ -101,7 +101,7 @@ function sourceOf(
   return { claim, driver, handle };
 }
 
-/** Members are told apart by their volume, so no two claims may stand for one. */
+/** Members are distinguished by their volume, so no two claims may stand for one. */
 function uniqueProblem(sources: readonly Source[]): SourceProblem | undefined {
   const first = new Map<string, Source>();
   for (const source of sources) {

@@ -4,7 +4,7 @@ import { isOnRecord } from "../group-snapshot-content/storage-group.ts";
 
 type Status = NonNullable<VolumeGroupSnapshot["status"]>;
 
-/** A group's status as its content has it, once its members are as their list says. */
+/** A group's status as its content has it, once its members are as their list has them. */
 export function statusFor(
   group: VolumeGroupSnapshot,
   content: VolumeGroupSnapshotContent,
@@ -23,7 +23,7 @@ export function statusFor(
   };
 }
 
-/** Compares what people read; the time of an error is not news. */
+/** Compares what users read; the time of an error is not news. */
 export function sameGroupStatus(a: Status, b: Status): boolean {
   return (
     a.boundVolumeGroupSnapshotContentName === b.boundVolumeGroupSnapshotContentName &&

@@ -22,19 +22,19 @@ export interface GroupSnapshotView {
   groupClass: VolumeGroupSnapshotClass | undefined;
   /** All classes, to find the default one. */
   classes: readonly VolumeGroupSnapshotClass[];
-  /** The VolumeGroup that it is of, where it names one; looked up only while there is no content. */
+  /** The VolumeGroup that it is of, where it names one; read only while there is no content. */
   named?: NamedGroup | undefined;
-  /** Claims that the selector matches, or that are in the VolumeGroup; looked up only while there is no content. */
+  /** Claims that the selector matches, or that are in the VolumeGroup; read only while there is no content. */
   candidates: readonly Candidate[];
   /** Members that the content lists. */
   members: readonly Member[];
-  /** Objects that belong to this group, whatever its content says. */
+  /** Objects that belong to this group, whatever its content has. */
   owned: { snapshots: readonly VolumeSnapshot[]; contents: readonly VolumeSnapshotContent[] };
   /** Members of a group of this name that is gone, and are being deleted. */
   orphans: { snapshots: readonly VolumeSnapshot[]; contents: readonly VolumeSnapshotContent[] };
   /** RFC 3339, for errors that are new. */
   now: string;
-  pauseMs: number;
+  backoffMs: number;
 }
 
 /** Reasons of the events that a status brings with it. */
@@ -56,13 +56,13 @@ export type GroupSnapshotStep =
   | { do: "release" };
 
 /**
- * What an operator has to know: an event, the status's error, and events of the claims that are concerned.
+ * What an operator has to know: an event, the status's error, and events of the claims that it is about.
  */
 export interface ReportStep {
   do: "report";
   reason: string;
   message: string;
-  /** What is told to single claims. */
+  /** Events of single claims. */
   ofClaims?: SourceProblem["ofClaims"];
 }
 

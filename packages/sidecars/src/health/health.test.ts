@@ -10,7 +10,7 @@ const sidecars = { health: { probeMs: 10, volumesMs: 10 } };
 const eventsOf = async (h: Harness, reason: string) =>
   (await h.store.list(Events)).items.filter((event) => event.reason === reason);
 
-test("a volume in a bad state is told once on its claim, and so is its recovery", async (t) => {
+test("a volume in a bad state is reported once on its claim, and so is its recovery", async (t) => {
   const can = ["CREATE_DELETE_VOLUME", "LIST_VOLUMES", "GET_VOLUME", "VOLUME_CONDITION"] as const;
   const h = await startHarness(t, { driver: { can: [...can] }, sidecars });
   const { metadata, ...rest } = claim("data");
@@ -24,12 +24,12 @@ test("a volume in a bad state is told once on its claim, and so is its recovery"
   assert.ok(volume);
   volume.abnormal = "disk 3 has failed";
   await h.until(
-    "it is told",
+    "it is reported",
     async () => (await find())?.metadata.annotations?.[VOLUME_CONDITION] === "disk 3 has failed",
   );
   await h.restart();
   const before = h.driver.called("ListVolumes");
-  await h.until("it was looked at again", () => h.driver.called("ListVolumes") > before + 2);
+  await h.until("it was read again", () => h.driver.called("ListVolumes") > before + 2);
   const [abnormal, ...more] = await h.until("the event", async () => {
     const found = await eventsOf(h, "VolumeConditionAbnormal");
     return found.length > 0 && found;
@@ -37,10 +37,13 @@ test("a volume in a bad state is told once on its claim, and so is its recovery"
   assert.equal(abnormal?.count, 1);
   assert.equal(more.length, 0);
   delete volume.abnormal;
-  await h.until("recovery is told", async () => (await eventsOf(h, "VolumeConditionNormal")).length === 1);
+  await h.until(
+    "recovery is reported",
+    async () => (await eventsOf(h, "VolumeConditionNormal")).length === 1,
+  );
   assert.equal((await find())?.metadata.annotations?.[VOLUME_CONDITION], undefined);
   h.driver.backend.volumes.clear();
-  await h.until("the loss is told", async () =>
+  await h.until("the loss is reported", async () =>
     (await eventsOf(h, "VolumeConditionAbnormal")).some(({ message }) =>
       /does not know the volume/.test(message ?? ""),
     ),

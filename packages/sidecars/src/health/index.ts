@@ -13,13 +13,13 @@ import { type Condition, decideCondition } from "./decide.ts";
 export interface HealthOptions {
   /** Milliseconds between questions whether the driver is alive; default 10,000. */
   probeMs: number;
-  /** Milliseconds between looks at the conditions of all volumes; default 60,000. */
+  /** Milliseconds between reads of the conditions of all volumes; default 60,000. */
   volumesMs: number;
 }
 
-const told = failpoint("sidecars/health/condition-told");
+const reported = failpoint("sidecars/health/condition-reported");
 
-/** Watches the driver, and tells the users of volumes that are in a bad state. */
+/** Watches the driver, and reports volumes in a bad state to their users. */
 export async function runHealth(
   context: SidecarContext,
   given: Partial<HealthOptions>,
@@ -62,13 +62,13 @@ async function welcomeBack(context: SidecarContext, signal: AbortSignal): Promis
 
 async function probe(context: SidecarContext, signal: AbortSignal): Promise<void> {
   const { driver, health, logger, now, timeoutMs } = context;
-  const answer = await driver.client.identity
+  const response = await driver.client.identity
     .probe({}, { signal, timeoutMs: Math.min(timeoutMs, 3_000) })
     .then(({ ready }) => ({ ready: ready ?? true, message: "" }))
     .catch((error: unknown) => ({ ready: false, message: callFailure(error).message }));
-  if (signal.aborted || answer.ready === health.ready) return;
-  Object.assign(health, answer, { since: now() });
-  if (!answer.ready) return logger.warn({ error: answer.message }, "the driver is not ready");
+  if (signal.aborted || response.ready === health.ready) return;
+  Object.assign(health, response, { since: now() });
+  if (!response.ready) return logger.warn({ error: response.message }, "the driver is not ready");
   logger.info({}, "the driver is ready again");
   await welcomeBack(context, signal);
 }
@@ -84,11 +84,11 @@ async function watchVolumes(context: SidecarContext, everyMs: number, signal: Ab
       for (const volume of cluster.volumes.byIndex("driver", driver.info.name)) {
         if (volume.status?.phase !== "Bound") continue;
         const condition = await conditionOf(context, volume, listed, signal);
-        if (condition !== undefined) await tell(context, volume, condition);
+        if (condition !== undefined) await report(context, volume, condition);
       }
     } catch (error) {
       if (!signal.aborted)
-        logger.warn({ error: callFailure(error).message }, "cannot look at volume conditions");
+        logger.warn({ error: callFailure(error).message }, "cannot read volume conditions");
     }
   });
 }
@@ -128,7 +128,7 @@ async function conditionOf(
   }
 }
 
-async function tell(
+async function report(
   { cluster, events, store }: SidecarContext,
   volume: PersistentVolume,
   condition: Condition,
@@ -138,9 +138,9 @@ async function tell(
   if (claim?.metadata.uid !== uid || claim === undefined) return;
   const step = decideCondition(claim.metadata.annotations?.[VOLUME_CONDITION], condition);
   if (step.do === "none") return;
-  const message = step.do === "tell-abnormal" ? step.message : null;
+  const message = step.do === "report-abnormal" ? step.message : null;
   await patchMetadata(store, cluster.claims, claim, { annotations: { [VOLUME_CONDITION]: message } });
-  told();
+  reported();
   if (message === null) events.event(claim, "Normal", "VolumeConditionNormal", "The volume is healthy again");
   else events.event(claim, "Warning", "VolumeConditionAbnormal", message);
 }

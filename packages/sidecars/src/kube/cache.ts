@@ -13,7 +13,7 @@ export interface ObjectCache<T extends KubeObject> {
   list(): T[];
   /** Asks the server and believes it. */
   refresh(key: string, signal?: AbortSignal): Promise<T | undefined>;
-  /** Notes the answer to a write. */
+  /** Records the result of a write. */
   wrote(object: T): T;
   /** Notes that an object is gone. */
   gone(object: T): void;

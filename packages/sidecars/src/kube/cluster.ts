@@ -78,7 +78,7 @@ export interface CacheOptions<T extends KubeObject> {
 
 /**
  * One cache per kind, shared by every controller of the process and started when the first one asks for it. Indexes
- * answer the questions that controllers would otherwise answer by going through everything.
+ * find what controllers would otherwise find by going through everything.
  */
 export class Cluster {
   readonly store: ObjectStore;
@@ -214,7 +214,7 @@ export class Cluster {
           const owner = groupOwnerOf(snapshot);
           return owner === undefined ? [] : [keyOf({ metadata: { ...snapshot.metadata, name: owner.name } })];
         },
-        /** The same, also where only the status says so. */
+        /** The same, also where only the status has it. */
         memberOf: groupOf,
         /** The empty string: snapshots that wait for a default class. */
         className: ({ spec }) => [spec.volumeSnapshotClassName ?? ""],

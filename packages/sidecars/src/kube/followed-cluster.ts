@@ -34,7 +34,7 @@ export class FollowedCluster extends Cluster {
   }
 }
 
-/** No decision here looks at the status of a node, and it changes with every heartbeat; its version with it. */
+/** No decision here reads the status of a node, and it changes with every heartbeat; its version with it. */
 function withoutStatus({ apiVersion, kind, metadata, spec }: Node): Node {
   const { resourceVersion: _, managedFields: __, ...rest } = metadata;
   return { apiVersion, kind, metadata: rest, ...defined({ spec }) };

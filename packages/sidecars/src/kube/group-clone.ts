@@ -5,7 +5,7 @@ type RestoreSpec = VolumeGroupRestore["spec"];
 
 /**
  * - `Waiting`: for the group that is cloned.
- * - `Snapshotting`: all members are cut at one moment.
+ * - `Snapshotting`: one group snapshot of all members is made.
  * - `Restoring`: the claims and the new group are made.
  * - `Cleaning`: all is there, and the internal snapshot goes.
  * - `Ready`: done. A finished record: what happens to the claims then is not shown in it.

@@ -25,7 +25,7 @@ export interface MemberOverrides extends ClaimOverrides {
  * - `Provisioning`: the claim is there and waits for its volume.
  * - `WaitForFirstConsumer`: the claim is there; its class makes the volume when a Pod uses it.
  * - `Bound`: the volume is there.
- * - `Failed`: the message says why.
+ * - `Failed`: the message has the reason.
  * - `Deleted`: somebody deleted the claim after all claims were made and before all were bound. A restore that is Ready is
  *   a finished record, and does not follow its claims any more.
  */
@@ -96,7 +96,7 @@ export const VolumeGroupRestores = defineResource<VolumeGroupRestore>({
   namespaced: true,
 });
 
-/** On a restored claim: which restore made it. The label is for people, the annotation tells ours from others'. */
+/** On a restored claim: which restore made it. The label is for users, the annotation distinguishes ours from others'. */
 export const RESTORE_LABEL = "storage.mooring.dev/group-restore";
 /** Label of a claim: the UID of the restore that made it. */
 export const RESTORE_UID = "storage.mooring.dev/group-restore-uid";

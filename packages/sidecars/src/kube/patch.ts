@@ -8,10 +8,10 @@ export interface MetadataChange {
   annotations?: Readonly<Record<string, string | null>>;
   labels?: Readonly<Record<string, string | null>>;
   /** Fail with Conflict when the object has moved on: for values that are computed from what was there. */
-  guarded?: boolean;
+  checkVersion?: boolean;
 }
 
-/** The key by which a store knows the object; without a namespace for what is cluster-wide. */
+/** The key of the object in a store; without a namespace for what is cluster-wide. */
 export function objectKey(object: KubeObject): ObjectKey {
   const { name, namespace } = object.metadata;
   return namespace === undefined || namespace === "" ? { name } : { name, namespace };
@@ -35,7 +35,7 @@ export async function patchMetadata<T extends KubeObject>(
   const metadata = {
     uid: object.metadata.uid,
     ...(touchesFinalizers ? { finalizers } : {}),
-    ...(touchesFinalizers || change.guarded === true
+    ...(touchesFinalizers || change.checkVersion === true
       ? { resourceVersion: object.metadata.resourceVersion }
       : {}),
     ...defined({ annotations, labels }),
@@ -62,7 +62,7 @@ export async function patchObject<T extends KubeObject>(
   return left;
 }
 
-/** Replaces the given fields of an object's status; guarded by the version that the caller has seen. */
+/** Replaces the given fields of an object's status, with the version that the caller has seen. */
 export async function patchStatus<T extends KubeObject>(
   store: ObjectStore,
   cache: ObjectCache<T>,

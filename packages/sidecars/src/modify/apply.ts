@@ -3,12 +3,12 @@ import { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
 import { RESERVED_PARAMETERS } from "../common/names.ts";
 import { rfc3339 } from "../common/time.ts";
-import { callFailure, isInfeasible, isUncertain, leastPause } from "../csi/codes.ts";
+import { callFailure, isInfeasible, isUncertain, minBackoff } from "../csi/codes.ts";
 import { objectKey, patchStatus } from "../kube/patch.ts";
 import { readSecret } from "../secrets/read.ts";
-import { type ModifyAnswer, type ModifyStep, type ModifyView, modifyQuestion } from "./decide.ts";
+import { type ModifyResult, type ModifyStep, type ModifyView, modifyRequestKey } from "./decide.ts";
 import type { ModifyOptions } from "./options.ts";
-import { type ModifyStatusChange, modifyStatus, says } from "./status.ts";
+import { isReported, type ModifyStatusChange, modifyStatus } from "./status.ts";
 
 const failpoints = {
   announced: failpoint("sidecars/modify/announced"),
@@ -22,8 +22,8 @@ type CallStep = Extract<ModifyStep, { do: "modify" }>;
 
 /** Makes the changes that {@link decideModify} asks for, and remembers what the driver answered, by UID of the claim. */
 export class ModifyEffects {
-  readonly answers = new Map<string, ModifyAnswer>();
-  readonly pauses: Backoff;
+  readonly results = new Map<string, ModifyResult>();
+  readonly backoff: Backoff;
   readonly #context: SidecarContext;
   readonly #options: ModifyOptions;
   readonly #signal: AbortSignal;
@@ -32,12 +32,12 @@ export class ModifyEffects {
     this.#context = context;
     this.#options = options;
     this.#signal = signal;
-    this.pauses = new Backoff({ ...context.retry, now: context.now });
+    this.backoff = new Backoff({ ...context.retry, now: context.now });
   }
 
   forget(uid: string): void {
-    this.answers.delete(uid);
-    this.pauses.reset(uid);
+    this.results.delete(uid);
+    this.backoff.reset(uid);
   }
 
   async apply(step: ModifyStep, view: ModifyView): Promise<void> {
@@ -46,7 +46,7 @@ export class ModifyEffects {
     const { target } = step;
     switch (step.do) {
       case "announce": {
-        this.answers.delete(claim.metadata.uid ?? "");
+        this.results.delete(claim.metadata.uid ?? "");
         const condition = { type: "ModifyingVolume", message: "" } as const;
         await this.#status(claim, { progress: { status: "InProgress", target }, condition });
         this.#event(claim, "Normal", "VolumeModify", `modifying volume ${volume.metadata.name} to ${target}`);
@@ -60,7 +60,7 @@ export class ModifyEffects {
       case "finish":
         return this.#finish(claim, volume, target);
       case "report": {
-        this.pauses.fail(claim.metadata.uid ?? "", modifyQuestion(view), this.#context.retry.infeasibleMs);
+        this.backoff.fail(claim.metadata.uid ?? "", modifyRequestKey(view), this.#context.retry.infeasibleMs);
         return this.#failed(claim, { status: step.status, target }, step.message);
       }
       case "cancel":
@@ -90,18 +90,18 @@ export class ModifyEffects {
         { signal: this.#signal, timeoutMs },
       );
       failpoints.modified();
-      this.answers.set(uid, { kind: "modified", target });
-      this.pauses.reset(uid);
+      this.results.set(uid, { kind: "modified", target });
+      this.backoff.reset(uid);
     } catch (error) {
       if (this.#signal.aborted) throw error;
       const failure = callFailure(error);
-      this.pauses.fail(uid, modifyQuestion(view), leastPause(failure, retry.infeasibleMs));
+      this.backoff.fail(uid, modifyRequestKey(view), minBackoff(failure, retry.infeasibleMs));
       logger.warn(
         { claim: `${namespace}/${name}`, code: failure.code, error: failure.message },
         "ControllerModifyVolume failed",
       );
       // Uncertain: the change may still come about, and stays the one to finish.
-      if (!isUncertain(failure)) this.answers.set(uid, { kind: "refused", target });
+      if (!isUncertain(failure)) this.results.set(uid, { kind: "refused", target });
       const status = isInfeasible(failure) ? "Infeasible" : "InProgress";
       await this.#failed(claim, { status, target }, failure.message);
     }
@@ -141,7 +141,7 @@ export class ModifyEffects {
   ): Promise<void> {
     this.#event(claim, "Warning", "VolumeModifyFailed", message);
     const change: ModifyStatusChange = { progress, condition: { type: "ModifyVolumeError", message } };
-    if (!says(claim, change)) await this.#status(claim, change);
+    if (!isReported(claim, change)) await this.#status(claim, change);
   }
 
   async #status(claim: PersistentVolumeClaim, change: ModifyStatusChange): Promise<void> {

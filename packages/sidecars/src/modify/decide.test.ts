@@ -30,8 +30,8 @@ function view(wanted: string, current: string, progress = "", changes: Partial<M
       ...(current === "" ? {} : { volumeAttributesClassName: current }),
     }),
     attributesClass: attributes(status === "InProgress" ? target : wanted),
-    answer: undefined,
-    pauseMs: 0,
+    result: undefined,
+    backoffMs: 0,
     ...changes,
   };
 }
@@ -39,7 +39,7 @@ const of = (changed: ModifyView) => {
   const step = decideModify(changed);
   return "target" in step ? `${step.do} ${step.target}` : step.do;
 };
-const answer = (kind: "modified" | "refused", target: string) => ({ answer: { kind, target } }) as const;
+const result = (kind: "modified" | "refused", target: string) => ({ result: { kind, target } }) as const;
 
 const CASES: [string, ModifyView, string][] = [
   ["nothing is wished", view("", ""), "done"],
@@ -47,7 +47,7 @@ const CASES: [string, ModifyView, string][] = [
   ["a wish", view("gold", ""), "announce gold"],
   ["another wish", view("gold", "silver"), "announce gold"],
   ["announced", view("gold", "silver", "InProgress gold"), "modify gold"],
-  ["modified", view("gold", "silver", "InProgress gold", answer("modified", "gold")), "write-volume gold"],
+  ["modified", view("gold", "silver", "InProgress gold", result("modified", "gold")), "write-volume gold"],
   ["the class is missing", view("gold", "", "", { attributesClass: undefined }), "report gold"],
   ["it has come", view("gold", "", "Pending gold"), "announce gold"],
   [
@@ -55,8 +55,8 @@ const CASES: [string, ModifyView, string][] = [
     view("gold", "", "", { attributesClass: attributes("gold", "x") }),
     "report gold",
   ],
-  ["a pause", view("gold", "", "InProgress gold", { pauseMs: 5 }), "wait"],
-  ["infeasible, and its pause is over", view("gold", "silver", "Infeasible gold"), "announce gold"],
+  ["a back-off", view("gold", "", "InProgress gold", { backoffMs: 5 }), "wait"],
+  ["infeasible, and its back-off is over", view("gold", "silver", "Infeasible gold"), "announce gold"],
   ["infeasible, and back to what is in force", view("silver", "silver", "Infeasible gold"), "cancel gold"],
   ["pending, and not wished any more", view("", "", "Pending gold"), "cancel gold"],
   ["infeasible, and another wish", view("iron", "silver", "Infeasible gold"), "announce iron"],
@@ -69,19 +69,19 @@ const CASES: [string, ModifyView, string][] = [
   [
     "a clear refusal ends it",
     view("iron", "silver", "InProgress gold", {
-      ...answer("refused", "gold"),
+      ...result("refused", "gold"),
       attributesClass: attributes("iron"),
     }),
     "announce iron",
   ],
   [
     "refused, and wished again",
-    view("gold", "silver", "InProgress gold", answer("refused", "gold")),
+    view("gold", "silver", "InProgress gold", result("refused", "gold")),
     "modify gold",
   ],
   [
     "refused, and back",
-    view("silver", "silver", "InProgress gold", answer("refused", "gold")),
+    view("silver", "silver", "InProgress gold", result("refused", "gold")),
     "cancel gold",
   ],
 ];
@@ -98,7 +98,7 @@ test("what may have been made stays in progress when its class is taken away", (
   assert.equal(step.do === "report" && step.status, "InProgress");
 });
 
-test("other people's volumes, unbound claims and strangers of the same name are left alone", () => {
+test("other users' volumes, unbound claims and foreign objects of the same name are left alone", () => {
   const mine = view("gold", "");
   const spec = mine.volume?.spec ?? {};
   const ref = { name: "data", namespace: "default", uid: "uid-data" };

@@ -10,7 +10,7 @@ import type { DriverInfo } from "../csi/driver-info.ts";
 import type { SecretRef } from "../secrets/references.ts";
 
 /** What the driver answered last in this process about a claim's volume and this class. */
-export interface ModifyAnswer {
+export interface ModifyResult {
   kind: "modified" | "refused";
   /** Name of the class. */
   target: string;
@@ -23,8 +23,8 @@ export interface ModifyView {
   volume: PersistentVolume | undefined;
   /** The one that {@link targetOf} names. */
   attributesClass: VolumeAttributesClass | undefined;
-  answer: ModifyAnswer | undefined;
-  pauseMs: number;
+  result: ModifyResult | undefined;
+  backoffMs: number;
 }
 
 /** One visible change on the way to another VolumeAttributesClass, or one ControllerModifyVolume. */
@@ -41,22 +41,22 @@ export type ModifyStep =
 
 /** The next step towards the VolumeAttributesClass that a bound claim asks for. */
 export function decideModify(view: ModifyView): ModifyStep | Rest {
-  const { answer, claim, driver, volume } = view;
+  const { result, claim, driver, volume } = view;
   if (claim === undefined || volume === undefined || isDeleting(claim)) return DONE;
   if (volume.spec?.csi?.driver !== driver.name || volume.spec.claimRef?.uid !== claim.metadata.uid)
     return DONE;
   if (claim.status?.phase !== "Bound") return DONE;
   const { current, running, started } = progressOf(claim);
-  const target = targetOf(claim, answer);
+  const target = targetOf(claim, result);
   if (target === undefined) return started === undefined ? DONE : { do: "cancel", target: started };
-  if (answer?.kind === "modified" && answer.target === target)
+  if (result?.kind === "modified" && result.target === target)
     return volume.spec.volumeAttributesClassName === target
       ? { do: "finish", target }
       : { do: "write-volume", target };
   // Made with this class, and nobody has written it down yet.
   const asMade = current === "" && started === undefined;
   if (asMade && volume.spec.volumeAttributesClassName === target) return { do: "finish", target };
-  if (view.pauseMs > 0) return { do: "wait", ms: view.pauseMs };
+  if (view.backoffMs > 0) return { do: "wait", ms: view.backoffMs };
   return callStep(view, volume, { target, announced: running && started === target });
 }
 
@@ -88,9 +88,9 @@ function callStep(
  * The class to bring the volume to; undefined: none. A change that may have been made comes first, whatever the user wishes
  * now: only a clear refusal ends it, because otherwise nobody would know which attributes the volume has.
  */
-export function targetOf(claim: PersistentVolumeClaim, answer: ModifyAnswer | undefined): string | undefined {
+export function targetOf(claim: PersistentVolumeClaim, result: ModifyResult | undefined): string | undefined {
   const { current, running, started } = progressOf(claim);
-  const refused = answer?.kind === "refused" && answer.target === started;
+  const refused = result?.kind === "refused" && result.target === started;
   if (running && !refused) return started;
   const wanted = claim.spec?.volumeAttributesClassName ?? "";
   return wanted === "" || wanted === current ? undefined : wanted;
@@ -123,8 +123,8 @@ function secretOf({ metadata, spec }: PersistentVolume): SecretRef | undefined {
   return name && namespace ? { name, namespace } : undefined;
 }
 
-/** What a pause after a failure is about: another wish, or another class of that name, ends it. */
-export function modifyQuestion({ claim, attributesClass, volume }: ModifyView): string {
+/** What a back-off after a failure is about: another class, or another object of that name, ends it. */
+export function modifyRequestKey({ claim, attributesClass, volume }: ModifyView): string {
   return JSON.stringify([
     claim?.spec?.volumeAttributesClassName,
     attributesClass?.metadata.uid,

@@ -4,7 +4,7 @@ import { sidecarController } from "../common/controller.ts";
 import { Remembered } from "../common/remembered.ts";
 import { source } from "../common/source.ts";
 import { ModifyEffects } from "./apply.ts";
-import { decideModify, type ModifyStep, type ModifyView, modifyQuestion, targetOf } from "./decide.ts";
+import { decideModify, type ModifyStep, type ModifyView, modifyRequestKey, targetOf } from "./decide.ts";
 import type { ModifyOptions } from "./options.ts";
 
 /** Brings volumes to the VolumeAttributesClass of their claims (KEP 3751). */
@@ -44,9 +44,9 @@ async function readClaim(
   const name = claim?.spec?.volumeName ?? "";
   const volume = fresh && name !== "" ? await cluster.volumes.refresh(name) : cluster.volumes.get(name);
   const uid = claim?.metadata.uid ?? "";
-  const answer = effects.answers.get(uid);
-  const target = claim === undefined ? undefined : targetOf(claim, answer);
+  const result = effects.results.get(uid);
+  const target = claim === undefined ? undefined : targetOf(claim, result);
   const attributesClass = target === undefined ? undefined : cluster.attributesClasses.get(target);
-  const view = { driver: driver.info, claim, volume, attributesClass, answer, pauseMs: 0 };
-  return { ...view, pauseMs: effects.pauses.remaining(uid, modifyQuestion(view)) };
+  const view = { driver: driver.info, claim, volume, attributesClass, result, backoffMs: 0 };
+  return { ...view, backoffMs: effects.backoff.remaining(uid, modifyRequestKey(view)) };
 }

@@ -89,7 +89,7 @@ test("a volume that is made with a class has it, and is not modified", async (t)
   await h.store.create(PersistentVolumeClaims, pvc("born", { volumeAttributesClassName: "gold" }));
   const born = () => h.find(PersistentVolumeClaims, "born", "default");
   await h.until(
-    "it says so",
+    "it is reported",
     async () => (await born())?.status?.currentVolumeAttributesClassName === "gold",
     born,
   );
@@ -106,7 +106,7 @@ test("a class that is not there yet is waited for, without a call", async (t) =>
   await inForce(h, "late");
 });
 
-test("an infeasible class is told and repeated rarely; going on to another works at once", async (t) => {
+test("an infeasible class is reported and repeated rarely; going on to another works at once", async (t) => {
   const h = await start(t, { sidecars: { retry: { startMs: 1, maxMs: 5, infeasibleMs: 600_000 } } });
   h.driver.faults.add({
     method: "ControllerModifyVolume",
@@ -139,7 +139,7 @@ test("a change that may have been made is finished before a newer wish, also aft
     times,
   });
   await ask(h, "gold");
-  await h.until("it was made, and nobody knows", () => tierOf(h) === "gold");
+  await h.until("it was made, and nobody has seen it", () => tierOf(h) === "gold");
   await ask(h, "silver");
   await h.restart();
   const before = h.driver.calls.length;

@@ -1,5 +1,5 @@
-/** What the driver is told besides the class's parameters. */
+/** What the driver gets besides the class's parameters. */
 export interface ModifyOptions {
-  /** Tells the driver the names of claim and volume, among the parameters. */
+  /** Sends the driver the names of claim and volume, among the parameters. */
   extraModifyMetadata: boolean;
 }

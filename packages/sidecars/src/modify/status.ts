@@ -27,8 +27,8 @@ export function modifyStatus(claim: PersistentVolumeClaim, change: ModifyStatusC
   };
 }
 
-/** Whether the status says all of this already: it is written once per error, not once per attempt. */
-export function says(
+/** Whether the status has all of this already: it is written once per error, not once per attempt. */
+export function isReported(
   { status }: PersistentVolumeClaim,
   { progress, condition }: ModifyStatusChange,
 ): boolean {

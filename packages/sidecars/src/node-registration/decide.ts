@@ -3,7 +3,7 @@ import { DONE, type Rest } from "../common/controller.ts";
 import { NODE_IDS } from "../common/names.ts";
 import type { Segments } from "../topology/terms.ts";
 
-/** What the driver says about the node that it runs on (NodeGetInfo). */
+/** What the driver reports about the node that it runs on (NodeGetInfo). */
 export interface NodeInfo {
   nodeId: string;
   /** 0: no limit. */
@@ -11,7 +11,7 @@ export interface NodeInfo {
   segments: Segments;
 }
 
-/** What a CSINode says of one driver. */
+/** What a CSINode has of one driver. */
 export type CsiNodeEntry = CSINode["spec"]["drivers"][number];
 
 /** Everything that a node's registration depends on. */
@@ -24,8 +24,8 @@ export interface RegistrationView {
   csiDriver: CSIDriver | undefined;
   /** Somebody has deleted it: milliseconds until it is put back. */
   putBackInMs: number;
-  /** Only who knows the whole driver can say what its CSIDriver object has to say. */
-  knowsDriver: boolean;
+  /** Only who knows the whole driver can say what its CSIDriver object has to be. */
+  hasDriver: boolean;
 }
 
 /** One visible change of CSIDriver, CSINode or Node. */
@@ -41,8 +41,8 @@ export type RegistrationStep =
  * sees the entry may rely on them.
  */
 export function decideRegistration(view: RegistrationView): RegistrationStep | Rest {
-  const { csiDriver, driver, info, node, knowsDriver, putBackInMs } = view;
-  const missing = csiDriver === undefined && knowsDriver;
+  const { csiDriver, driver, info, node, hasDriver, putBackInMs } = view;
+  const missing = csiDriver === undefined && hasDriver;
   if (missing && putBackInMs === 0) return { do: "create-csi-driver" };
   const rest: Rest = missing ? { do: "wait", ms: putBackInMs } : DONE;
   if (node === undefined) return rest;

@@ -10,9 +10,9 @@ import {
   type RegistrationView,
 } from "./decide.ts";
 
-/** What a registration says where the driver itself says nothing. */
+/** What a registration has where the driver itself reports nothing. */
 export interface RegistrationOptions {
-  /** What the CSIDriver object says where it does not exist yet; the rest follows from the capabilities. */
+  /** What the CSIDriver object gets where it does not exist yet; the rest follows from the capabilities. */
   csiDriver: Overrides | ((driver: string) => Overrides);
   /** Milliseconds before a CSIDriver that somebody has deleted is put back; default 10,000. */
   replaceMs: number;
@@ -56,7 +56,7 @@ export async function runNodeRegistration(
         driver: name,
         nodeName,
         info: await known(),
-        knowsDriver: !driver.info.controllerElsewhere,
+        hasDriver: !driver.info.controllerElsewhere,
         node: fresh ? await nodes.refresh(nodeName) : nodes.get(nodeName),
         csiNode: fresh ? await csiNodes.refresh(nodeName) : csiNodes.get(nodeName),
         csiDriver,
@@ -96,7 +96,7 @@ async function applyStep(
       // The annotation is shared with the registrars of other drivers: nothing of theirs may be lost.
       // As it is now: of what was decided upon, the version was left out.
       const current = cluster.nodes.get(node.metadata.name) ?? node;
-      await patchMetadata(store, cluster.nodes, current, { annotations, labels, guarded: true });
+      await patchMetadata(store, cluster.nodes, current, { annotations, labels, checkVersion: true });
       return failpoints.nodeUpdated();
     }
     case "create-csi-node":
@@ -118,7 +118,7 @@ async function applyStep(
 
 /**
  * The CSIDriver object as it last was. Whoever deletes it may be about to make it anew (its fields cannot all be changed), so
- * it is not put back at once; and when it is, it says what it said.
+ * it is not put back at once; and when it is, it has what it had.
  */
 class LastSeen {
   object: CSIDriver | undefined;

@@ -63,14 +63,14 @@ test("a CSIDriver that somebody deletes comes back as it was, and not before the
   assert.deepEqual([back.spec.podInfoOnMount, back.metadata.labels], [true, { chart: "x" }]);
 });
 
-test("what a driver's CSIDriver says may depend on its name", async (t) => {
+test("what a driver's CSIDriver has may depend on its name", async (t) => {
   const csiDriver = (name: string) => (name === DRIVER ? { fsGroupPolicy: "File" } : {});
   const h = await startHarness(t, { sidecars: { nodeName: "n1", nodeRegistration: { csiDriver } } });
   const driver = await h.until("the CSIDriver", () => h.find(CSIDrivers, DRIVER));
   assert.equal(driver.spec.fsGroupPolicy, "File");
 });
 
-test("a label that says something else is an error, told on the node", async (t) => {
+test("a label with another value is an error, reported on the node", async (t) => {
   const h = await startHarness(t, { ...options, objects: [[Nodes, node("n1", { zone: "b" })]] });
   await h.until("the event", async () => {
     const { items } = await h.store.list(Events);

@@ -18,13 +18,13 @@ import {
   isCreateVolumeUncertain,
   isInfeasible,
   isNotImplemented,
-  leastPause,
+  minBackoff,
 } from "../csi/codes.ts";
 import type { ObjectCache } from "../kube/cache.ts";
 import { deleteObject, patchMetadata } from "../kube/patch.ts";
 import { readSecret, readSecretIfAny, SecretMissing } from "../secrets/read.ts";
 import { createVolume } from "./calls.ts";
-import type { Answer, ProvisionStep, ProvisionView } from "./decide.ts";
+import type { CallResult, ProvisionStep, ProvisionView } from "./decide.ts";
 import { failpoints } from "./failpoints.ts";
 import { persistentVolumeFor } from "./persistent-volume.ts";
 
@@ -33,8 +33,8 @@ const SOURCE_COMES_MS = 60_000;
 
 /** Makes the changes that {@link decideProvision} asks for, and remembers what the driver answered. */
 export class ProvisionEffects {
-  readonly answers = new Map<string, Answer>();
-  readonly pauses: Backoff;
+  readonly results = new Map<string, CallResult>();
+  readonly backoff: Backoff;
   readonly uncertainty = new Uncertainty();
   readonly #context: SidecarContext;
   readonly #identity: string;
@@ -42,7 +42,7 @@ export class ProvisionEffects {
   constructor(context: SidecarContext, identity: string) {
     this.#context = context;
     this.#identity = identity;
-    this.pauses = new Backoff({ ...context.retry, now: context.now });
+    this.backoff = new Backoff({ ...context.retry, now: context.now });
   }
 
   async apply(step: ProvisionStep, view: ProvisionView, uid: string, requestKey: string): Promise<void> {
@@ -54,12 +54,12 @@ export class ProvisionEffects {
           "Provisioning",
           "Assuming an external populator will provision the volume",
         );
-        return void this.pauses.fail(uid, requestKey, this.#context.retry.infeasibleMs);
+        return void this.backoff.fail(uid, requestKey, this.#context.retry.infeasibleMs);
       case "report":
         if (step.pending === true && this.#isYoung(view.claim))
           this.#event(view.claim, "Normal", "WaitForDataSource", `waiting: ${step.error}`);
         else this.#event(view.claim, "Warning", "ProvisioningFailed", step.error);
-        return void this.pauses.fail(uid, requestKey);
+        return void this.backoff.fail(uid, requestKey);
       case "reschedule":
         return this.#reschedule(view, step.error);
       case "protect-source":
@@ -125,7 +125,7 @@ export class ProvisionEffects {
       // Nothing else than the namespace of the records can be missing from a create.
       if (!(error instanceof SecretMissing) && !isNotFound(error)) throw error;
       this.#event(claim, "Warning", "ProvisioningFailed", error.message);
-      return void this.pauses.fail(uid, requestKey);
+      return void this.backoff.fail(uid, requestKey);
     }
     this.#event(
       claim,
@@ -148,14 +148,14 @@ export class ProvisionEffects {
       const secrets = await read(this.#context.store, intent.secret);
       const volume = await createVolume(driver.client, intent.arguments, secrets, this.#call);
       failpoints.volumeCreated();
-      this.pauses.reset(uid);
-      this.answers.set(uid, { kind: "created", volume });
+      this.backoff.reset(uid);
+      this.results.set(uid, { kind: "created", volume });
     } catch (error) {
       if (this.#context.cluster.signal.aborted) throw error;
       const failure = callFailure(error);
-      this.answers.set(uid, { kind: "failed", failure });
+      this.results.set(uid, { kind: "failed", failure });
       const infeasible = isInfeasible(failure);
-      this.pauses.fail(uid, requestKey, leastPause(failure, retry.infeasibleMs));
+      this.backoff.fail(uid, requestKey, minBackoff(failure, retry.infeasibleMs));
       const uncertain = isCreateVolumeUncertain(failure);
       if (uncertain) this.uncertainty.note(uid);
       logger.warn(
@@ -191,14 +191,14 @@ export class ProvisionEffects {
       const failure = callFailure(cause);
       const { code, message } = failure;
       this.#context.logger.warn({ claim: intent.claim, handle, code, error: message }, "DeleteVolume failed");
-      return void this.pauses.fail(uid, requestKey, leastPause(failure, 0));
+      return void this.backoff.fail(uid, requestKey, minBackoff(failure, 0));
     }
-    if (error === undefined) this.pauses.reset(uid);
+    if (error === undefined) this.backoff.reset(uid);
     else {
       this.#event(view.claim, "Warning", "ProvisioningFailed", error);
-      this.pauses.fail(uid, requestKey);
+      this.backoff.fail(uid, requestKey);
     }
-    this.answers.set(uid, error === undefined ? { kind: "removed" } : { kind: "removed", error });
+    this.results.set(uid, error === undefined ? { kind: "removed" } : { kind: "removed", error });
   }
 
   async #createObject(
@@ -211,7 +211,7 @@ export class ProvisionEffects {
       cluster.volumes.wrote(await store.create(PersistentVolumes, object));
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      // Whose it is decides whether ours is to be removed: the next look compares the handles.
+      // Whose it is decides whether ours is to be removed: the next read compares the handles.
       await cluster.volumes.refresh(intent.arguments.name);
       return;
     }
@@ -240,10 +240,10 @@ export class ProvisionEffects {
       }
     }
     failpoints.recordClosed();
-    this.answers.delete(uid);
+    this.results.delete(uid);
     this.uncertainty.settle(uid);
     if (outcome !== "provisioned") return;
-    this.pauses.reset(uid);
+    this.backoff.reset(uid);
     const message = `Successfully provisioned volume ${intent.arguments.name}`;
     this.#event(claim, "Normal", "ProvisioningSucceeded", message);
   }

@@ -38,7 +38,7 @@ export function stillWanted(claim: PersistentVolumeClaim | undefined, volumeName
   return !claim.spec?.volumeName || claim.spec.volumeName === volumeName;
 }
 
-/** `pvc-<uid>`; a length cuts the uid, without its dashes, to that many characters. */
+/** `pvc-<uid>`; a length truncates the uid, without its dashes, to that many characters. */
 export function volumeNameFor(uid: string, prefix: string, uuidLength: number): string {
   return `${prefix}-${uuidLength < 0 ? uid : uid.replaceAll("-", "").slice(0, uuidLength)}`;
 }

@@ -7,11 +7,11 @@ import fc from "fast-check";
 import type { Intent } from "../common/create-volume/intent.ts";
 import { SELECTED_NODE } from "../common/names.ts";
 import { claim, csiNode, driverInfo, node, persistentVolume, storageClass } from "../testing/objects.ts";
-import { type Answer, decideProvision, type ProvisionStep, type ProvisionView } from "./decide.ts";
+import { type CallResult, decideProvision, type ProvisionStep, type ProvisionView } from "./decide.ts";
 import { PROVISION_DEFAULTS, plan } from "./plan.ts";
 
 /**
- * A world without clocks and sockets: a claim, its record, a storage system. Random people and accidents act between
+ * A world without clocks and sockets: a claim, its record, a storage system. Random users and accidents act between
  * the steps; every crash forgets what is only in memory.
  */
 type Action =
@@ -37,11 +37,11 @@ class World {
   nodes = ["n1", "n2"];
   record: Intent | undefined;
   volume: PersistentVolume | undefined;
-  answer: Answer | undefined;
+  result: CallResult | undefined;
   /** The storage system: the one volume of that name, if any, and what it was asked with. */
   backend: { bytes: bigint; arguments: string } | undefined;
   made = 0;
-  /** Whether a call was left without a clear answer; every crash makes that so. */
+  /** Whether a call was left without a clear result; every crash makes that so. */
   mayExist = false;
 
   view(): ProvisionView {
@@ -64,11 +64,11 @@ class World {
       storageClass: this.storageClass,
       record: this.record,
       volume: this.volume,
-      answer: this.answer,
+      result: this.result,
       plan: planned,
       mayExist: this.mayExist,
       sourceProtected: true,
-      pauseMs: 0,
+      backoffMs: 0,
     };
   }
 
@@ -91,7 +91,7 @@ class World {
       case "delete-volume":
         if (outcome !== "refused") this.backend = undefined;
         if (outcome !== "lost" && outcome !== "refused")
-          this.answer = { kind: "removed", ...(step.error === undefined ? {} : { error: step.error }) };
+          this.result = { kind: "removed", ...(step.error === undefined ? {} : { error: step.error }) };
         return;
       case "create-pv": {
         const { uid, name, namespace } = step.intent.claim;
@@ -105,7 +105,7 @@ class World {
       }
       case "delete-intent":
         this.record = undefined;
-        this.answer = undefined;
+        this.result = undefined;
         this.mayExist = false;
         return;
       case "reschedule":
@@ -142,17 +142,17 @@ class World {
         topology: [],
         hasSource: false,
       };
-      this.answer = { kind: "created", volume };
+      this.result = { kind: "created", volume };
       return;
     }
-    // A driver may fail for any reason, but it never says of what exists that there is no room for it.
+    // A driver may fail for any reason, but it never reports of what exists that there is no room for it.
     const failed =
       outcome === "ok" || outcome === "small" || (backend !== undefined && outcome === "full")
         ? "lost"
         : outcome;
     const code = CODES[failed];
     if (failed === "lost" || failed === "timeout") this.mayExist = true;
-    this.answer = { kind: "failed", failure: { code, message: "x" } };
+    this.result = { kind: "failed", failure: { code, message: "x" } };
   }
 
   #setNode(name: string | undefined): void {
@@ -168,7 +168,7 @@ class World {
   act(action: Action): void {
     if (action.do === "step") this.step(action.outcome);
     else if (action.do === "crash") {
-      this.answer = undefined;
+      this.result = undefined;
       this.mayExist = this.record !== undefined;
     } else if (action.do === "delete-claim") this.claim = undefined;
     else if (action.do === "delete-class") this.storageClass = undefined;

@@ -18,7 +18,7 @@ export interface CreatedVolume {
 }
 
 /** What the driver last answered in this process. Lost with it: the record then leads to the same call again. */
-export type Answer =
+export type CallResult =
   | { kind: "created"; volume: CreatedVolume }
   | { kind: "removed"; error?: string }
   | { kind: "failed"; failure: CallFailure };
@@ -26,14 +26,14 @@ export type Answer =
 /** Everything that the next step for a claim's UID depends on. */
 export interface ProvisionView {
   driver: DriverInfo;
-  /** The claim with the UID in question; absent when it is gone. */
+  /** The claim with the key's UID; absent when it is gone. */
   claim: PersistentVolumeClaim | undefined;
   storageClass: StorageClass | undefined;
   /** Present from before the first CreateVolume until its outcome is known and settled. */
   record: Intent | undefined;
   /** The PersistentVolume of the record's (or the future record's) name. */
   volume: PersistentVolume | undefined;
-  answer: Answer | undefined;
+  result: CallResult | undefined;
   /** Made only for claims that want a volume and have no record. */
   plan: Plan | undefined;
   /** An earlier call may have made the volume. */
@@ -41,7 +41,7 @@ export interface ProvisionView {
   /** The plan's source is known to carry our finalizer. */
   sourceProtected: boolean;
   /** Milliseconds until the driver may be asked again. */
-  pauseMs: number;
+  backoffMs: number;
 }
 
 /** One visible change on the way to a PersistentVolume, or one call to the driver. */
@@ -68,7 +68,7 @@ function decideStart(view: ProvisionView): ProvisionStep | Rest {
   const { claim, driver, plan, storageClass } = view;
   if (claim === undefined || !wantsVolume(claim, storageClass, driver.name)) return DONE;
   if (view.volume !== undefined && view.volume.spec?.claimRef?.uid === claim.metadata.uid) return DONE;
-  if (view.pauseMs > 0) return { do: "wait", ms: view.pauseMs };
+  if (view.backoffMs > 0) return { do: "wait", ms: view.backoffMs };
   if (view.volume !== undefined)
     return { do: "report", error: `volume ${view.volume.metadata.name} exists and belongs to another claim` };
   if (plan === undefined) return DONE;
@@ -86,22 +86,22 @@ function decideStart(view: ProvisionView): ProvisionStep | Rest {
 
 /** CreateVolume has been, or may have been, called with the arguments of `intent`. */
 function decideOutcome(view: ProvisionView, intent: Intent): ProvisionStep | Rest {
-  const { answer, volume } = view;
+  const { result, volume } = view;
   const wanted = stillWanted(view.claim, intent.arguments.name);
-  const made = answer?.kind === "created" ? answer.volume : undefined;
+  const made = result?.kind === "created" ? result.volume : undefined;
   if (isOurs(volume, intent) && (made === undefined || made.handle === volume?.spec?.csi?.volumeHandle))
     return { do: "delete-intent", intent, outcome: "provisioned" };
   if (made !== undefined) {
     const error = volume === undefined ? problemWith(made, intent) : "another volume took the place";
     if (wanted && error === undefined) return { do: "create-pv", intent, volume: made };
-    if (view.pauseMs > 0) return { do: "wait", ms: view.pauseMs };
+    if (view.backoffMs > 0) return { do: "wait", ms: view.backoffMs };
     return { do: "delete-volume", intent, handle: made.handle, ...(error === undefined ? {} : { error }) };
   }
-  if (answer?.kind === "removed")
-    return { do: "delete-intent", intent, outcome: answer.error === undefined ? "removed" : "failed" };
-  if (answer?.kind === "failed" && isSettled(answer.failure, view.mayExist))
-    return afterFinalFailure(view, intent, answer.failure, wanted);
-  if (view.pauseMs > 0) return { do: "wait", ms: view.pauseMs };
+  if (result?.kind === "removed")
+    return { do: "delete-intent", intent, outcome: result.error === undefined ? "removed" : "failed" };
+  if (result?.kind === "failed" && isSettled(result.failure, view.mayExist))
+    return afterFinalFailure(view, intent, result.failure, wanted);
+  if (view.backoffMs > 0) return { do: "wait", ms: view.backoffMs };
   return { do: "create-volume", intent, wanted };
 }
 
@@ -113,7 +113,7 @@ function isOurs(volume: PersistentVolume | undefined, intent: Intent): boolean {
   return volume?.spec?.claimRef?.uid === intent.claim.uid && volume.spec.csi?.driver === intent.driver;
 }
 
-/** The driver says for certain that there is no volume. Where there is no room, another node may have some. */
+/** The driver has made certain that there is no volume. Where there is no room, another node may have some. */
 function afterFinalFailure(
   view: ProvisionView,
   intent: Intent,

@@ -31,17 +31,17 @@ export async function runProvision(
     ...sourcesOf(context),
     async read(uid, from, fresh) {
       const { view, requestKey } = await readClaim(from, options, uid, {
-        answer: effects.answers.get(uid),
+        result: effects.results.get(uid),
         fresh,
       });
-      const pauseMs = effects.pauses.remaining(uid, requestKey);
-      return { ...view, mayExist: effects.uncertainty.has(uid), pauseMs, requestKey };
+      const backoffMs = effects.backoff.remaining(uid, requestKey);
+      return { ...view, mayExist: effects.uncertainty.has(uid), backoffMs, requestKey };
     },
     isGone: ({ claim, record }) => claim === undefined && record === undefined,
     decide: decideProvision,
     apply: (step, view, uid) => effects.apply(step, view, uid, view.requestKey),
     ended: (uid) => {
-      if (context.cluster.claims.byIndex("uid", uid).length === 0) effects.pauses.reset(uid);
+      if (context.cluster.claims.byIndex("uid", uid).length === 0) effects.backoff.reset(uid);
     },
   }).run(signal);
 }

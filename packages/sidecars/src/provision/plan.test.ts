@@ -231,7 +231,7 @@ const snapshotRows: [title: string, source: PlanInput["source"], result: RegExp]
     /being deleted/,
   ],
   [
-    "being deleted, but held for us",
+    "being deleted, but kept for us",
     {
       snapshot: volumeSnapshot(
         "snap",

@@ -82,7 +82,7 @@ const reject = (message: string, pending = false): never => {
   throw new Rejection(message, pending);
 };
 
-/** Turns a claim into one CreateVolume call, or says why that cannot be. */
+/** Turns a claim into one CreateVolume call, or returns why that cannot be. */
 export function plan(input: PlanInput): Plan {
   try {
     return planOrThrow(input);

@@ -152,7 +152,7 @@ test("all keys of the secret go to CreateVolume and DeleteVolume, also when the 
   assert.doesNotMatch(everything, /geheim/);
 });
 
-test("final errors are repeated with a pause while the claim exists, and not after that", async (t) => {
+test("final errors are repeated with back-off while the claim exists, and not after that", async (t) => {
   const h = await startHarness(t);
   h.driver.faults.add({ method: "CreateVolume", code: Code.INTERNAL, message: "disk on fire", times: 1000 });
   await h.store.create(PersistentVolumeClaims, plainClaim("data"));
@@ -188,7 +188,7 @@ test("an infeasible claim is repeated rarely, and at once when its class is repl
 });
 
 for (const code of [Code.CANCELLED, Code.DEADLINE_EXCEEDED, Code.UNAVAILABLE, Code.ABORTED]) {
-  test(`an uncertain answer (${code}) after the effect: one volume, and none when the claim is deleted meanwhile`, async (t) => {
+  test(`an uncertain result (${code}) after the effect: one volume, and none when the claim is deleted meanwhile`, async (t) => {
     covers("CSI-068", "CSI-125", "CSI-241");
     const h = await startHarness(t);
     h.driver.faults.add({ method: "CreateVolume", code, effect: true, times: 3 });
@@ -241,7 +241,7 @@ const zones: [Resource, KubeObject][] = [
   [CSINodes, csiNode("n2", ["zone"])],
 ];
 
-test("WaitForFirstConsumer: waits for a node, prefers its place, and the volume says where it is", async (t) => {
+test("WaitForFirstConsumer: waits for a node, prefers its place, and the volume has its node affinity", async (t) => {
   covers("K8S-028", "K8S-031", "K8S-095");
   const h = await startHarness(t, {
     driver: { topology: true },

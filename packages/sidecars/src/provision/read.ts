@@ -13,12 +13,12 @@ import { dataSourceOf } from "../common/data-source.ts";
 import { CLONE_SOURCE_FINALIZER, SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
 import { volumeNameFor, wantsVolume } from "./claim.ts";
 import type { SourceObjects } from "./data-source.ts";
-import type { Answer, ProvisionView } from "./decide.ts";
+import type { CallResult, ProvisionView } from "./decide.ts";
 import { type Plan, type ProvisionOptions, plan } from "./plan.ts";
 
-/** What is known about one claim UID, and the question that the driver would be asked about it. */
+/** What is known about one claim UID, and the key of the request that the driver would get. */
 interface ClaimInput {
-  view: Omit<ProvisionView, "pauseMs" | "mayExist">;
+  view: Omit<ProvisionView, "backoffMs" | "mayExist">;
   requestKey: string;
 }
 
@@ -29,7 +29,7 @@ export async function readClaim(
   context: SidecarContext,
   options: ProvisionOptions,
   uid: string,
-  { answer, fresh }: { answer: Answer | undefined; fresh: boolean },
+  { result, fresh }: { result: CallResult | undefined; fresh: boolean },
 ): Promise<ClaimInput> {
   const { cluster, driver, namespace } = context;
   const key = keyOf({ metadata: recordKey(driver.info.name, uid, namespace) });
@@ -57,7 +57,7 @@ export async function readClaim(
       storageClass,
       record,
       volume: cluster.volumes.get(name),
-      answer,
+      result,
       plan: planned,
       sourceProtected: intent?.source === undefined || isProtected(context, intent.source),
     },
@@ -65,7 +65,7 @@ export async function readClaim(
   };
 }
 
-/** Equal questions get equal answers, so a pause holds as long as the question stays the same. */
+/** Equal requests get equal results, so a back-off lasts as long as the request stays the same. */
 function requestKeyOf(intent: Intent | undefined, planned: Plan | undefined): string {
   return JSON.stringify(intent ?? planned ?? null);
 }
@@ -86,7 +86,7 @@ async function makePlan(
     storageClass,
     driver: driver.info,
     options,
-    source: await lookAtSource(context, claim, fresh),
+    source: await readSource(context, claim, fresh),
     nodes: driver.info.topology ? cluster.nodes.list() : [],
     csiNodes: driver.info.topology ? cluster.csiNodes.list() : [],
     attributesClass: attributes
@@ -95,7 +95,7 @@ async function makePlan(
   });
 }
 
-async function lookAtSource(
+async function readSource(
   { cluster, hasSnapshotKinds }: SidecarContext,
   claim: PersistentVolumeClaim,
   fresh: boolean,

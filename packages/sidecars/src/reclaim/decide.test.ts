@@ -7,9 +7,9 @@ import { DRIVER, driverInfo, persistentVolume } from "../testing/objects.ts";
 import { decideReclaim, type ReclaimView } from "./decide.ts";
 
 const driver = driverInfo(["CREATE_DELETE_VOLUME", "PUBLISH_UNPUBLISH_VOLUME"]);
-const guarded = { finalizers: [PV_FINALIZER] };
-const deleting = { ...guarded, deletionTimestamp: "t" };
-const volume = (phase: string, policy: string, metadata: object = guarded): PersistentVolume =>
+const isProtected = { finalizers: [PV_FINALIZER] };
+const deleting = { ...isProtected, deletionTimestamp: "t" };
+const volume = (phase: string, policy: string, metadata: object = isProtected): PersistentVolume =>
   persistentVolume("pv", { persistentVolumeReclaimPolicy: policy }, metadata, { phase });
 const attachment = (metadata: object = {}): KubeVolumeAttachment => ({
   apiVersion: "storage.k8s.io/v1",
@@ -19,21 +19,21 @@ const attachment = (metadata: object = {}): KubeVolumeAttachment => ({
 });
 
 const rows: [title: string, changes: Partial<ReclaimView>, step: string][] = [
-  ["bound, unguarded", { volume: volume("Bound", "Delete", {}) }, "add-finalizer"],
-  ["bound, guarded", { volume: volume("Bound", "Delete") }, "done"],
+  ["bound, unprotected", { volume: volume("Bound", "Delete", {}) }, "add-finalizer"],
+  ["bound, protected", { volume: volume("Bound", "Delete") }, "done"],
   [
-    "bound, unguarded, being deleted: too late",
+    "bound, unprotected, being deleted: too late",
     { volume: volume("Bound", "Delete", { deletionTimestamp: "t" }) },
     "done",
   ],
   ["policy Retain", { volume: volume("Released", "Retain") }, "drop-finalizer"],
-  ["policy Retain, unguarded", { volume: volume("Released", "Retain", {}) }, "done"],
+  ["policy Retain, unprotected", { volume: volume("Released", "Retain", {}) }, "done"],
   ["policy Recycle", { volume: volume("Released", "Recycle") }, "drop-finalizer"],
   ["released", { volume: volume("Released", "Delete") }, "delete-data"],
-  ["released, never guarded", { volume: volume("Released", "Delete", {}) }, "delete-data"],
+  ["released, never protected", { volume: volume("Released", "Delete", {}) }, "delete-data"],
   ["released and deleted by somebody", { volume: volume("Released", "Delete", deleting) }, "delete-data"],
   [
-    "released, deleted, not guarded: not ours to finish",
+    "released, deleted, not protected: not ours to finish",
     { volume: volume("Released", "Delete", { deletionTimestamp: "t" }) },
     "done",
   ],
@@ -57,7 +57,7 @@ const rows: [title: string, changes: Partial<ReclaimView>, step: string][] = [
     },
     "delete-data",
   ],
-  ["a failed delete", { volume: volume("Released", "Delete"), pauseMs: 5 }, "wait"],
+  ["a failed delete", { volume: volume("Released", "Delete"), backoffMs: 5 }, "wait"],
   ["data gone", { volume: volume("Released", "Delete"), removed: true }, "delete-object"],
   [
     "data gone, object waiting",
@@ -67,7 +67,7 @@ const rows: [title: string, changes: Partial<ReclaimView>, step: string][] = [
   [
     "another driver's",
     {
-      volume: persistentVolume("pv", { csi: { driver: "x", volumeHandle: "h" } }, guarded, {
+      volume: persistentVolume("pv", { csi: { driver: "x", volumeHandle: "h" } }, isProtected, {
         phase: "Released",
       }),
     },
@@ -84,7 +84,7 @@ for (const [title, changes, step] of rows) {
       volume: undefined,
       attachments: [],
       removed: false,
-      pauseMs: 0,
+      backoffMs: 0,
       ...changes,
     };
     assert.equal(decideReclaim(view).do, step);

@@ -11,7 +11,7 @@ export interface ReclaimView {
   /** The driver has confirmed in this process that the data is gone. */
   removed: boolean;
   /** Milliseconds until the driver may be asked again. */
-  pauseMs: number;
+  backoffMs: number;
 }
 
 /** One visible change for a released volume, or one DeleteVolume. */
@@ -29,24 +29,24 @@ export type ReclaimStep =
 export function decideReclaim(view: ReclaimView): ReclaimStep | Rest {
   const { driver, volume } = view;
   if (volume?.spec?.csi?.driver !== driver.name) return DONE;
-  const guarded = hasFinalizer(volume, PV_FINALIZER);
+  const isProtected = hasFinalizer(volume, PV_FINALIZER);
   if (volume.spec.persistentVolumeReclaimPolicy !== "Delete")
-    return guarded ? { do: "drop-finalizer" } : DONE;
+    return isProtected ? { do: "drop-finalizer" } : DONE;
   const { phase } = volume.status ?? {};
-  if (phase === "Bound" && !guarded && !isDeleting(volume)) return { do: "add-finalizer" };
-  if (phase !== "Released" || (isDeleting(volume) && !guarded)) return DONE;
+  if (phase === "Bound" && !isProtected && !isDeleting(volume)) return { do: "add-finalizer" };
+  if (phase !== "Released" || (isDeleting(volume) && !isProtected)) return DONE;
   if (view.removed) {
     if (!isDeleting(volume)) return { do: "delete-object" };
-    return guarded ? { do: "drop-finalizer" } : DONE;
+    return isProtected ? { do: "drop-finalizer" } : DONE;
   }
   return decideData(view);
 }
 
-function decideData({ driver, attachments, pauseMs }: ReclaimView): ReclaimStep | Rest {
+function decideData({ driver, attachments, backoffMs }: ReclaimView): ReclaimStep | Rest {
   if (!driver.can.has("CREATE_DELETE_VOLUME")) return DONE;
-  if (pauseMs > 0) return { do: "wait", ms: pauseMs };
+  if (backoffMs > 0) return { do: "wait", ms: backoffMs };
   if (!driver.can.has("PUBLISH_UNPUBLISH_VOLUME") || attachments.length === 0) return { do: "delete-data" };
-  // The end of an attachment wakes this volume. Only an attachment that nobody is ending is worth a word.
+  // The end of an attachment wakes this volume. Only an attachment that nobody is ending is worth a report.
   const staying = attachments.filter((attachment) => !isDeleting(attachment));
   return staying.length === 0
     ? DONE

@@ -4,7 +4,7 @@ import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
 import { DELETION_SECRET_NAME, DELETION_SECRET_NAMESPACE, PV_FINALIZER } from "../common/names.ts";
 import { source } from "../common/source.ts";
-import { callFailure, leastPause } from "../csi/codes.ts";
+import { callFailure, minBackoff } from "../csi/codes.ts";
 import { deleteObject, patchMetadata } from "../kube/patch.ts";
 import { readSecretIfAny } from "../secrets/read.ts";
 import { type SecretRef, STORAGE_CLASS_ROLES, secretReference } from "../secrets/references.ts";
@@ -17,7 +17,7 @@ const failpoints = {
   finalizerDropped: failpoint("sidecars/reclaim/finalizer-dropped"),
 };
 
-/** Deletes released volumes whose policy says so, data first; keeps the finalizer in step with the policy. */
+/** Deletes released volumes with policy Delete, data first; keeps the finalizer in step with the policy. */
 export function runReclaim(context: SidecarContext, signal: AbortSignal): Promise<void> {
   const reclaimer = new Reclaimer(context);
   const { cluster } = context;
@@ -36,13 +36,13 @@ export function runReclaim(context: SidecarContext, signal: AbortSignal): Promis
 
 class Reclaimer {
   readonly #context: SidecarContext;
-  readonly #pauses: Backoff;
+  readonly #backoff: Backoff;
   /** UIDs of volumes whose data is gone, until their objects are. */
   readonly #removed = new Set<string>();
 
   constructor(context: SidecarContext) {
     this.#context = context;
-    this.#pauses = new Backoff({ ...context.retry, now: context.now });
+    this.#backoff = new Backoff({ ...context.retry, now: context.now });
   }
 
   async read(name: string, { cluster, driver }: SidecarContext, fresh: boolean): Promise<ReclaimView> {
@@ -53,7 +53,7 @@ class Reclaimer {
       volume,
       attachments: cluster.attachments.byIndex("volume", name),
       removed: this.#removed.has(uid),
-      pauseMs: this.#pauses.remaining(uid, "delete"),
+      backoffMs: this.#backoff.remaining(uid, "delete"),
     };
   }
 
@@ -79,7 +79,7 @@ class Reclaimer {
           "VolumeFailedDelete",
           `persistentvolume ${volume.metadata.name} is still attached to node ${step.nodes.join(", ")}`,
         );
-        return void this.#pauses.fail(uid, "delete");
+        return void this.#backoff.fail(uid, "delete");
       case "delete-data":
         return this.#deleteData(volume, signal);
     }
@@ -94,18 +94,18 @@ class Reclaimer {
       await driver.client.controller.deleteVolume({ volumeId, secrets }, { signal, timeoutMs });
       failpoints.dataDeleted();
       this.#removed.add(uid);
-      this.#pauses.reset(uid);
+      this.#backoff.reset(uid);
     } catch (error) {
       if (signal.aborted) throw error;
       const failure = callFailure(error);
       const { code, message } = failure;
-      this.#pauses.fail(uid, "delete", leastPause(failure, 0));
+      this.#backoff.fail(uid, "delete", minBackoff(failure, 0));
       logger.warn({ volume: volume.metadata.name, code, error: message }, "DeleteVolume failed");
       events.event(volume, "Warning", "VolumeFailedDelete", message);
     }
   }
 
-  /** Recorded on the volume when it was made; for older volumes what the class says now; else none. */
+  /** Recorded on the volume when it was made; for older volumes what the class has now; else none. */
   async #deletionSecret(volume: PersistentVolume): Promise<SecretRef | undefined> {
     const { annotations = {}, name } = volume.metadata;
     const [secret, namespace] = [annotations[DELETION_SECRET_NAME], annotations[DELETION_SECRET_NAMESPACE]];

@@ -8,7 +8,7 @@ import type { SecretRef } from "../secrets/references.ts";
 import { type Sizes, sizesOf, targetSize } from "./sizes.ts";
 
 /** What the driver answered last in this process. */
-export type ResizeAnswer =
+export type ResizeResult =
   | { kind: "expanded"; target: bigint; bytes: bigint; nodeExpansion: boolean }
   | { kind: "refused"; target: bigint };
 
@@ -19,8 +19,8 @@ export interface ResizeView {
   volume: PersistentVolume | undefined;
   /** Nodes that the volume is attached to. */
   attachedTo: readonly string[];
-  answer: ResizeAnswer | undefined;
-  pauseMs: number;
+  result: ResizeResult | undefined;
+  backoffMs: number;
 }
 
 /** Arguments of ControllerExpandVolume, besides the secrets themselves. `bytes` is what is required. */
@@ -65,16 +65,16 @@ function decideExpansion(
   volume: PersistentVolume,
   sizes: Sizes,
 ): ResizeStep | Rest {
-  const { answer, driver } = view;
+  const { result, driver } = view;
   const controller = driver.can.has("EXPAND_VOLUME");
-  const refused = answer?.kind === "refused" && answer.target === sizes.allocated;
+  const refused = result?.kind === "refused" && result.target === sizes.allocated;
   const target = targetSize(sizes, refused, controller);
   if (target === undefined) return DONE;
-  if (answer?.kind === "expanded" && answer.target === target && sizes.volume < answer.bytes)
-    return { do: "write-volume", bytes: answer.bytes, nodeExpansion: answer.nodeExpansion };
+  if (result?.kind === "expanded" && result.target === target && sizes.volume < result.bytes)
+    return { do: "write-volume", bytes: result.bytes, nodeExpansion: result.nodeExpansion };
   const announced = sizes.status === "ControllerResizeInProgress" && sizes.allocated === target;
   if (announced && sizes.volume >= target) return decideHandOver(volume, sizes);
-  if (view.pauseMs > 0) return { do: "wait", ms: view.pauseMs };
+  if (view.backoffMs > 0) return { do: "wait", ms: view.backoffMs };
   if (!announced) return { do: "announce", target };
   if (!controller) return { do: "assume-expanded", target };
   if (driver.expansion === "offline" && view.attachedTo.length > 0)
@@ -118,7 +118,7 @@ function expandStep(
   };
 }
 
-/** What a pause after a failure is about: another wish, or another use of the volume, ends it. */
+/** What a back-off after a failure is about: another size, or another use of the volume, ends it. */
 export function resizeRequestKey({ claim, attachedTo, volume }: ResizeView): string {
   return JSON.stringify([
     claim?.spec?.resources?.requests?.storage,

@@ -13,13 +13,13 @@ import { Remembered } from "../common/remembered.ts";
 import { source } from "../common/source.ts";
 import { rfc3339 } from "../common/time.ts";
 import { toWire } from "../csi/capability.ts";
-import { callFailure, isExpandInfeasible, isUncertain, leastPause } from "../csi/codes.ts";
+import { callFailure, isExpandInfeasible, isUncertain, minBackoff } from "../csi/codes.ts";
 import { objectKey, patchMetadata, patchStatus } from "../kube/patch.ts";
 import { readSecret } from "../secrets/read.ts";
 import {
   decideResize,
   type ExpandArguments,
-  type ResizeAnswer,
+  type ResizeResult,
   type ResizeStep,
   type ResizeView,
   resizeRequestKey,
@@ -54,14 +54,14 @@ export function runResize(context: SidecarContext, signal: AbortSignal): Promise
 class Resizer {
   readonly #context: SidecarContext;
   readonly #signal: AbortSignal;
-  readonly #pauses: Backoff;
+  readonly #backoff: Backoff;
   readonly remembered: Remembered;
-  readonly #answers = new Map<string, ResizeAnswer>();
+  readonly #results = new Map<string, ResizeResult>();
 
   constructor(context: SidecarContext, signal: AbortSignal) {
     this.#context = context;
     this.#signal = signal;
-    this.#pauses = new Backoff({ ...context.retry, now: context.now });
+    this.#backoff = new Backoff({ ...context.retry, now: context.now });
     this.remembered = new Remembered(
       (key) => context.cluster.claims.get(key)?.metadata.uid,
       (uid) => this.#forget(uid),
@@ -78,15 +78,15 @@ class Resizer {
       claim,
       volume,
       attachedTo: cluster.attachments.byIndex("volume", name).map(({ spec }) => spec.nodeName),
-      answer: this.#answers.get(uid),
-      pauseMs: 0,
+      result: this.#results.get(uid),
+      backoffMs: 0,
     };
-    return { ...view, pauseMs: this.#pauses.remaining(uid, resizeRequestKey(view)) };
+    return { ...view, backoffMs: this.#backoff.remaining(uid, resizeRequestKey(view)) };
   }
 
   #forget(uid: string): void {
-    this.#answers.delete(uid);
-    this.#pauses.reset(uid);
+    this.#results.delete(uid);
+    this.#backoff.reset(uid);
   }
 
   async apply(step: ResizeStep, view: ResizeView, key: string): Promise<void> {
@@ -112,7 +112,7 @@ class Resizer {
       case "expand":
         return this.#expand(view, claim, step, uid);
       case "assume-expanded":
-        return void this.#answers.set(uid, {
+        return void this.#results.set(uid, {
           kind: "expanded",
           target: step.target,
           bytes: step.target,
@@ -145,7 +145,7 @@ class Resizer {
       case "withdraw":
         return this.#status(claim, {});
       case "report":
-        this.#pauses.fail(uid, resizeRequestKey(view));
+        this.#backoff.fail(uid, resizeRequestKey(view));
         return this.#event(claim, "Warning", "VolumeResizeFailed", step.message);
     }
   }
@@ -169,8 +169,8 @@ class Resizer {
       );
       failpoints.expanded();
       const bytes = capacityBytes > target ? capacityBytes : target;
-      this.#answers.set(uid, { kind: "expanded", target, bytes, nodeExpansion: nodeExpansionRequired });
-      this.#pauses.reset(uid);
+      this.#results.set(uid, { kind: "expanded", target, bytes, nodeExpansion: nodeExpansionRequired });
+      this.#backoff.reset(uid);
     } catch (error) {
       if (this.#signal.aborted) throw error;
       await this.#failed(view, claim, { target, error }, uid);
@@ -187,10 +187,10 @@ class Resizer {
     const { logger, retry } = this.#context;
     const failure = callFailure(error);
     const infeasible = isExpandInfeasible(failure);
-    this.#pauses.fail(
+    this.#backoff.fail(
       uid,
       resizeRequestKey(view),
-      leastPause(failure, retry.infeasibleMs, isExpandInfeasible),
+      minBackoff(failure, retry.infeasibleMs, isExpandInfeasible),
     );
     const { name, namespace } = claim.metadata;
     logger.warn(
@@ -199,7 +199,7 @@ class Resizer {
     );
     this.#event(claim, "Warning", "VolumeResizeFailed", failure.message);
     if (isUncertain(failure)) return;
-    this.#answers.set(uid, { kind: "refused", target });
+    this.#results.set(uid, { kind: "refused", target });
     await this.#status(claim, {
       condition: { type: "ControllerResizeError", message: failure.message },
       status: infeasible ? "ControllerResizeInfeasible" : "ControllerResizeInProgress",
@@ -223,7 +223,7 @@ class Resizer {
     };
     const { resource } = cluster.volumes;
     cluster.volumes.wrote(await store.patch(resource, objectKey(volume), { type: "merge", body }));
-    this.#answers.delete(uid);
+    this.#results.delete(uid);
     failpoints.volumeWritten();
   }
 

@@ -86,7 +86,7 @@ test("the node has its part: the claim waits for it, and the volume remembers it
   );
 });
 
-test("an infeasible wish is told, and a smaller one recovers from it at once", async (t) => {
+test("an infeasible size is reported, and a smaller one recovers from it at once", async (t) => {
   const h = await start(t, { sidecars: { retry: { startMs: 5, maxMs: 20, infeasibleMs: 600_000 } } });
   h.driver.faults.add({ method: "ControllerExpandVolume", code: Code.OUT_OF_RANGE, message: "too large" });
   await ask(h, "900Gi");
@@ -144,7 +144,7 @@ test("an offline-only driver is asked when the volume is attached nowhere", asyn
     async () => (await h.find(KubeVolumeAttachments, "a")) !== undefined,
   );
   await ask(h, "2Gi");
-  await h.until("it says why", async () => (await reasons(h)).includes("VolumeResizeFailed"));
+  await h.until("it reports why", async () => (await reasons(h)).includes("VolumeResizeFailed"));
   assert.equal(h.driver.called("ControllerExpandVolume"), 0);
   await h.store.delete(KubeVolumeAttachments, { name: "a" });
   await claimIs(h, "it is larger", ({ capacity }) => capacity?.storage === "2Gi");

@@ -14,7 +14,7 @@ export interface Sizes {
   requested: bigint;
   /** What the claim has, as its user sees it. */
   granted: bigint;
-  /** What the volume's object says. */
+  /** What the volume's object has. */
   volume: bigint;
   /** What an expansion under way goes to. */
   allocated: bigint | undefined;
@@ -40,7 +40,7 @@ export function sizesOf(claim: PersistentVolumeClaim, volume: PersistentVolume):
 
 /**
  * The size to ask the driver for; undefined: nothing to do here. An expansion that may have happened is finished
- * before the user's newer wish is followed, because nobody may shrink a volume. `failedForGood` says that the driver
+ * before the user's newer wish is followed, because nobody may shrink a volume. `failedForGood` means that the driver
  * has refused the running expansion for certain; `controller` that it expands volumes itself.
  */
 export function targetSize(sizes: Sizes, failedForGood: boolean, controller: boolean): bigint | undefined {

@@ -63,7 +63,7 @@ export interface Lack extends MissingRight {
   neededBy: readonly string[];
 }
 
-interface Question {
+interface AccessRequest {
   /** Where the records are. */
   namespace: string;
   /** Ask for this user (`system:serviceaccount:mooring:mooring-node`), not for ourselves. */
@@ -72,24 +72,24 @@ interface Question {
 }
 
 /**
- * Asks the server what we, or somebody else, may do, and answers what of the needs is missing. A store that does not know
- * the question grants everything; who may not ask for somebody else gets Forbidden.
+ * Asks the server what we, or somebody else, may do, and returns which of the needs are missing. A store that does not serve
+ * the review grants everything; who may not ask for somebody else gets Forbidden.
  */
 export async function missingRights(
   store: ObjectStore,
   needs: ReadonlyMap<string, readonly Right[]>,
-  question: Question,
+  request: AccessRequest,
 ): Promise<Lack[]> {
   const asked = new Map<string, { right: MissingRight; neededBy: Set<string>; allowed: Promise<boolean> }>();
   for (const [name, rights] of needs) {
     for (const need of rights) {
       for (const verb of need.verbs) {
-        const right = rightOf(need, verb, question.namespace);
+        const right = rightOf(need, verb, request.namespace);
         const key = JSON.stringify(right);
         const known = asked.get(key) ?? {
           right,
           neededBy: new Set(),
-          allowed: isAllowed(store, need, right, question),
+          allowed: isAllowed(store, need, right, request),
         };
         known.neededBy.add(name);
         asked.set(key, known);
@@ -104,7 +104,7 @@ export async function missingRights(
 }
 
 /**
- * Says of each missing right who needs it: without this the first claim that fails would be the one to tell.
+ * Logs of each missing right who needs it: without this the first claim that fails would be the first sign.
  */
 export async function reportMissing(
   store: ObjectStore,
@@ -134,7 +134,7 @@ async function isAllowed(
   store: ObjectStore,
   { resource, subresource = "" }: Right,
   { verb, namespace = "" }: MissingRight,
-  { user, signal }: Question,
+  { user, signal }: AccessRequest,
 ): Promise<boolean> {
   const { group, plural } = resource;
   const resourceAttributes = { group, resource: plural, subresource, verb, namespace };

@@ -35,16 +35,16 @@ function withRights(store: LocalStore, denied: ReadonlySet<string>): ObjectStore
   });
 }
 
-test("missing rights are told at the start by resource and verb, and kinds that not everybody needs end nothing", async (t) => {
+test("missing rights are logged at the start by resource and verb, and kinds that not everybody needs end nothing", async (t) => {
   const denied = new Set([
     "patch persistentvolumeclaims/status",
     "delete configmaps",
     "list volumegrouprestores",
   ]);
-  const told: string[] = [];
+  const reported: string[] = [];
   const error = (fields: object, message: string) => {
     const { verb, resource } = fields as { verb?: string; resource?: string };
-    if (/missing right/.test(message)) told.push(`${verb} ${resource}`);
+    if (/missing right/.test(message)) reported.push(`${verb} ${resource}`);
   };
   const logger: Logger = { ...silentLogger, error, child: () => logger };
   const h = await startHarness(t, {
@@ -52,11 +52,11 @@ test("missing rights are told at the start by resource and verb, and kinds that 
     serve: async (store) => withRights(store, denied),
   });
   await h.until(
-    "all are told",
-    () => told.length >= 3,
-    () => told,
+    "all are logged",
+    () => reported.length >= 3,
+    () => reported,
   );
-  assert.deepEqual(told.sort(), [
+  assert.deepEqual(reported.sort(), [
     "delete configmaps",
     "list volumegrouprestores.storage.mooring.dev",
     "patch persistentvolumeclaims/status",

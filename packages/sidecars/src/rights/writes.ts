@@ -19,7 +19,7 @@ import { VolumeGroupClones } from "../kube/group-clone.ts";
 import { VolumeGroupRestores } from "../kube/group-restore.ts";
 import { VolumeGroupContents, VolumeGroups } from "../volume-group/api.ts";
 
-/** A right to change objects. What is read needs none here: an informer says itself what it may not list or watch. */
+/** A right to change objects. What is read needs none here: an informer reports itself what it may not list or watch. */
 export interface Right {
   resource: Resource;
   verbs: readonly string[];

@@ -4,7 +4,7 @@
  */
 const REFERENCE = /\$\{([^}]*)\}|\$([A-Za-z0-9_]+|[*#$@!?-])/g;
 
-/** A class names a secret that cannot be: the message says which key is wrong. */
+/** A class names a secret that cannot be: the message names the key that is wrong. */
 export class TemplateError extends Error {
   override readonly name = "TemplateError";
 }

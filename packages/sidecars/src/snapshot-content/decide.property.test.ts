@@ -6,7 +6,7 @@ import { howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import { BEING_CREATED, BEING_DELETED, CONTENT_FINALIZER, FROZEN_PARAMETERS } from "../common/names.ts";
 import { decideContent } from "../content/decide.ts";
-import type { ContentAnswer, ContentStep } from "../content/kind.ts";
+import type { ContentResult, ContentStep } from "../content/kind.ts";
 import { DRIVER, snapshotContent } from "../testing/objects.ts";
 import { SNAPSHOT_CONTENT } from "./kind.ts";
 import type { SnapshotContentTypes } from "./types.ts";
@@ -21,20 +21,20 @@ class World {
     {},
     { finalizers: [CONTENT_FINALIZER], annotations: { [BEING_CREATED]: "yes", [FROZEN_PARAMETERS]: "{}" } },
   );
-  answer: ContentAnswer<SnapshotContentTypes> | undefined;
+  result: ContentResult<SnapshotContentTypes> | undefined;
   exists = false;
   mayExist = false;
 
   step(outcome: Outcome): boolean {
-    const { content, answer, mayExist } = this;
+    const { content, result, mayExist } = this;
     const step = decideContent(SNAPSHOT_CONTENT, {
       driver: DRIVER,
       content,
       contentClass: undefined,
       namePrefix: "snapshot",
-      answer,
+      result,
       mayExist,
-      pauseMs: 0,
+      backoffMs: 0,
     });
     if (step.do === "done" || step.do === "wait" || content === undefined) return false;
     this.#apply(step, content, outcome);
@@ -45,7 +45,7 @@ class World {
     const { metadata } = content;
     const annotate = (annotations: Record<string, string>) => {
       this.content = { ...content, metadata: { ...metadata, annotations } };
-      this.answer = undefined;
+      this.result = undefined;
     };
     const { [BEING_CREATED]: _gone, ...others } = metadata.annotations ?? {};
     if (step.do === "mark-being-created") annotate({ ...others, [BEING_CREATED]: "yes" });
@@ -56,13 +56,13 @@ class World {
     if (step.do === "create-data") this.#create(outcome);
     if (step.do === "delete-data") {
       if (outcome !== "refused") this.exists = false;
-      if (outcome === "ok" || outcome === "not-ready") this.answer = { kind: "removed" };
+      if (outcome === "ok" || outcome === "not-ready") this.result = { kind: "removed" };
     }
     if (step.do === "release") this.content = undefined;
     if (step.do === "write-status") {
       const { handle, ready } = step.data;
       this.content = { ...content, status: { snapshotHandle: handle, readyToUse: ready } };
-      this.answer = undefined;
+      this.result = undefined;
     }
   }
 
@@ -74,21 +74,21 @@ class World {
     );
     if (outcome === "ok" || outcome === "not-ready" || outcome === "lost") this.exists = true;
     if (outcome === "ok" || outcome === "not-ready")
-      this.answer = {
+      this.result = {
         kind: "data",
         data: { handle: "s", ready: outcome === "ok", creationTime: 1, sizeBytes: 1 },
       };
     else {
       const code = outcome === "refused" ? Code.INTERNAL : Code.UNAVAILABLE;
       if (outcome !== "refused") this.mayExist = true;
-      this.answer = { kind: "failed", failure: { code, message: "x" } };
+      this.result = { kind: "failed", failure: { code, message: "x" } };
     }
   }
 
   act(action: Action): void {
     if (action.do === "step") this.step(action.outcome);
     else if (action.do === "crash") {
-      this.answer = undefined;
+      this.result = undefined;
       this.mayExist = this.content?.metadata.annotations?.[BEING_CREATED] !== undefined;
     } else if (this.content !== undefined) {
       const { metadata } = this.content;

@@ -12,15 +12,15 @@ import {
   SNAPSHOT_BOUND_FINALIZER,
   SNAPSHOT_FINALIZER,
 } from "../common/names.ts";
-import type { ObjectPauses } from "../common/object-pauses.ts";
+import type { ObjectBackoff } from "../common/object-backoff.ts";
 import { deleteObject, objectKey, patchMetadata, patchStatus } from "../kube/patch.ts";
 import type { SnapshotStep, SnapshotView } from "./decide.ts";
 import { snapshotRequestKey } from "./read.ts";
 
 const failpoints = {
   classSet: failpoint("sidecars/snapshot/class-set"),
-  guarded: failpoint("sidecars/snapshot/guarded"),
-  claimGuarded: failpoint("sidecars/snapshot/claim-guarded"),
+  finalizerAdded: failpoint("sidecars/snapshot/finalizer-added"),
+  claimProtected: failpoint("sidecars/snapshot/claim-protected"),
   contentCreated: failpoint("sidecars/snapshot/content-created"),
   contentBound: failpoint("sidecars/snapshot/content-bound"),
   statusWritten: failpoint("sidecars/snapshot/status-written"),
@@ -37,7 +37,7 @@ const MESSAGES = {
 /** Makes one externally visible change for a snapshot. */
 export async function applySnapshot(
   context: SidecarContext,
-  pauses: ObjectPauses,
+  backoff: ObjectBackoff,
   step: SnapshotStep,
   view: SnapshotView,
 ): Promise<void> {
@@ -54,11 +54,11 @@ export async function applySnapshot(
     }
     case "add-finalizer":
       await patchMetadata(store, cluster.snapshots, snapshot, { addFinalizers: step.finalizers });
-      return failpoints.guarded();
+      return failpoints.finalizerAdded();
     case "add-finalizer-to-claim":
       if (claim === undefined) return;
       await patchMetadata(store, cluster.claims, claim, { addFinalizers: [CLAIM_SOURCE_FINALIZER] });
-      return failpoints.claimGuarded();
+      return failpoints.claimProtected();
     case "create-content":
       cluster.contents.wrote(await store.create(VolumeSnapshotContents, step.content));
       events.event(
@@ -89,7 +89,7 @@ export async function applySnapshot(
       });
       return failpoints.released();
     case "report":
-      pauses.fail(snapshot, snapshotRequestKey(view));
+      backoff.fail(snapshot, snapshotRequestKey(view));
       return report(context, view, snapshot, step);
   }
 }

@@ -5,7 +5,7 @@ import { ConfigMaps, PersistentVolumeClaims, PersistentVolumes, VolumeSnapshots 
 import { NS } from "../testing/group-world.ts";
 import { errorOf, pvc, ready, remove, snapshotGone, start, vs } from "../testing/snapshot-world.ts";
 
-test("a snapshot cannot be deleted under a restore, and a restore that fails does not hold it", async (t) => {
+test("a snapshot cannot be deleted under a restore, and a restore that fails does not keep it", async (t) => {
   const h = await start(t);
   await h.store.create(VolumeSnapshots, vs("snap"));
   await ready(h);
@@ -30,7 +30,7 @@ test("a snapshot cannot be deleted under a restore, and a restore that fails doe
   assert.equal(h.driver.backend.snapshots.size, 0);
 });
 
-test("a claim under deletion is kept for a snapshot being cut, and not for one that cannot be cut", async (t) => {
+test("a claim under deletion is kept for a snapshot being made, and not for one that cannot be made", async (t) => {
   const h = await start(t);
   h.driver.faults.add({ method: "CreateSnapshot", code: Code.UNAVAILABLE, times: 5 });
   await h.store.create(VolumeSnapshots, vs("snap"));

@@ -25,7 +25,7 @@ const released = failpoint("sidecars/snapshot/claim-released");
 
 /**
  * Whether a snapshot still needs its source claim. A claim under deletion waits only for snapshots that the driver may
- * be cutting right now: one that cannot be cut must not keep it for ever.
+ * be copying right now: a snapshot that cannot be made must not keep it for ever.
  */
 function needsClaim(
   snapshot: VolumeSnapshot,
@@ -33,12 +33,12 @@ function needsClaim(
   claimDeleting: boolean,
 ): boolean {
   if (snapshot.status?.readyToUse === true) return false;
-  const beingCut =
+  const inProgress =
     content !== undefined &&
     content.status?.readyToUse !== true &&
     (content.metadata.annotations?.[BEING_CREATED] !== undefined ||
       content.status?.snapshotHandle !== undefined);
-  return beingCut || (!claimDeleting && !isDeleting(snapshot));
+  return inProgress || (!claimDeleting && !isDeleting(snapshot));
 }
 
 /** Lets source claims go when no unfinished snapshot needs them, seen anew after every change. */
@@ -102,7 +102,7 @@ async function release(
 
 const underWay = new WeakMap<SidecarContext, Map<string, Promise<void>>>();
 
-/** Both controllers look at a claim at the same moment; what one of them is doing, the other need not ask for again. */
+/** Both controllers read a claim at the same moment; what one of them is doing, the other need not ask for again. */
 function onceAtATime(context: SidecarContext, key: string, work: () => Promise<void>): Promise<void> {
   const keys = underWay.get(context) ?? new Map<string, Promise<void>>();
   underWay.set(context, keys);
@@ -113,7 +113,7 @@ function onceAtATime(context: SidecarContext, key: string, work: () => Promise<v
   return begun;
 }
 
-/** A group snapshot needs its claims from before its content is made until the driver has cut it. */
+/** A group snapshot needs its claims from before its content is made until the driver has made it. */
 function groupNeedsClaim(
   { groupContents, groups }: SidecarContext["cluster"],
   claim: PersistentVolumeClaim,
@@ -122,10 +122,10 @@ function groupNeedsClaim(
   const contents =
     volume === undefined ? [] : groupContents.byIndex("source", `${volume.driver}:${volume.volumeHandle}`);
   const unfinished = contents.filter(({ status }) => status?.readyToUse !== true);
-  const beingCut = ({ metadata, status }: VolumeGroupSnapshotContent) =>
+  const inProgress = ({ metadata, status }: VolumeGroupSnapshotContent) =>
     metadata.annotations?.[GROUP_BEING_CREATED] !== undefined ||
     (status?.volumeGroupSnapshotHandle !== undefined && metadata.deletionTimestamp === undefined);
-  if (unfinished.some(beingCut)) return true;
+  if (unfinished.some(inProgress)) return true;
   if (isDeleting(claim)) return false;
   if (unfinished.some((content) => !isDeleting(content))) return true;
   return groups

@@ -35,7 +35,7 @@ export interface SnapshotView {
   volume: PersistentVolume | undefined;
   /** RFC 3339, for errors that are new. */
   now: string;
-  pauseMs: number;
+  backoffMs: number;
 }
 
 /** One visible change for a VolumeSnapshot. */
@@ -59,10 +59,10 @@ const OURS = [SNAPSHOT_FINALIZER, SNAPSHOT_BOUND_FINALIZER];
 export function decideSnapshot(view: SnapshotView): SnapshotStep | Rest {
   const { snapshot } = view;
   if (snapshot === undefined || isForeign(view)) return DONE;
-  // A member is made, told about and taken away with its group.
+  // A member is made, reported and deleted with its group.
   if (isGroupMember(snapshot)) return DONE;
   if (isDeleting(snapshot)) return decideDeletion(view, snapshot);
-  if (view.pauseMs > 0) return { do: "wait", ms: view.pauseMs };
+  if (view.backoffMs > 0) return { do: "wait", ms: view.backoffMs };
   return snapshot.spec.source.volumeSnapshotContentName === undefined
     ? decideDynamic(view, snapshot)
     : decideImported(view, snapshot, snapshot.spec.source.volumeSnapshotContentName);
@@ -84,7 +84,7 @@ function decideDynamic(view: SnapshotView, snapshot: VolumeSnapshot): SnapshotSt
         reason: "SnapshotContentMisbound",
         message: `content ${content.metadata.name} belongs to another snapshot`,
       };
-    return guardFor(snapshot, content.spec.deletionPolicy) ?? decideStatus(view, snapshot, content);
+    return addFinalizersTo(snapshot, content.spec.deletionPolicy) ?? decideStatus(view, snapshot, content);
   }
   if (bound !== undefined)
     return {
@@ -113,8 +113,8 @@ function decideCreation(view: SnapshotView, snapshot: VolumeSnapshot): SnapshotS
       reason: "SnapshotContentCreationFailed",
       message: `class ${snapshotClass.metadata.name} is for driver ${snapshotClass.driver}, the volume is of ${volume.spec?.csi?.driver}`,
     };
-  const guard = guardFor(snapshot, snapshotClass.deletionPolicy);
-  if (guard !== undefined) return guard;
+  const step = addFinalizersTo(snapshot, snapshotClass.deletionPolicy);
+  if (step !== undefined) return step;
   try {
     const content = contentFor(snapshot, snapshotClass, claim, volume);
     return hasFinalizer(claim, CLAIM_SOURCE_FINALIZER)
@@ -183,14 +183,14 @@ function decideImported(view: SnapshotView, snapshot: VolumeSnapshot, name: stri
       reason: "SnapshotContentMisbound",
       message: `content ${name} belongs to another snapshot`,
     };
-  const guard = guardFor(snapshot, content.spec.deletionPolicy);
-  if (guard !== undefined) return guard;
+  const step = addFinalizersTo(snapshot, content.spec.deletionPolicy);
+  if (step !== undefined) return step;
   if (!owner) return { do: "bind-content", className: snapshot.spec.volumeSnapshotClassName };
   return decideStatus(view, snapshot, content);
 }
 
-/** Both finalizers at once, before anything that they guard exists. */
-function guardFor(snapshot: VolumeSnapshot, policy: "Delete" | "Retain"): SnapshotStep | undefined {
+/** Both finalizers at once, before anything that they protect exists. */
+function addFinalizersTo(snapshot: VolumeSnapshot, policy: "Delete" | "Retain"): SnapshotStep | undefined {
   const wanted = policy === "Delete" ? OURS : [SNAPSHOT_FINALIZER];
   const missing = wanted.filter((finalizer) => !hasFinalizer(snapshot, finalizer));
   return missing.length === 0 ? undefined : { do: "add-finalizer", finalizers: missing };
@@ -216,7 +216,7 @@ function decideDeletion(view: SnapshotView, snapshot: VolumeSnapshot): SnapshotS
   if (!OURS.some((finalizer) => hasFinalizer(snapshot, finalizer))) return DONE;
   if (content === undefined || !refersTo(content, snapshot)) return { do: "release" };
   if (hasFinalizer(snapshot, SNAPSHOT_SOURCE_FINALIZER)) {
-    if (view.pauseMs > 0) return { do: "wait", ms: view.pauseMs };
+    if (view.backoffMs > 0) return { do: "wait", ms: view.backoffMs };
     return {
       do: "report",
       reason: "SnapshotDeletePending",
@@ -235,7 +235,7 @@ function refersTo(
   return ref.uid === metadata.uid && ref.name === metadata.name && ref.namespace === metadata.namespace;
 }
 
-/** The content to look at for a snapshot. */
+/** The content to read for a snapshot. */
 export function contentNameOf(snapshot: VolumeSnapshot): string {
   const { spec, status } = snapshot;
   return (

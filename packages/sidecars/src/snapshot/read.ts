@@ -1,6 +1,6 @@
 import { isDeleting, keyOf, type VolumeSnapshot, type VolumeSnapshotContent } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
-import { intentOf } from "../common/object-pauses.ts";
+import { intentOf } from "../common/object-backoff.ts";
 import { rfc3339 } from "../common/time.ts";
 import { contentNameOf, type SnapshotView } from "./decide.ts";
 
@@ -22,7 +22,7 @@ export async function readSnapshot(key: string, from: SidecarContext, fresh: boo
     claim,
     volume: cluster.volumes.get(claim?.spec?.volumeName ?? ""),
     now: rfc3339(now()),
-    pauseMs: 0,
+    backoffMs: 0,
   };
 }
 

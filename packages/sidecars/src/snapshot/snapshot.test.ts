@@ -25,10 +25,10 @@ import {
   vs,
 } from "../testing/snapshot-world.ts";
 
-/** Until the test says that it is back. */
+/** Until the test lets it come back. */
 const OFFLINE = { message: "array offline", times: Number.POSITIVE_INFINITY };
 
-test("a snapshot is cut, becomes ready, is restored, and goes with its data", async (t) => {
+test("a snapshot is made, becomes ready, is restored, and goes with its data", async (t) => {
   const h = await start(t);
   await h.store.create(VolumeSnapshots, vs("snap"));
   const done = await ready(h);
@@ -108,7 +108,7 @@ test("an uncertain CreateSnapshot is repeated before the snapshot is deleted: no
   assert.equal(h.driver.backend.snapshots.size, 0);
 });
 
-test("a deletion that the driver refuses is told on the content, loses nothing, and is tried again", async (t) => {
+test("a deletion that the driver refuses is reported on the content, loses nothing, and is tried again", async (t) => {
   const h = await start(t);
   await h.store.create(VolumeSnapshots, vs("snap"));
   await ready(h);
@@ -118,10 +118,10 @@ test("a deletion that the driver refuses is told on the content, loses nothing, 
     ...OFFLINE,
   });
   await remove(h);
-  const told = async () =>
+  const reported = async () =>
     (await h.store.list(Events)).items.find(({ reason }) => reason === "SnapshotDeleteError");
-  await h.until("it is told", async () => (await told()) !== undefined);
-  const event = await told();
+  await h.until("it is reported", async () => (await reported()) !== undefined);
+  const event = await reported();
   const [content] = await contents(h);
   assert.deepEqual(
     [event?.involvedObject?.kind, event?.involvedObject?.name],

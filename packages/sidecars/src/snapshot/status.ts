@@ -22,7 +22,7 @@ export function statusFor(snapshot: VolumeSnapshot, content: VolumeSnapshotConte
   };
 }
 
-/** Compares what people read; the time of an error is not news. */
+/** Compares what users read; the time of an error is not news. */
 export function sameStatus(a: Status, b: Status): boolean {
   return (
     a.boundVolumeSnapshotContentName === b.boundVolumeSnapshotContentName &&

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { maySourceGo, type SourceView } from "./decide.ts";
 
-const idle: SourceView = { guarded: true, ours: true, deleting: false, running: 0, waiting: 0 };
+const idle: SourceView = { isProtected: true, ours: true, deleting: false, running: 0, waiting: 0 };
 
 const rows: [title: string, changes: Partial<SourceView>, go: boolean][] = [
   ["nobody needs it", {}, true],
@@ -11,7 +11,7 @@ const rows: [title: string, changes: Partial<SourceView>, go: boolean][] = [
   ["a claim waits for it", { waiting: 1 }, false],
   ["a claim waits for it in vain: deletion goes first", { waiting: 1, deleting: true }, true],
   ["another driver's", { ours: false }, false],
-  ["not guarded", { guarded: false }, false],
+  ["not protected", { isProtected: false }, false],
 ];
 for (const [title, changes, go] of rows)
   test(`source protection: ${title}`, () => assert.equal(maySourceGo({ ...idle, ...changes }), go));

@@ -1,7 +1,7 @@
 /** What is known about an object that is, or was, the source of new volumes. */
 export interface SourceView {
   /** It carries the finalizer of its kind. */
-  guarded: boolean;
+  isProtected: boolean;
   /** It belongs to this driver: other provisioners use the same finalizers for theirs. */
   ours: boolean;
   deleting: boolean;
@@ -13,8 +13,8 @@ export interface SourceView {
 
 /**
  * A source must outlive every copy that may be under way. Claims that merely wait for it keep the finalizer, to save
- * writes, but never hold up its deletion: they may never get their turn.
+ * writes, but never delay its deletion: they may never get their turn.
  */
-export function maySourceGo({ guarded, ours, deleting, running, waiting }: SourceView): boolean {
-  return guarded && ours && running === 0 && (deleting || waiting === 0);
+export function maySourceGo({ isProtected, ours, deleting, running, waiting }: SourceView): boolean {
+  return isProtected && ours && running === 0 && (deleting || waiting === 0);
 }

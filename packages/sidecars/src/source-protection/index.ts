@@ -75,7 +75,7 @@ function watchSources<T extends KubeObject>(
       if (object === undefined || !hasFinalizer(object, finalizer)) return { object, free: false };
       const running = from.cluster.records.byIndex("source", `${kind}:${key}`);
       const free = maySourceGo({
-        guarded: true,
+        isProtected: true,
         ours: isOurs(from, object),
         deleting: isDeleting(object),
         running: running.filter((record) => intentOf(record)?.source?.uid === object.metadata.uid).length,

@@ -102,8 +102,8 @@ export class Backend {
     return group;
   }
 
-  /** One look at a group; every look brings its members nearer to being ready. */
-  lookAtGroup(id: string, snapshotIds: readonly string[]): BackendGroup {
+  /** One read of a group; every read brings its members nearer to being ready. */
+  readGroup(id: string, snapshotIds: readonly string[]): BackendGroup {
     const group = this.groups.get(id);
     if (group === undefined) throw CsiError.notFound(`group snapshot ${id} does not exist`);
     this.#checkMembers(group, snapshotIds);

@@ -5,13 +5,13 @@ const WRITES = new Set(["create", "update", "updateStatus", "patch", "patchStatu
 const READS = new Set(["get", "list"]);
 /** Events and leases are not part of an operation. */
 const ASIDE = new Set(["events", "leases"]);
-/** Half a second of looks, so that time in which nobody here ran does not count. */
-const QUIET_LOOKS = 100;
+/** Half a second of checks, so that time in which nobody here ran does not count. */
+const QUIET_CHECKS = 100;
 
 export interface Spent {
   writes: number;
   reads: number;
-  /** By verb and kind, for people. */
+  /** By verb and kind, for readers. */
   table: string;
 }
 
@@ -19,7 +19,7 @@ export interface Spent {
 export class Calls {
   readonly #counts = new Map<string, number>();
   #inFlight = 0;
-  #looks = 0;
+  #quietChecks = 0;
 
   /** The same store; what is called is counted. */
   counted(store: ObjectStore): ObjectStore {
@@ -44,15 +44,15 @@ export class Calls {
     this.#inFlight += 1;
     const answered = () => {
       this.#inFlight -= 1;
-      this.#looks = 0;
+      this.#quietChecks = 0;
     };
     Promise.resolve(called).then(answered, answered);
   }
 
   /** Waits until every call is answered, and nobody has called for a while since. */
   async quiet(): Promise<void> {
-    this.#looks = 0;
-    await until("no more calls", () => this.#inFlight === 0 && ++this.#looks > QUIET_LOOKS);
+    this.#quietChecks = 0;
+    await until("no more calls", () => this.#inFlight === 0 && ++this.#quietChecks > QUIET_CHECKS);
   }
 
   /** What was called since the last time. */

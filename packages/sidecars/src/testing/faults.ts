@@ -4,20 +4,20 @@ import { CsiError } from "@mooring/csi";
 export interface Fault {
   /** Method name as in the specification: `CreateVolume`. */
   method: string;
-  /** gRPC number of the answer; absent: the answer is right. */
+  /** gRPC number of the response; absent: the response is right. */
   code?: number;
   message?: string;
-  /** `CsiError.reason` of the answer. */
+  /** `CsiError.reason` of the response. */
   reason?: string;
-  /** The operation takes effect before the wrong answer. */
+  /** The operation takes effect before the wrong response. */
   effect?: boolean;
-  /** Milliseconds until the answer. */
+  /** Milliseconds until the response. */
   delayMs?: number;
-  /** The operation takes effect, and its answer waits until then. */
+  /** The operation takes effect, and its response waits until then. */
   until?: Promise<unknown>;
   /** How many calls it hits; default 1. */
   times?: number;
-  /** Hits only calls for which this holds. */
+  /** Hits only calls for which this is true. */
   when?: (request: object) => boolean;
 }
 
@@ -37,11 +37,11 @@ export class FaultPlan {
   async play<T>(method: string, request: object, signal: AbortSignal, operation: () => T): Promise<T> {
     const fault = this.#take(method, request);
     if (fault === undefined) return operation();
-    const answer = fault.effect === true || fault.code === undefined ? operation() : undefined;
+    const result = fault.effect === true || fault.code === undefined ? operation() : undefined;
     if (fault.until !== undefined) await fault.until;
     if (fault.delayMs !== undefined) await sleep(fault.delayMs, signal);
     if (fault.code !== undefined) throw asError(fault.code, fault);
-    return answer as T;
+    return result as T;
   }
 
   #take(method: string, request: object): Fault | undefined {

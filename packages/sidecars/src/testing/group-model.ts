@@ -26,7 +26,7 @@ import { claim, DRIVER, groupClass, groupSnapshot, persistentVolume } from "./ob
 export type GroupAction =
   /** One step of the controller; of changes to members only the first `keep` are made (0: all), as after a crash. */
   | { do: "step"; keep: number }
-  /** The driver's half goes on: cuts, gets ready, or deletes. */
+  /** The driver's half goes on: creates, gets ready, or deletes. */
   | { do: "driver" }
   | { do: "delete-group" }
   | { do: "delete-member" | "lose-member" | "restore"; index: number }
@@ -73,7 +73,7 @@ export class GroupModel {
     }
   }
 
-  /** What must hold at every moment. */
+  /** What must be true at every moment. */
   check(): void {
     const { content, group } = this;
     if (group?.status?.readyToUse === true && !isDeleting(group) && content !== undefined)
@@ -88,7 +88,7 @@ export class GroupModel {
       assert.equal(content?.spec.deletionPolicy, "Retain", "data outlives its group only when retained");
   }
 
-  /** What must hold when everybody has done all they can. */
+  /** What must be true when everybody has done all they can. */
   checkEnd(): void {
     if (this.group === undefined) {
       assert.equal(this.snapshots.size, 0, "no member outlives its group");
@@ -122,7 +122,7 @@ export class GroupModel {
       owned: { snapshots: [...this.snapshots.values()], contents: [...this.contents.values()] },
       orphans: { snapshots: [], contents: [] },
       now: "2026-01-01T00:00:00Z",
-      pauseMs: 0,
+      backoffMs: 0,
     };
   }
 
@@ -140,7 +140,7 @@ export class GroupModel {
     if (step.do === "add-finalizer-to-claims")
       for (const { metadata } of step.claims) metadata.finalizers = [CLAIM_SOURCE_FINALIZER];
     if (step.do === "create-content") {
-      assert.ok(hasFinalizer(group, GROUP_FINALIZER), "the finalizer comes before what it guards");
+      assert.ok(hasFinalizer(group, GROUP_FINALIZER), "the finalizer comes before what it protects");
       this.content = step.content;
     }
     if (step.do === "write-status") this.group = { ...group, status: step.status };
@@ -201,14 +201,14 @@ export class GroupModel {
     else kind.set(name, object);
   }
 
-  /** First cut, then ready, then, when it is deleted, gone. */
+  /** First created, then ready, then, when it is deleted, gone. */
   #driver(): boolean {
     const { content } = this;
     if (content === undefined) return false;
     if (isDeleting(content)) {
       assert.ok(content.metadata.annotations?.[GROUP_BEING_DELETED] !== undefined);
       for (const snapshot of this.snapshots.values())
-        assert.ok(!hasFinalizer(snapshot, SNAPSHOT_SOURCE_FINALIZER), "no restore is cut short");
+        assert.ok(!hasFinalizer(snapshot, SNAPSHOT_SOURCE_FINALIZER), "no restore is interrupted");
       this.exists = content.spec.deletionPolicy === "Retain" && this.exists;
       this.content = undefined;
       return true;

@@ -41,7 +41,7 @@ export interface GroupWorld {
   members(): Promise<VolumeSnapshot[]>;
   memberContents(): Promise<VolumeSnapshotContent[]>;
   /** Waits for an event about an object of a kind. */
-  told(kind: string, reason: string, message?: RegExp): Promise<string>;
+  reported(kind: string, reason: string, message?: RegExp): Promise<string>;
   /** What the driver was asked. */
   requests<T>(method: string): T[];
   /** The volume ids of claims. */
@@ -109,7 +109,7 @@ function worldOf(h: Harness): GroupWorld {
       void (await h.until(`${name} is gone`, async () => (await group(name)) === undefined, everything)),
     members: async () => (await h.store.list(VolumeSnapshots)).items,
     memberContents: async () => (await h.store.list(VolumeSnapshotContents)).items,
-    told: (kind, reason, message = /./) =>
+    reported: (kind, reason, message = /./) =>
       h.until(
         `an event ${reason} about a ${kind}`,
         async () =>

@@ -72,15 +72,15 @@ export async function startHarness(t: TestContext, options: HarnessOptions = {})
   let running: Sidecars | undefined;
   t.after(async () => {
     // Whatever the test has done, nothing that is due sleeps through its event.
-    const looked = stop.signal.aborted ? undefined : nothingSleeps();
-    await looked?.catch(() => {});
+    const resync = stop.signal.aborted ? undefined : nothingSleeps();
+    await resync?.catch(() => {});
     stop.abort();
     world.abort();
     await Promise.allSettled([running?.done, kube]);
     await driver.stop();
     await store.close();
     await rm(folder, { recursive: true, force: true });
-    await looked;
+    await resync;
   });
   running = await begin();
   const harness: Harness = {
@@ -109,7 +109,7 @@ const keyFor = (name: string, namespace?: string): ObjectKey =>
 
 const DEADLINE_MS = 60_000;
 
-/** Asks again and again until the answer is neither undefined nor false. */
+/** Asks again and again until the result is neither undefined nor false. */
 export async function until<T>(
   what: string,
   probe: () => Promise<T | undefined | false> | T | undefined | false,
@@ -118,8 +118,8 @@ export async function until<T>(
 ): Promise<T> {
   const end = Date.now() + deadlineMs;
   for (;;) {
-    const answer = await probe();
-    if (answer !== undefined && answer !== false) return answer;
+    const result = await probe();
+    if (result !== undefined && result !== false) return result;
     if (Date.now() > end)
       throw new Error(`${what}: not within ${deadlineMs} ms; ${JSON.stringify(await lastSeen())}`);
     await new Promise((resolve) => setTimeout(resolve, 5));

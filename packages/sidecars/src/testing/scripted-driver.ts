@@ -26,7 +26,7 @@ export interface ScriptedDriverOptions {
   expansion?: DriverInfo["expansion"];
   /** Whether an expansion to this size needs the node as well. */
   nodeExpansion?: boolean | ((bytes: bigint) => boolean);
-  /** What NodeGetInfo says. */
+  /** What NodeGetInfo returns. */
   nodeId?: string;
   segments?: Record<string, string>;
   /** Where new volumes can be reached; absent: where the request prefers. */
@@ -39,7 +39,7 @@ export interface ScriptedDriverOptions {
   volumeGroups?: readonly VolumeGroupMethod[];
 }
 
-/** A group snapshot in an answer. */
+/** A group snapshot in a response. */
 export interface WireGroup {
   groupSnapshotId: string;
   snapshots: (ReturnType<typeof wireSnapshot> & { groupSnapshotId: string })[];
@@ -49,7 +49,7 @@ export interface WireGroup {
 
 /**
  * A CSI driver in front of a storage system in memory, on a real socket. It logs its calls, checks what the
- * specification lets it check, and goes wrong exactly as it is told.
+ * specification lets it check, and goes wrong exactly as it is set up.
  */
 export class ScriptedDriver {
   readonly backend = new Backend();
@@ -60,12 +60,12 @@ export class ScriptedDriver {
   /** Every call that came in. */
   readonly calls: { method: string; request: object }[] = [];
   readonly endpoint: string;
-  /** What GetCapacity says. */
+  /** What GetCapacity returns. */
   availableBytes: (segments: Record<string, string>) => bigint = () => 10n * 1024n ** 3n;
   ready = true;
   /** Serves GroupController, from the next `listen` on. */
   groups: boolean;
-  /** What of an answer about a group is not as it should be. */
+  /** What of a response about a group is not as it should be. */
   changeGroup: (group: WireGroup) => WireGroup = (group) => group;
   snapshotPolls: number;
   readonly #folder: string;
@@ -223,7 +223,7 @@ export class ScriptedDriver {
       getVolumeGroupSnapshot: this.#on(
         "GetVolumeGroupSnapshot",
         ({ groupSnapshotId, snapshotIds }: v1.GetVolumeGroupSnapshotRequest) =>
-          wire(this.backend.lookAtGroup(groupSnapshotId, snapshotIds)),
+          wire(this.backend.readGroup(groupSnapshotId, snapshotIds)),
       ),
       deleteVolumeGroupSnapshot: this.#on(
         "DeleteVolumeGroupSnapshot",

@@ -93,7 +93,7 @@ test("nodes with other keys are left out of the sum", () => {
   assert.match(String(ask({ csiNodes })), /^a,b /);
 });
 
-test("accessible topology becomes node affinity: terms are alternatives, keys all hold", () => {
+test("accessible topology becomes node affinity: terms are alternatives, all keys must match", () => {
   covers("K8S-031");
   assert.deepEqual(nodeAffinity([{ zone: "a", rack: "1" }, { zone: "b" }]), {
     required: {

@@ -104,7 +104,7 @@ function firstKeys(input: TopologyInput): string[] {
   return best === undefined ? [] : (JSON.parse(best[0]) as string[]);
 }
 
-/** The keys that the driver has on this node, as its CSINode says. */
+/** The keys that the driver has on this node, as in its CSINode. */
 export function topologyKeys(csiNode: CSINode, driver: string): readonly string[] {
   return csiNode.spec.drivers.find(({ name }) => name === driver)?.topologyKeys ?? [];
 }

@@ -61,7 +61,7 @@ function fnv32(text: string): number {
     .reduce((hash, byte) => (Math.imul(hash, 0x01000193) ^ byte) >>> 0, 0x811c9dc5);
 }
 
-/** A volume's reach as the scheduler reads it: terms are alternatives, keys of a term all hold. */
+/** A volume's reach as the scheduler reads it: terms are alternatives, all keys of a term must match. */
 export function nodeAffinity(accessible: readonly Segments[]) {
   const nodeSelectorTerms = accessible
     .filter((term) => Object.keys(term).length > 0)

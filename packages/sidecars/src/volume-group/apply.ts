@@ -33,7 +33,7 @@ import type { VolumeGroupView } from "./view.ts";
 
 const gap = (name: string) => failpoint(`sidecars/volume-group/${name}`);
 const failpoints = {
-  guarded: gap("group-guarded"),
+  finalizerAdded: gap("group-guarded"),
   contentMade: gap("content-made"),
   bound: gap("content-bound"),
   marked: gap("marked-being-created"),
@@ -93,7 +93,7 @@ export class VolumeGroupSteps {
           addFinalizers: [VOLUME_GROUP_FINALIZER],
           annotations: { [GROUP_DRIVER]: driver.info.name },
         });
-        failpoints.guarded();
+        failpoints.finalizerAdded();
         return true;
       case "create-content":
         cluster.volumeGroupContents.wrote(await store.create(VolumeGroupContents, step.content));
@@ -132,7 +132,7 @@ export class VolumeGroupSteps {
       case "mark-being-created":
         await patchMetadata(store, contents, content, {
           annotations: { [VOLUME_GROUP_BEING_CREATED]: "yes" },
-          guarded: true,
+          checkVersion: true,
         });
         this.#memory.marked(content.metadata.uid ?? "");
         return failpoints.marked();

@@ -6,26 +6,26 @@ export interface GrowthRefusal {
   size: string;
   message: string;
   /** Milliseconds until the same may be asked again. */
-  pauseMs: number;
+  backoffMs: number;
 }
 
 /** Refused growth by the uid of the claim: a quota, or a rule of the cluster. Such things change without a sign. */
 export class GrowthRefusals {
   readonly #told = new Map<string, { size: string; message: string }>();
-  readonly #pauses: Backoff;
+  readonly #backoff: Backoff;
 
   constructor(options: BackoffOptions) {
-    this.#pauses = new Backoff(options);
+    this.#backoff = new Backoff(options);
   }
 
   note(uid: string, size: string, message: string): void {
     this.#told.set(uid, { size, message });
-    this.#pauses.fail(uid, size);
+    this.#backoff.fail(uid, size);
   }
 
   forget(uid: string): void {
     this.#told.delete(uid);
-    this.#pauses.reset(uid);
+    this.#backoff.reset(uid);
   }
 
   /** Of these claims. */
@@ -35,7 +35,7 @@ export class GrowthRefusals {
         const told = this.#told.get(uid);
         return told === undefined
           ? []
-          : [[uid, { ...told, pauseMs: this.#pauses.remaining(uid, told.size) }]];
+          : [[uid, { ...told, backoffMs: this.#backoff.remaining(uid, told.size) }]];
       }),
     );
   }

@@ -55,7 +55,7 @@ function assessSize(
   const forbidden = forbids(claim, storageClass);
   if (forbidden !== undefined) return { reason: "Refused", message: forbidden };
   const refusal = refusedGrowth.get(claim.metadata.uid ?? "");
-  return refusal !== undefined && refusal.size === size && refusal.pauseMs > 0
+  return refusal !== undefined && refusal.size === size && refusal.backoffMs > 0
     ? { reason: "Refused", message: refusal.message }
     : "ask";
 }

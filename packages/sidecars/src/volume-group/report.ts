@@ -31,19 +31,19 @@ export function report(
  * it: nobody wants to know it now.
  */
 function rest({ canLook, content, group, refusedGrowth, storage }: VolumeGroupView): Rest {
-  const pauses = [
+  const backoff = [
     ...(group?.spec.memberSize === undefined
       ? []
-      : [...refusedGrowth.values()].map(({ pauseMs }) => pauseMs)),
-    ...[...storage.failures.values()].map(({ pauseMs }) => pauseMs),
-    ...[...storage.refused.values()].map(({ pauseMs }) => pauseMs),
+      : [...refusedGrowth.values()].map(({ backoffMs }) => backoffMs)),
+    ...[...storage.failures.values()].map(({ backoffMs }) => backoffMs),
+    ...[...storage.refused.values()].map(({ backoffMs }) => backoffMs),
     ...(canLook && content?.status?.volumeGroupHandle !== undefined ? [storage.dueMs] : []),
   ].filter((ms) => ms > 0 && Number.isFinite(ms));
-  return pauses.length === 0 ? DONE : { do: "wait", ms: Math.min(...pauses) };
+  return backoff.length === 0 ? DONE : { do: "wait", ms: Math.min(...backoff) };
 }
 
 /** Whether this question must not be asked now. */
 export function isPaused({ storage }: VolumeGroupView, call: CallName, requestKey: string): boolean {
   const failure = storage.failures.get(call);
-  return failure !== undefined && failure.requestKey === requestKey && failure.pauseMs > 0;
+  return failure !== undefined && failure.requestKey === requestKey && failure.backoffMs > 0;
 }

@@ -46,21 +46,21 @@ function oneMore(set: readonly string[], other: readonly string[]): string | und
 /** What the driver has said in this life about each group, by the uid of its content. */
 export class StorageMemory {
   readonly #known = new Map<string, Known>();
-  readonly #pauses: Backoff;
+  readonly #backoff: Backoff;
   readonly #now: () => number;
   readonly #periodMs: number;
 
   /** `periodMs`: between two looks at a group. */
-  constructor({ periodMs, ...pauses }: BackoffOptions & { periodMs: number }) {
-    this.#pauses = new Backoff(pauses);
-    this.#now = pauses.now;
+  constructor({ periodMs, ...backoff }: BackoffOptions & { periodMs: number }) {
+    this.#backoff = new Backoff(backoff);
+    this.#now = backoff.now;
     this.#periodMs = periodMs;
   }
 
   forget(uid: string): void {
     const known = this.#known.get(uid);
-    for (const name of known?.failures.keys() ?? []) this.#pauses.reset(`${uid} ${name}`);
-    for (const handle of known?.refused.keys() ?? []) this.#pauses.reset(`${uid}/${handle}`);
+    for (const name of known?.failures.keys() ?? []) this.#backoff.reset(`${uid} ${name}`);
+    for (const handle of known?.refused.keys() ?? []) this.#backoff.reset(`${uid}/${handle}`);
     this.#known.delete(uid);
   }
 
@@ -69,24 +69,24 @@ export class StorageMemory {
     const known = this.#of(uid);
     const dueMs = Math.max(0, known.lookedAt + this.#periodMs - this.#now());
     const failures = [...known.failures].map(([name, { requestKey, ...rest }]) => {
-      const pauseMs = this.#pauses.remaining(`${uid} ${name}`, requestKey);
-      return [name, { requestKey, ...rest, pauseMs }] as const;
+      const backoffMs = this.#backoff.remaining(`${uid} ${name}`, requestKey);
+      return [name, { requestKey, ...rest, backoffMs }] as const;
     });
     const together = setQuestion(actual);
     const refused = [...known.refused].flatMap(([handle, { message, others }]) => {
-      const pauseMs =
+      const backoffMs =
         others === undefined
-          ? this.#pauses.remaining(`${uid}/${handle}`, "")
+          ? this.#backoff.remaining(`${uid}/${handle}`, "")
           : others === together
             ? Number.POSITIVE_INFINITY
             : 0;
-      return pauseMs > 0 ? [[handle, { message, pauseMs }] as const] : [];
+      return backoffMs > 0 ? [[handle, { message, backoffMs }] as const] : [];
     });
     const impossible = known.impossible.flatMap(({ message, volumeHandles }) => {
       const culprit = oneMore(volumeHandles, actual);
       return culprit === undefined
         ? []
-        : [[culprit, { message, pauseMs: Number.POSITIVE_INFINITY }] as const];
+        : [[culprit, { message, backoffMs: Number.POSITIVE_INFINITY }] as const];
     });
     return {
       certain: known.certain,
@@ -215,7 +215,7 @@ export class StorageMemory {
   /** A volume is not taken; `others`: never in the company of these. */
   refuse(uid: string, handle: string, message: string, others?: string): void {
     this.#of(uid).refused.set(handle, { message, ...defined({ others }) });
-    this.#pauses.fail(`${uid}/${handle}`, "");
+    this.#backoff.fail(`${uid}/${handle}`, "");
   }
 
   /** A set is possible that lacks one volume of an impossible one: it is that one, and nobody has to ask again. */
@@ -229,12 +229,12 @@ export class StorageMemory {
 
   #accept(uid: string, handle: string): void {
     this.#of(uid).refused.delete(handle);
-    this.#pauses.reset(`${uid}/${handle}`);
+    this.#backoff.reset(`${uid}/${handle}`);
   }
 
   #settle(uid: string, name: CallName): void {
     this.#of(uid).failures.delete(name);
-    this.#pauses.reset(`${uid} ${name}`);
+    this.#backoff.reset(`${uid} ${name}`);
   }
 
   #fail(
@@ -244,7 +244,7 @@ export class StorageMemory {
     { atLeastMs = 0, conclusive = false }: { atLeastMs?: number; conclusive?: boolean } = {},
   ): void {
     this.#of(uid).failures.set(name, { requestKey, message, conclusive });
-    this.#pauses.fail(`${uid} ${name}`, requestKey, atLeastMs);
+    this.#backoff.fail(`${uid} ${name}`, requestKey, atLeastMs);
   }
 
   #of(uid: string): Known {

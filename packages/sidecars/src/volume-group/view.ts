@@ -33,7 +33,7 @@ export interface StorageView {
   /** How many volumes may be added by one call. */
   limit: number;
   /** Volume handle -> why the driver does not take it, and milliseconds until it is asked again (may be Infinity). */
-  refused: ReadonlyMap<string, { message: string; pauseMs: number }>;
+  refused: ReadonlyMap<string, { message: string; backoffMs: number }>;
   /** Whole sets (as `setQuestion`) that the driver has refused for good. */
   impossible: ReadonlySet<string>;
 }
@@ -47,7 +47,7 @@ export interface CallTrouble {
   requestKey: string;
   message: string;
   /** Milliseconds until the same may be asked again; Infinity: never. */
-  pauseMs: number;
+  backoffMs: number;
   /** Of a creation: it proves that nothing was made. */
   conclusive: boolean;
 }

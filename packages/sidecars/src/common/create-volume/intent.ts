@@ -14,7 +14,7 @@ export interface CreateVolumeArguments {
   topology?: Requirement;
 }
 
-/** What the PersistentVolume will say apart from what the driver answers. */
+/** What the PersistentVolume will have apart from what the driver responds. */
 interface VolumeTemplate {
   accessModes: string[];
   mountOptions?: string[];

@@ -25,7 +25,7 @@ import { groupClone } from "./objects.ts";
 const [, , path = "", endpoint = "", part = ""] = process.argv;
 const store = await LocalStore.open({ path, registry: testRegistry() });
 const copy = at("copy");
-// While nobody looks: a control plane that begins would first go on with the clone.
+// While no control plane runs: one that begins would first go on with the clone.
 if (part === "give-up")
   await store.delete(VolumeGroupClones, copy).catch((error: unknown) => {
     if (!isNotFound(error)) throw error;

@@ -18,7 +18,7 @@ import { at, joined } from "../../volume-group/testing/world.ts";
 
 /**
  * One life of a control plane: `freeze-crash-child.ts <store folder> <endpoint>`. A group snapshot names a VolumeGroup that is
- * not there yet, fails, and is cut after it has come. Ends with 0 when that is done and the membership can change again.
+ * not there yet, fails, and is made after it has come. Ends with 0 when that is done and the membership can change again.
  */
 const [, , path = "", endpoint = ""] = process.argv;
 const store = await LocalStore.open({ path, registry: testRegistry() });
@@ -37,9 +37,9 @@ await put(store, VolumeGroupSnapshots, wanted);
 const noon = () => store.get(VolumeGroupSnapshots, at("noon"));
 const isThere = async () =>
   (await store.list(VolumeGroups)).items.length > 0 || (await noon()).status?.error !== undefined;
-await until("the missing group is told", isThere, noon);
+await until("the missing group is reported", isThere, noon);
 await put(store, VolumeGroups, volumeGroup("db"));
-await until("it is cut", async () => (await noon()).status?.readyToUse === true, noon);
+await until("it is made", async () => (await noon()).status?.readyToUse === true, noon);
 
 const body = { metadata: { labels: { app: null } } };
 await store.patch(PersistentVolumeClaims, at("b"), { type: "merge", body });

@@ -4,7 +4,7 @@ import type { SidecarContext } from "./context.ts";
 import { Remembered } from "./remembered.ts";
 
 /** How long a controller leaves an object alone after it has reported what is wrong with it. Forgotten with the object. */
-export class ObjectPauses {
+export class ObjectBackoff {
   readonly #backoff: Backoff;
   readonly #remembered: Remembered;
 
