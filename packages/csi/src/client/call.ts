@@ -1,9 +1,16 @@
 import { create, type DescMethod, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import type { Client, CallOptions as GrpcCallOptions } from "@grpc/grpc-js";
 import { fullName } from "../calls/interceptor.ts";
+import { Code } from "../errors/codes.ts";
 import { CsiError } from "../errors/csi-error.ts";
 import { fromStatus } from "../errors/status.ts";
 import type { CallOptions } from "../wire/method-types.ts";
+
+/**
+ * What grpc-js says when our own deadline is over. It tells how many milliseconds each part of the call took, which is
+ * another message each time: whoever writes it into an object would write at every attempt.
+ */
+const OWN_DEADLINE = /^Deadline exceeded(?: after |$)/;
 
 const pass = (bytes: Buffer): Buffer => bytes;
 
@@ -35,7 +42,7 @@ export function callUnary(
       grpcOptions(options),
       (error, response) => {
         signal?.removeEventListener("abort", cancel);
-        if (error !== null) reject(failure(error, signal));
+        if (error !== null) reject(failure(error, method, options));
         else resolve(decode(method, response));
       },
     );
@@ -60,7 +67,7 @@ export async function* callStream(
   try {
     for await (const bytes of stream) yield await decode(method, bytes as Buffer);
   } catch (error) {
-    throw failure(error, signal);
+    throw failure(error, method, options);
   } finally {
     signal?.removeEventListener("abort", cancel);
     stream.cancel();
@@ -79,8 +86,12 @@ async function decode(method: DescMethod, bytes: Buffer | undefined): Promise<Me
   }
 }
 
-function failure(error: unknown, signal: AbortSignal | undefined): CsiError {
-  return signal?.aborted === true ? stopped(signal) : fromStatus(error);
+function failure(error: unknown, method: DescMethod, { signal, timeoutMs }: CallOptions): CsiError {
+  if (signal?.aborted === true) return stopped(signal);
+  const failed = fromStatus(error);
+  if (failed.code !== Code.DEADLINE_EXCEEDED || !OWN_DEADLINE.test(failed.message)) return failed;
+  const message = `the plugin did not answer ${method.name} within ${timeoutMs} ms`;
+  return CsiError.deadlineExceeded(message, { cause: error });
 }
 
 function stopped({ reason }: AbortSignal): CsiError {

@@ -305,6 +305,19 @@ test("every code arrives as itself, with a message and without details", async (
   }
 });
 
+test("a call that is not answered in time says the same each time: which call, and how long it waited", async (t) => {
+  const never = new Promise<object>(() => {});
+  const { client } = await pair(t, { identity: { probe: () => never } });
+  const messages = new Set<string>();
+  for (const _ of [1, 2, 3]) {
+    const failed = await client.identity.probe({}, { timeoutMs: 100 }).catch((error: unknown) => error);
+    assert.ok(failed instanceof CsiError);
+    assert.equal(failed.code, Code.DEADLINE_EXCEEDED);
+    messages.add(failed.message);
+  }
+  assert.deepEqual([...messages], ["the plugin did not answer Probe within 100 ms"]);
+});
+
 test("an error message of any length and any characters arrives", async (t) => {
   for (const message of ["é".repeat(100_000), "\ud800 lone", "\0\r\n\u2028", "x".repeat(4097)]) {
     const { client } = await pair(t, {
