@@ -28,7 +28,7 @@ const view = (more: Partial<LeaseView>): LeaseView => ({
   ...more,
 });
 
-/** What there is -> what is written: number of the holding, and from whom it was taken without a good-bye. */
+/** What there is -> what is written: number of the holding, and from whom it was taken without being given back. */
 const TABLE: readonly [string, Partial<LeaseView>, "wait" | { token: number; from?: string }][] = [
   ["nobody ever held it", {}, { token: 1 }],
   ["it was given back", { lease: lease("") }, { token: 4 }],

@@ -44,7 +44,7 @@ export interface AgentContext {
   faults: Map<string, Fault>;
   /** Held while a volume's share is changed, and while its device is closed; by volume. */
   shareLocks: KeyedLock;
-  /** Probes in a row that a share's server has not answered, by volume. */
+  /** Probes in a row that a share's server has not responded to, by volume. */
   silences: Map<string, { count: number; at: number }>;
   /** Who this life of the agent has had a share's server let in, by volume. */
   admitted: Map<string, string>;

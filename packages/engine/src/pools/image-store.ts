@@ -29,7 +29,7 @@ export const GOING = ".gone-";
 export const NEXT = ".next-";
 
 /**
- * New each time: a copy that a killed process has left running must not write into ours. `maker` tells apart what
+ * New each time: a copy that a killed process has left running must not write into ours. `maker` distinguishes what
  * several nodes make in one folder.
  */
 export function temporaryName(id: string, maker = ""): string {

@@ -31,7 +31,7 @@ interface MountedCopy {
  *
  * A copy that was made for the most part before is completed in the freeze: if the watchdog let writes go on in the
  * middle of it, it is of no moment, and the image is cloned whole. That is one atomic operation, to which a thaw that
- * came too preCopies does nothing.
+ * came too early does nothing.
  */
 export async function copyMounted(context: Context, request: MountedCopy): Promise<Image> {
   const image = await attempt(context, request, true);

@@ -19,9 +19,9 @@ const thawed = failpoint("engine/freezes/thawed");
 const ORDER: readonly FreezeTarget["kind"][] = ["cgroup", "filesystem"];
 
 /**
- * Freezes that are noted on disk as long as they may last. The process that froze outlives us and thaws,
- * but not when everything of ours is killed at once, as with a container: then the next agent finds the note. That
- * process removes the note with the freeze, so that nobody takes a later freeze of somebody else's for ours.
+ * Freezes that are noted on disk as long as they may last. The process that froze outlives us and thaws, but not when
+ * everything of ours is killed at once, as with a container: then the next agent finds the note. That process removes the
+ * note with the freeze, so that nobody takes a later freeze of somebody else's for ours.
  */
 export class Freezes {
   readonly #folder: string;

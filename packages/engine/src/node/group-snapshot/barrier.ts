@@ -111,7 +111,7 @@ export class Barrier implements BarrierSteps {
     copied();
   }
 
-  /** Everybody goes on. The report tells whether they had all been still until now. */
+  /** Everybody goes on. The report has whether they had all been still until now. */
   async release(): Promise<void> {
     this.#covered = (await this.#freezer?.thaw()) ?? false;
     this.#frozenMs = performance.now() - this.#started;

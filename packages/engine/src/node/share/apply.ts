@@ -135,8 +135,8 @@ async function start(
 }
 
 /**
- * Without a restart, which would make those who are in wait for its grace period. An agent that is killed before the server
- * has it does it again: what the server was sent is known to this life of the agent only.
+ * Without a restart, which would make those who are in wait for its grace period. An agent that is killed before it
+ * signals the server does it again: who was admitted is known to this life of the agent only.
  */
 async function admit(
   { admitted }: AgentContext,

@@ -24,7 +24,7 @@ export interface ShareView {
   /** Whom it is to let in, and whom this life of the agent has had it let in. */
   clients: readonly string[];
   admitted: string | undefined;
-  /** How many probes in a row the server has not answered. */
+  /** How many probes in a row the server has not responded to. */
   silences: number;
   /** There is something in the state folder. */
   folder: boolean;

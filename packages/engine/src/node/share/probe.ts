@@ -8,10 +8,10 @@ const XID = 0x4d4f4f52;
 const LAST_FRAGMENT = 0x8000_0000;
 
 /**
- * True when an NFS server answers there: the call that does nothing (RFC 7530 section 15.1, in the frame of RFC
+ * True when an NFS server responds there: the call that does nothing (RFC 7530 section 15.1, in the frame of RFC
  * 5531 section 11) gets its reply within the time.
  */
-export async function answers({ address, port }: ServerSocket, milliseconds: number): Promise<boolean> {
+export async function isServing({ address, port }: ServerSocket, milliseconds: number): Promise<boolean> {
   const socket = connect({ host: address, port });
   const signal = AbortSignal.timeout(milliseconds);
   try {

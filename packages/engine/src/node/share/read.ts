@@ -10,7 +10,7 @@ import { clientsOf } from "./clients.ts";
 import { recordedSocket, type ServerSocket } from "./config.ts";
 import type { ShareView } from "./decide.ts";
 import { type ShareLayout, shareLayout } from "./layout.ts";
-import { answers } from "./probe.ts";
+import { isServing } from "./probe.ts";
 import { findServers } from "./server.ts";
 
 const PROBE_MS = 5000;
@@ -59,7 +59,7 @@ async function silencesOf(
   name: string,
   { address, port }: Partial<ServerSocket>,
 ): Promise<number> {
-  if (address === undefined || port === undefined || (await answers({ address, port }, PROBE_MS))) {
+  if (address === undefined || port === undefined || (await isServing({ address, port }, PROBE_MS))) {
     silences.delete(name);
     return 0;
   }

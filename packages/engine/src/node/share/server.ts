@@ -7,7 +7,7 @@ import type { Clock } from "../../host/host.ts";
 import { absent } from "../../pools/file-images.ts";
 import type { ServerSocket } from "./config.ts";
 import type { ShareLayout } from "./layout.ts";
-import { answers } from "./probe.ts";
+import { isServing } from "./probe.ts";
 
 const PROGRAM = "ganesha.nfsd";
 const FILE_SYSTEMS = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib", "/usr/lib64"];
@@ -32,7 +32,7 @@ export async function findServers({ config }: ShareLayout): Promise<number[]> {
   return pids;
 }
 
-/** Starts the server; it outlives us. Resolves when it answers, throws when it ends before. */
+/** Starts the server; it outlives us. Resolves when it responds, throws when it ends before. */
 export async function startServer(
   layout: ShareLayout,
   socket: ServerSocket,
@@ -48,12 +48,16 @@ export async function startServer(
   }
   child.unref();
   const end = clock.sinceBoot() + START_MS;
-  while (!(await answers(socket, PROBE_MS))) {
+  while (!(await isServing(socket, PROBE_MS))) {
     if (child.exitCode !== null || child.signalCode !== null) throw await ended(layout);
     if (clock.sinceBoot() > end) {
-      throw new EngineError("UNAVAILABLE", `${PROGRAM} does not answer on ${socket.address}:${socket.port}`, {
-        hint: `see ${layout.log}`,
-      });
+      throw new EngineError(
+        "UNAVAILABLE",
+        `${PROGRAM} does not respond on ${socket.address}:${socket.port}`,
+        {
+          hint: `see ${layout.log}`,
+        },
+      );
     }
     await clock.sleep(POLL_MS, signal);
   }

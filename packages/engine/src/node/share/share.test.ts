@@ -12,7 +12,7 @@ import { withoutProgram } from "../../testing/without-program.ts";
 import { ticketStatus } from "../../tickets/tickets.ts";
 import { chooseAddress } from "./address.ts";
 import { recordedSocket, serverConfig } from "./config.ts";
-import { answers } from "./probe.ts";
+import { isServing } from "./probe.ts";
 import { findServers } from "./server.ts";
 import {
   ended,
@@ -247,7 +247,7 @@ test(
   async (t) => {
     const bench = await served(t);
     const [, address = "", port] = /^nfs:\/\/(.+):(\d+)/.exec(await running(bench)) ?? [];
-    const open = async (host: string) => answers({ address: host, port: Number(port) }, 5000);
+    const open = async (host: string) => isServing({ address: host, port: Number(port) }, 5000);
     assert.equal(await open(address), true);
     assert.equal(await open("127.0.0.1"), address === "127.0.0.1");
     await write(bench, "f", "kept");

@@ -52,7 +52,7 @@ test("a ready snapshot that is deleted while its volume changes hands goes with 
   await assert.rejects(access(image("node-1", "s-p-1")));
 });
 
-/** Counts reads of the store that have been answered for at least a moment, so that what they lead to has begun. */
+/** Counts reads of the store that have returned at least a moment ago, so that what they lead to has begun. */
 function countReads(store: SharedNodes["store"], matches: (resource: Resource, name: string) => boolean) {
   const get = store.get.bind(store);
   let count = 0;

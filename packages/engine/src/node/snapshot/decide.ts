@@ -118,7 +118,7 @@ const NEW: SnapshotStatus = { readyToUse: false };
 
 function record(what: SnapshotRecord, view: SnapshotView): SnapshotStep {
   const { error: _, failures, failedAt, ...before } = view.snapshot.status ?? NEW;
-  // Only success ends the count: the record before a copy does not tell how the copy will go.
+  // Only success ends the count: the record before a copy does not show how the copy will go.
   const counted = what === "copying" && failures !== undefined && failedAt !== undefined;
   const status = { ...before, ...(counted ? { failures, failedAt } : {}), ownerID: view.nodeID };
   return { do: "record", what, status: NEXT[what](status, view) };

@@ -1,5 +1,5 @@
 /**
- * Holds the writers of a pool before it is full. It outlives the agent that started it: workloads go on when an agent is
+ * Freezes the writers of a pool before it is full. It outlives the agent that started it: workloads go on when an agent is
  * killed, and nobody else would stop their writes. argv: the pool's folder, its type, and the levels `hold` and `resume`.
  *
  * What is frozen is the pool's own file system (FIFREEZE): every write of every loop device in it waits in the kernel,

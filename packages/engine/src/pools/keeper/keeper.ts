@@ -21,7 +21,7 @@ const POLL_MS = 10;
 const SUSPICIOUS_MS = 100;
 const PATIENT_MS = 5000;
 
-/** The process that holds the writers of one pool before it is full; see `KEEPER_PROGRAM`. It outlives us. */
+/** The process that freezes the writers of one pool before it is full; see `KEEPER_PROGRAM`. It outlives us. */
 export class PoolKeeper {
   readonly #host: Host;
   readonly #folder: string;

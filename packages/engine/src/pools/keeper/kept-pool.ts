@@ -13,7 +13,7 @@ const TAKES_ROOM = ["create", "clone", "preCopy", "beginCopy", "replace", "grow"
 const GROW_ATTEMPTS = 40;
 const GROW_RETRY_MS = 250;
 
-/** A pool whose writers are held before it is full, also while this process is not there. Only for local block pools. */
+/** A pool whose writers are frozen before it is full, also while this process is not there. Only for local block pools. */
 export function keptPool(pool: PoolBackend, host: Host, layout: PoolLayout): PoolBackend {
   const { backing, folder } = layout;
   if (backing === undefined || pool.type === "directory") return pool;

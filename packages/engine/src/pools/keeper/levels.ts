@@ -1,12 +1,12 @@
 const MIB = 1024 * 1024;
-/** Part of the pool that is left when its writers are held. */
+/** Part of the pool that is left when its writers are frozen. */
 const FREEZE_FRACTION = 1 / 32;
 const LEAST_FREE = 64 * MIB;
 const MOST_FREE = 512 * MIB;
 
 /** Bytes at which a pool's keeper acts. */
 export interface KeeperLevels {
-  /** Writers are held when no more than this is free. */
+  /** Writers are frozen when no more than this is free. */
   hold: number;
   /** They go on when this is free. Above `hold`, so that a little room does not make them stop and go. */
   resume: number;
