@@ -251,7 +251,7 @@ test("the members of a VolumeGroup are each protected once until they are cut, a
   await w.h.restart();
   await calls.quiet();
   calls.take();
-  await w.cut();
+  await w.snapshot();
   await w.ready();
   await calls.quiet();
   const { table } = calls.take();
