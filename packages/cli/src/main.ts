@@ -18,13 +18,13 @@ function outliveReaders(): void {
   }
 }
 
-/** Tells of an error with the classes of whoever has thrown it: in a bundle, the commands that serve have their own. */
+/** Reports an error with the classes of whoever has thrown it: in a bundle, the commands that serve have their own. */
 let report = reportError;
 
 async function serving() {
   const commands = await import("./commands/serving.ts");
   report = commands.reportError;
-  await commands.answerForSleepers();
+  await commands.serveSleepers();
   return commands;
 }
 
@@ -47,7 +47,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   completion: async () => (await import("./commands/completion.ts")).completionCommand(),
 };
 
-/** Those of which anything may be printed or run: all of them, unless the first word is the name of one. */
+/** Those of which anything may be printed or run: all of them, unless the first argument is the name of one. */
 function asked([first = ""]: readonly string[]): (() => Promise<Command>)[] {
   const needsAll = first === "completion" || !Object.hasOwn(COMMANDS, first);
   return needsAll ? Object.values(COMMANDS) : [COMMANDS[first] as () => Promise<Command>];

@@ -14,7 +14,7 @@ test("a $KUBECONFIG that cannot be read ends the command, and asks no other clus
   await writeFile(closed, kubeconfigOf(api.url));
   await chmod(closed, 0);
   const missing = join(home, "mistyped");
-  for (const [path, says] of [
+  for (const [path, expected] of [
     [missing, /\$KUBECONFIG names .*mistyped, which does not exist\nnext: .*unset KUBECONFIG/],
     [closed, /\$KUBECONFIG names .*closed, which you may not read\nnext: .*sudo -E/],
     [`${closed}:${api.kubeconfig}`, /\$KUBECONFIG names .*closed, which you may not read\nnext: .*sudo -E/],
@@ -22,7 +22,7 @@ test("a $KUBECONFIG that cannot be read ends the command, and asks no other clus
     const env = { HOME: home, KUBECONFIG: path };
     const { code, stderr } = await mooring(["group", "delete", "noon"], { env, under: UNPRIVILEGED });
     assert.equal(code, 2, stderr);
-    assert.match(stderr, says);
+    assert.match(stderr, expected);
   }
   const named = ["--kubeconfig", closed];
   const { code, stderr } = await mooring(["group", "list", ...named], { under: UNPRIVILEGED });
@@ -39,7 +39,7 @@ test("of several files in $KUBECONFIG the first that is there counts", async (t)
   assert.equal(api.requests.length, 1);
 });
 
-test("a server that is not there is told with its address and the file that names it", async (t) => {
+test("a server that is not there is reported with its address and the file that names it", async (t) => {
   const kubeconfig = join(await folderOf(t), "nobody");
   await writeFile(kubeconfig, kubeconfigOf("https://127.0.0.1:1"));
   const { code, stderr } = await mooring(["volume", "list", "--kubeconfig", kubeconfig]);
@@ -51,11 +51,11 @@ test("a server that is not there is told with its address and the file that name
 test("a connection that is not safe is no server that has to be started", async (t) => {
   const api = await cannedApi(t);
   const kubeconfig = join(await folderOf(t), "config");
-  const list = async (text: string, exit: number, says: RegExp) => {
+  const list = async (text: string, exit: number, expected: RegExp) => {
     await writeFile(kubeconfig, text);
     const { code, stderr } = await mooring(["volume", "list", "--kubeconfig", kubeconfig]);
     assert.equal(code, exit, stderr);
-    assert.match(stderr, says);
+    assert.match(stderr, expected);
     assert.doesNotMatch(stderr, /does not answer|start it/);
   };
   const plain = api.url.replace("http:", "https:");

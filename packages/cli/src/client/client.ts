@@ -9,13 +9,13 @@ export interface ClientOptions {
   kubeconfig?: string;
 }
 
-/** Where one is looked for when nobody names one: the standalone server's, the user's. */
+/** Where one is read from when nobody names one: the standalone server's, the user's. */
 function places(): string[] {
   const standalone = "/var/lib/mooring/kubeconfig";
   try {
     return [standalone, join(homedir(), ".kube", "config")];
   } catch {
-    // Neither $HOME nor a passwd says where this user is at home.
+    // Neither $HOME nor a passwd has this user's home.
     return [standalone];
   }
 }
@@ -32,7 +32,7 @@ const FORBIDDEN = new Set<unknown>(["EACCES", "EPERM"]);
 const UNREADABLE = new Set<unknown>([...FORBIDDEN, "ENOENT", "ENOTDIR"]);
 
 /**
- * The first of these files that is there. They were named, so nothing else is looked at when they cannot be used: a
+ * The first of these files that is there. They were named, so nothing else is read when they cannot be used: a
  * command must not reach a cluster that nobody meant. `source`: who named them.
  */
 async function binding(paths: readonly string[], source: string, instead: string): Promise<RestStore> {

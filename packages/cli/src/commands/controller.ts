@@ -113,7 +113,7 @@ function countCalls(): { onCall: OnCall; families: () => ReturnType<Calls["famil
 }
 type Calls = ReturnType<typeof callMetrics>;
 
-/** Whose volumes are controlled: said before anything is reached. */
+/** Whose volumes are controlled: printed before anything is reached. */
 function requireVolumes({ csiAddress, engine }: Options): void {
   if (engine === true && csiAddress !== undefined) {
     throw new CommandError("--engine has a driver of its own, so there is none to reach at --csi-address", {
@@ -229,8 +229,8 @@ export function controllerCommand(): Command {
         .argParser(threads)
         .default(50),
     )
-    .option("--extra-create-metadata", "tell the driver the names of claims, volumes and snapshots")
-    .option("--extra-modify-metadata", "tell the driver the names of claims and volumes that it modifies")
+    .option("--extra-create-metadata", "send the driver the names of claims, volumes and snapshots")
+    .option("--extra-modify-metadata", "send the driver the names of claims and volumes that it modifies")
     .option("--default-fstype <type>", "for classes that name no file system", "")
     .addOption(prefixOption("volume", "pvc"))
     .addOption(prefixOption("snapshot", "snapshot"))

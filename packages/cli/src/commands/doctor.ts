@@ -36,18 +36,18 @@ async function reach({ kubeconfig: named, stateDir }: DoctorOptions): Promise<Ob
     const { message, next } = describeError(error);
     if (named !== undefined) return check("API server", "fail", message, next);
     if (!(error instanceof AccessError && error.code === "ENOENT"))
-      return check("API server", "warn", `objects were not looked at: ${message}`, next);
-    const missing = `${kubeconfig} does not exist, so only the machine was looked at`;
+      return check("API server", "warn", `objects were not checked: ${message}`, next);
+    const missing = `${kubeconfig} does not exist, so only the machine was checked`;
     return check("state", "warn", missing, "start `mooring up`, or pass --state-dir or --kubeconfig");
   }
 }
 
 /** The checks, or why they could not be made. An error that nobody foresaw stays one. */
-async function looked(what: string, checks: Promise<Check[]>): Promise<Check[]> {
+async function guardedChecks(what: string, checks: Promise<Check[]>): Promise<Check[]> {
   return checks.catch((error: unknown) => {
     const { message, next, exitCode } = describeError(error);
     if (exitCode === EXIT.internal) throw error;
-    return [check(what, "fail", `cannot be looked at: ${message}`, next)];
+    return [check(what, "fail", `cannot be checked: ${message}`, next)];
   });
 }
 
@@ -71,14 +71,14 @@ function renderChecks(checks: readonly Check[]): string {
 
 async function doctor(options: DoctorOptions): Promise<void> {
   const checks = [...(await machineChecks()), ...(await diskChecks(options.stateDir))];
-  checks.push(...(await looked("store", stateChecks(options.stateDir))));
+  checks.push(...(await guardedChecks("store", stateChecks(options.stateDir))));
   const store = await reach(options);
   if ("check" in store) checks.push(store);
   else {
-    checks.push(...(await looked("objects", objectChecks(store, new Date()))));
-    checks.push(...(await looked("rights", rightsChecks(store, options.namespace))));
-    checks.push(...(await looked("mounts", mountChecks(store, createHost(), options.stateDir))));
-    checks.push(...(await looked("leaks", leaks(store, options.stateDir))));
+    checks.push(...(await guardedChecks("objects", objectChecks(store, new Date()))));
+    checks.push(...(await guardedChecks("rights", rightsChecks(store, options.namespace))));
+    checks.push(...(await guardedChecks("mounts", mountChecks(store, createHost(), options.stateDir))));
+    checks.push(...(await guardedChecks("leaks", leaks(store, options.stateDir))));
   }
   print(options, checks, () => renderChecks(checks));
   if (checks.some((entry) => entry.state === "fail")) process.exitCode = EXIT.negative;
@@ -87,7 +87,7 @@ async function doctor(options: DoctorOptions): Promise<void> {
 /** `mooring doctor`: what is wrong with the machine, the objects and what lies between them. */
 export function doctorCommand(): Command {
   const command = new Command("doctor")
-    .description("look for leaks, drift, stuck objects and missing prerequisites")
+    .description("find leaks, drift, stuck objects and missing prerequisites")
     .option("--state-dir <folder>", "state folder of `mooring up`", "/var/lib/mooring")
     .option("--kubeconfig <file>", "how to reach the API server (default: the state folder's)")
     .option("--namespace <name>", "in a cluster: where Mooring's service accounts are", "mooring");

@@ -46,10 +46,10 @@ describe("mooring driver", () => {
     });
     return { child, output: () => output, ended };
   };
-  const refused = async (args: string[], env: Record<string, string>, exit: number, says: RegExp) => {
+  const refused = async (args: string[], env: Record<string, string>, exit: number, message: RegExp) => {
     const { ended, output } = run(args, env);
     assert.equal(await ended, exit, output());
-    assert.match(output(), says);
+    assert.match(output(), message);
     assert.match(output(), /next: |Allowed choices|error: option/);
   };
   const endpoint = (name: string) => `unix://${join(folder, name)}.sock`;
@@ -132,8 +132,8 @@ describe("mooring driver", () => {
       const c = client.controller;
       const calls = [c.createVolume(id), c.deleteVolume(id), c.controllerPublishVolume(id)];
       const more = [c.controllerUnpublishVolume(id), c.createSnapshot(id), c.deleteSnapshot(id)];
-      const answers = await Promise.all([...calls, ...more].map(served));
-      assert.deepEqual(new Set(answers), new Set([controller]));
+      const responses = await Promise.all([...calls, ...more].map(served));
+      assert.deepEqual(new Set(responses), new Set([controller]));
       assert.equal(await served(client.controller.controllerGetCapabilities({})), controller);
       assert.equal(await served(client.node.nodeGetCapabilities({})), node);
       const { capabilities } = await client.identity.getPluginCapabilities({});
@@ -146,7 +146,7 @@ describe("mooring driver", () => {
   });
 
   test(
-    "it tells a scraper of every call it answered, where it was asked to and nowhere else",
+    "it reports to a scraper every call it served, where it was asked to and nowhere else",
     thorough(),
     async () => {
       const env = { CSI_ENDPOINT: endpoint("metrics") };
@@ -185,7 +185,7 @@ describe("mooring driver", () => {
     },
   );
 
-  test("a damaged store is told as that, and is not put down to a version", everyday(), async () => {
+  test("a damaged store is reported as that, and is not put down to a version", everyday(), async () => {
     const store = join(folder, "damaged", "store");
     await mkdir(store, { recursive: true });
     await writeFile(join(store, "store.mdb"), "nonsense".repeat(4096));
@@ -197,7 +197,7 @@ describe("mooring driver", () => {
     );
   });
 
-  test("a state folder that holds something else is refused with code 2", thorough(), async () => {
+  test("a state folder that contains something else is refused with code 2", thorough(), async () => {
     await writeFile(join(folder, "file"), "");
     await refused(state("file"), { CSI_ENDPOINT: endpoint("file") }, 2, /file/);
   });

@@ -165,7 +165,7 @@ function startFailure(error: unknown): unknown {
   return error;
 }
 
-/** What the file system says of a folder that is none, or not ours to write. */
+/** The file system's error for a folder that is none, or not ours to write. */
 const UNUSABLE = new Set(["ENOTDIR", "EACCES", "EROFS", "ENOSPC", "EPERM", "EEXIST"]);
 
 /** `mooring driver`: the CSI driver alone, for Nomad, a test suite or a script. Needs no Kubernetes. */

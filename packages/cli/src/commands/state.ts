@@ -14,9 +14,9 @@ function stateDirOption(command: Command): Command {
   );
 }
 
-/** `mooring state`: the store of a state folder, which is everything that Mooring knows. */
+/** `mooring state`: the store of a state folder, which is everything that Mooring stores. */
 export function stateCommand(): Command {
-  const command = new Command("state").description("check, copy and put back what Mooring knows");
+  const command = new Command("state").description("check, copy and put back what Mooring stores");
   withOutput(stateDirOption(command.command("check [file]")), { what: "what is there" })
     .description("read the store, or a copy of it, from end to end; also while Mooring runs")
     .action(checkState);

@@ -6,7 +6,7 @@ import { term } from "../options/duration.ts";
 import { type Output, print, withOutput } from "../output/print.ts";
 import { age, table } from "../output/table.ts";
 import { findVolume } from "../volume/find.ts";
-import { callerOption, currentUser, holderOption, told } from "../volume/options.ts";
+import { callerOption, currentUser, holderOption, withNextStep } from "../volume/options.ts";
 import { listTickets, type TicketRow } from "../volume/tickets.ts";
 
 const priorityOf = (type: string): number =>
@@ -72,7 +72,7 @@ async function add(volume: string, options: AddOptions): Promise<void> {
     ...defined({ attachmentID: id }),
     ...(milliseconds === undefined ? {} : { expiresAt: new Date(now.getTime() + milliseconds) }),
   };
-  const ticket = await told(attachVolume(store, wish, now));
+  const ticket = await withNextStep(attachVolume(store, wish, now));
   const end = ticket.expiresAt === undefined ? "" : `, until ${ticket.expiresAt}`;
   print(options, ticket, () => `ticket ${ticket.id} of volume ${volume} for node ${node}${end}\n`);
 }
@@ -85,15 +85,15 @@ interface RemoveOptions extends ClientOptions {
 async function remove(volume: string, id: string, options: RemoveOptions): Promise<void> {
   const { holder, force } = options;
   const wish = { volume, attachmentID: id, attachedBy: holder ?? currentUser(), forceDetach: force === true };
-  const ended = await told(detachVolume(await openClient(options), wish));
+  const ended = await withNextStep(detachVolume(await openClient(options), wish));
   process.stdout.write(
     ended.length === 0 ? `there is no ticket ${id}\n` : `ticket ${ended.join(", ")} ended\n`,
   );
 }
 
-/** `mooring ticket add|rm|list`: who holds volumes, and for whom. */
+/** `mooring ticket add|rm|list`: where volumes are attached, and for whom. */
 export function ticketCommand(): Command {
-  const root = new Command("ticket").description("show and change who holds a volume");
+  const root = new Command("ticket").description("show and change where a volume is attached");
   const kubeconfig = ["--kubeconfig <file>", "how to reach the API server"] as const;
   const all = root.command("list").description("all tickets, or those of one volume");
   withOutput(all.argument("[volume]", "name of the Volume").option(...kubeconfig), {
@@ -117,7 +117,7 @@ export function ticketCommand(): Command {
     .argument("<volume>", "name of the Volume")
     .argument("<id>", "id of the ticket")
     .addOption(callerOption())
-    .option("--force", "also one of somebody else, a person or a controller")
+    .option("--force", "also one of somebody else, an operator or a controller")
     .option(...kubeconfig)
     .action(remove);
   return root;

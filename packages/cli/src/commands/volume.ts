@@ -17,7 +17,7 @@ import { EXIT } from "../output/exit-codes.ts";
 import { type Output, print, withOutput } from "../output/print.ts";
 import { age, bytes, table } from "../output/table.ts";
 import { findVolume } from "../volume/find.ts";
-import { callerOption, currentUser, holderOption, told } from "../volume/options.ts";
+import { callerOption, currentUser, holderOption, withNextStep } from "../volume/options.ts";
 import { explainVolume } from "../why/explain-volume.ts";
 import { contextOf } from "../why/kinds.ts";
 import { renderFinding } from "../why/render.ts";
@@ -85,14 +85,14 @@ async function attach(volume: string, options: AttachOptions): Promise<void> {
     ...(id === undefined ? {} : { attachmentID: id }),
     ...(milliseconds === undefined ? {} : { expiresAt: new Date(now.getTime() + milliseconds) }),
   };
-  const ticket = await told(attachVolume(store, wish, now));
+  const ticket = await withNextStep(attachVolume(store, wish, now));
   await satisfied(store, volume, ticket, timeout);
   const { status } = await store.get(Volumes, { name: volume });
   const device = maintenance === true ? "for maintenance" : `as ${status?.device ?? "no device"}`;
   process.stdout.write(`volume ${volume} is attached to ${node} ${device} (ticket ${ticket.id})\n`);
 }
 
-/** Until the arbiter says yes; the ticket stays when the time is over. */
+/** Until the arbiter satisfies the ticket; the ticket stays when the time is over. */
 async function satisfied(
   store: ObjectStore,
   volume: string,
@@ -100,25 +100,25 @@ async function satisfied(
   timeout: number,
 ): Promise<void> {
   let last: VolumeAttachment | undefined;
-  const holds = (attachment: VolumeAttachment | undefined): boolean => {
+  const isSatisfied = (attachment: VolumeAttachment | undefined): boolean => {
     last = attachment;
     return attachment !== undefined && ticketStatus(attachment, id)?.satisfied === true;
   };
   const signal = AbortSignal.timeout(timeout);
   try {
-    await waitFor(store, { resource: VolumeAttachments, key: { name: volume } }, holds, signal);
+    await waitFor(store, { resource: VolumeAttachments, key: { name: volume } }, isSatisfied, signal);
   } catch (error) {
     if (!signal.aborted) throw error;
     const why = last === undefined ? undefined : ticketStatus(last, id)?.conditions[0]?.message;
     throw new CommandError(`ticket ${id} still waits: ${why ?? "the arbiter has not answered"}`, {
       exitCode: EXIT.negative,
-      next: `it keeps its place; give it up with: mooring volume detach ${volume} --id ${id}${asHolder(parameters)}`,
+      next: `it keeps its place; give it up with: mooring volume detach ${volume} --id ${id}${holderFlag(parameters)}`,
     });
   }
 }
 
-/** What makes a command that of the ticket's holder, when that is not who runs it. */
-function asHolder({ lastAttachedBy = "" }: AttachmentTicket["parameters"] = {}): string {
+/** What makes a command that of the ticket's owner, when that is not who runs it. */
+function holderFlag({ lastAttachedBy = "" }: AttachmentTicket["parameters"] = {}): string {
   if (lastAttachedBy === currentUser()) return "";
   const bare = /^[\w.@-]+$/.test(lastAttachedBy);
   return ` --holder ${bare ? lastAttachedBy : `'${lastAttachedBy.replaceAll("'", "'\\''")}'`}`;
@@ -138,7 +138,7 @@ async function detach(volume: string, options: DetachOptions): Promise<void> {
     ...(all === true ? { scope: "all" as const } : {}),
     ...(id === undefined ? {} : { attachmentID: id }),
   };
-  const ended = await told(detachVolume(await openClient(options), wish));
+  const ended = await withNextStep(detachVolume(await openClient(options), wish));
   process.stdout.write(ended.length === 0 ? "no ticket had to end\n" : `ended: ${ended.join(", ")}\n`);
 }
 
@@ -171,7 +171,7 @@ export function volumeCommand(): Command {
     .argument("<volume>", "name of the Volume")
     .option("--id <id>", "id of the ticket (default: longhorn-ui)")
     .addOption(callerOption().conflicts("all"))
-    .option("--force", "end those of others: of the --id, else of all people and workloads")
+    .option("--force", "end those of others: of the --id, else of all operators and workloads")
     .option("--all", "end those of jobs, too")
     .option(...kubeconfig)
     .action(detach);

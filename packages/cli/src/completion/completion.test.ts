@@ -12,7 +12,7 @@ const MOORING = fileURLToPath(new URL("../../../../dist/mooring.mjs", import.met
 
 function program(): Command {
   const root = new Command("mooring");
-  const volume = root.command("volume").description("a person's volumes");
+  const volume = root.command("volume").description("an operator's volumes");
   volume.command("attach").option("-n, --node <name>", "where").option("--queue", "wait");
   root.command("up").addOption(new Option("--pool <type>", "kind").choices(["xfs", "btrfs"]));
   return root;
@@ -37,12 +37,12 @@ describe("mooring completion", () => {
     assert.deepEqual(await offered(script, "nonsense", "x"), []);
   });
 
-  test("zsh and fish get the same words", () => {
+  test("zsh and fish get the same completions", () => {
     const places = placesOf(program());
     const zsh = COMPLETION_SCRIPTS.zsh(places);
     assert.match(zsh, /"mooring volume attach"\) compadd -- -n --node --queue -h --help ;;/);
     const fish = COMPLETION_SCRIPTS.fish(places);
-    assert.match(fish, /-n '__mooring_at "mooring"' -f -a volume -d 'a person’s volumes'/);
+    assert.match(fish, /-n '__mooring_at "mooring"' -f -a volume -d 'an operator’s volumes'/);
     assert.match(fish, /-n '__mooring_at "mooring up"' -l pool -r -f -a 'xfs btrfs' -d 'kind'/);
   });
 

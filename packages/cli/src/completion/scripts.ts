@@ -10,7 +10,7 @@ const belowRoot = (places: readonly Place[]): string =>
     .join("|");
 
 /** A line of a `case`: the place, and what to do there. */
-const cases = (places: readonly Place[], what: (words: string) => string): string =>
+const cases = (places: readonly Place[], what: (completions: string) => string): string =>
   places.map((place) => `    "${place.path}") ${what(wordsOf(place).join(" "))} ;;`).join("\n");
 
 function bash(places: readonly Place[]): string {
@@ -23,7 +23,7 @@ _mooring() {
     esac
   done
   case "$at" in
-${cases(places, (words) => `COMPREPLY=($(compgen -W "${words}" -- "\${COMP_WORDS[COMP_CWORD]}"))`)}
+${cases(places, (completions) => `COMPREPLY=($(compgen -W "${completions}" -- "\${COMP_WORDS[COMP_CWORD]}"))`)}
   esac
 }
 complete -o default -F _mooring mooring
@@ -41,7 +41,7 @@ _mooring() {
     esac
   done
   case "$at" in
-${cases(places, (words) => `compadd -- ${words}`)}
+${cases(places, (completions) => `compadd -- ${completions}`)}
   esac
   _files
 }

@@ -12,10 +12,10 @@ import { lastAcknowledged, podLog } from "./pod-log.ts";
 import { until, untilGone, untilObject } from "./wait.ts";
 import { untilRunning, type World } from "./world.ts";
 
-/** Two volumes that only make sense together: cut at one moment while both are written, and both brought back. */
+/** Two volumes that only make sense together: copied at one moment while both are written, and both brought back. */
 export async function groupPart(world: World): Promise<void> {
   await startShop(world);
-  const acknowledged = await cutBoth(world);
+  const acknowledged = await snapshotBoth(world);
   prove(world, await restoreBoth(world), acknowledged);
 }
 
@@ -36,8 +36,8 @@ async function startShop(world: World): Promise<void> {
   });
 }
 
-/** Answers with what had been acknowledged before. */
-async function cutBoth(world: World): Promise<number> {
+/** Returns what had been acknowledged before. */
+async function snapshotBoth(world: World): Promise<number> {
   const { progress, store } = world;
   return progress.step("group snapshot of both while writing", async () => {
     const before = await shopLog(world);
@@ -48,12 +48,12 @@ async function cutBoth(world: World): Promise<number> {
       { namespace, name: group.GROUP },
       (item) => item.status?.readyToUse === true,
     );
-    const pause = await pauseOf(world, ready.status?.boundVolumeGroupSnapshotContentName ?? "");
-    return { detail: `writers waited ${pause}; ${before} paid before`, value: before };
+    const freeze = await freezeOf(world, ready.status?.boundVolumeGroupSnapshotContentName ?? "");
+    return { detail: `writers waited ${freeze}; ${before} paid before`, value: before };
   });
 }
 
-async function pauseOf({ store }: World, contentName: string): Promise<string> {
+async function freezeOf({ store }: World, contentName: string): Promise<string> {
   const content = await store.get(VolumeGroupSnapshotContents, { name: contentName });
   const name = content.status?.volumeGroupSnapshotHandle ?? "";
   const { status } = await store.get(GroupSnapshots, { name });
@@ -84,7 +84,7 @@ async function restoreBoth(world: World): Promise<Audit> {
     );
     const log = await podLog(daemon.kubeconfig, namespace, "group-auditor");
     const json = log.split("\n").find((line) => line.startsWith("{"));
-    if (json === undefined) throw new Error(`the auditor said: ${log}`);
+    if (json === undefined) throw new Error(`the auditor printed: ${log}`);
     const audit: Audit = JSON.parse(json);
     return { detail: `${audit.orders} orders, ${audit.payments} payments`, value: audit };
   });

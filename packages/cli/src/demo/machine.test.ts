@@ -75,18 +75,18 @@ async function mounted(t: TestContext) {
   return { folder, mount, device, detach, onlooker, containerGroup };
 }
 
-test("what is mounted or attached is told; what a stranger's copy of our mounts keeps is not ours any more", async (t) => {
+test("what is mounted or attached is reported; what another program's copy of our mounts keeps is not ours any more", async (t) => {
   const { folder, mount, device, detach, onlooker } = await mounted(t);
   assert.deepEqual(await remains(folder), { mounts: [mount], loops: [device], processes: [] });
-  const stranger = await onlooker();
+  const foreign = await onlooker();
   run("umount", mount);
   assert.deepEqual(await remains(folder), { mounts: [], loops: [device], processes: [] });
   detach();
   assert.deepEqual(await remains(folder), { mounts: [], loops: [], processes: [] });
-  await stranger.end();
+  await foreign.end();
 });
 
-test("a container of ours that has our mounts is told; one that another Mooring is just starting is a stranger", async (t) => {
+test("a container of ours that has our mounts is reported; one that another Mooring is just starting is foreign", async (t) => {
   const { folder, mount, device, onlooker, containerGroup } = await mounted(t);
   await onlooker(await containerGroup(`${folder}-other`));
   assert.deepEqual(await remains(folder), { mounts: [mount], loops: [device], processes: [] });

@@ -15,11 +15,11 @@ interface Remains {
 interface Onlookers {
   ours: string[];
   /**
-   * Programs of other people, containers of another Mooring among them, that happened to get a mount namespace while we
+   * Programs of other users, containers of another Mooring among them, that happened to get a mount namespace while we
    * had something mounted: they have copies of all mounts of the machine, and a device that we have let go stays until
    * they end.
    */
-  strangers: string[];
+  foreign: string[];
 }
 
 /** The control group of the containers of this state folder: see the runtime of standalone. */
@@ -29,7 +29,7 @@ function groupOf(folder: string): string {
 }
 
 async function onlookers(folder: string): Promise<Onlookers> {
-  const found: Onlookers = { ours: [], strangers: [] };
+  const found: Onlookers = { ours: [], foreign: [] };
   const group = groupOf(folder);
   const own = await readFile("/proc/self/mountinfo", "utf8");
   for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
@@ -38,7 +38,7 @@ async function onlookers(folder: string): Promise<Onlookers> {
     if (seen === own || !seen.includes(folder)) continue;
     const ours = (await about("cgroup")).includes(group);
     const command = (await about("cmdline")).replaceAll("\0", " ").slice(0, 60);
-    found[ours ? "ours" : "strangers"].push(`${pid} ${command}`.trim());
+    found[ours ? "ours" : "foreign"].push(`${pid} ${command}`.trim());
   }
   return found;
 }
@@ -52,22 +52,22 @@ function isLetGo(device: string): Promise<boolean> {
   );
 }
 
-/** Images in the default pool: files that hold a volume's or a snapshot's bytes. */
+/** Images in the default pool: files with a volume's or a snapshot's bytes. */
 export async function images(stateDir: string): Promise<string[]> {
   const folder = join(stateDir, "pools", "default", "mnt", "images");
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
 }
 
-/** Looks at mountinfo, sysfs and /proc: the kernel's own word, not our records. */
+/** Reads mountinfo, sysfs and /proc: the kernel's own state, not our records. */
 export async function remains(folder: string): Promise<Remains> {
   const host = createHost();
   const below = (path: string): boolean => path.startsWith(`${folder}/`);
-  const { ours, strangers } = await onlookers(folder);
+  const { ours, foreign } = await onlookers(folder);
   const loops: string[] = [];
   for (const { backingFile, path } of await host.loops.list()) {
     if (!below(backingFile)) continue;
-    if (strangers.length === 0 || !(await isLetGo(path))) loops.push(path);
+    if (foreign.length === 0 || !(await isLetGo(path))) loops.push(path);
   }
   const mounts = (await host.mounts.list()).map((entry) => entry.target).filter(below);
   return { mounts, loops, processes: ours };

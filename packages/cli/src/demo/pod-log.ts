@@ -17,18 +17,18 @@ export async function podLog(kubeconfig: string, namespace: string, name: string
   const url = new URL(`/api/v1/namespaces/${namespace}/pods/${name}/log`, cluster.cluster.server);
   const ca = Buffer.from(cluster.cluster["certificate-authority-data"], "base64");
   return new Promise((resolve, reject) => {
-    const call = request(url, { ca, headers: { authorization: `Bearer ${user.user.token}` } }, (answer) => {
+    const call = request(url, { ca, headers: { authorization: `Bearer ${user.user.token}` } }, (response) => {
       const chunks: Buffer[] = [];
-      answer.on("data", (chunk: Buffer) => chunks.push(chunk));
-      answer.on("error", reject);
-      answer.on("end", () => resolve(Buffer.concat(chunks).toString("utf8")));
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("error", reject);
+      response.on("end", () => resolve(Buffer.concat(chunks).toString("utf8")));
     });
     call.on("error", reject);
     call.end();
   });
 }
 
-/** The last line of a pod's log that is a number: what its program was told is durable. */
+/** The last line of a pod's log that is a number: what its program knows is durable. */
 export async function lastAcknowledged(kubeconfig: string, namespace: string, name: string): Promise<number> {
   const text = await podLog(kubeconfig, namespace, name);
   const numbers = text.split("\n").filter((line) => /^\d+$/.test(line));

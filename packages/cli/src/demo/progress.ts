@@ -12,7 +12,7 @@ interface Proof {
   detail: string;
 }
 
-/** Collects steps and proofs, and tells them to the operator as they come. */
+/** Collects steps and proofs, and prints them for the operator as they come. */
 export class Progress {
   readonly steps: StepResult[] = [];
   readonly proofs: Proof[] = [];
@@ -22,7 +22,7 @@ export class Progress {
     this.#write = write;
   }
 
-  /** Runs one step; its answer is shown as the detail. A failure ends the demo and names the step. */
+  /** Runs one step; its result is shown as the detail. A failure ends the demo and names the step. */
   async step<T>(name: string, work: () => Promise<{ detail: string; value: T }>): Promise<T> {
     const start = performance.now();
     try {

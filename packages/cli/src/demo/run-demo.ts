@@ -24,7 +24,7 @@ import { untilRunning, type World } from "./world.ts";
 
 const namespace = manifests.NAMESPACE;
 
-/** Last row number that the writer was told is durable. */
+/** Last row number that the writer knows is durable. */
 const writerLog = ({ daemon }: World): Promise<number> =>
   lastAcknowledged(daemon.kubeconfig, namespace, "writer");
 
@@ -47,8 +47,8 @@ async function startWriter(world: World): Promise<void> {
   });
 }
 
-/** Cuts the snapshot while the writer writes; answers with what had been acknowledged before. */
-async function cut(world: World): Promise<number> {
+/** Makes the snapshot while the writer writes; returns what had been acknowledged before. */
+async function takeSnapshot(world: World): Promise<number> {
   return world.progress.step("snapshot while writing", async () => {
     const before = await writerLog(world);
     await world.store.create(VolumeSnapshots, manifests.snapshot);
@@ -90,7 +90,7 @@ async function restore(world: World): Promise<Audit> {
     });
     const lines = (await podLog(daemon.kubeconfig, namespace, "auditor")).trimEnd().split("\n");
     const [json = "", size = "0"] = lines.slice(lines.findIndex((line) => line.startsWith("{")));
-    if (!json.startsWith("{")) throw new Error(`the auditor said: ${lines.join(" ")}`);
+    if (!json.startsWith("{")) throw new Error(`the auditor printed: ${lines.join(" ")}`);
     const audit: Audit = { ...JSON.parse(json), restoredBytes: Number(size) };
     return { detail: `${audit.rows} rows restored, live is at ${audit.liveLast}`, value: audit };
   });
@@ -109,14 +109,14 @@ function proveAudit(progress: Progress, audit: Audit, acknowledged: number): voi
   );
   progress.prove("every restored row equals the live one", audit.differs === 0, `${audit.differs} differ`);
   progress.prove(
-    "nothing acknowledged before the cut is lost",
+    "nothing acknowledged before the snapshot is lost",
     audit.last >= acknowledged,
     `${acknowledged} acknowledged, ${audit.last} restored`,
   );
   progress.prove(
     "the writer went on meanwhile",
     audit.liveLast > audit.last,
-    `${audit.liveLast - audit.last} rows since the cut`,
+    `${audit.liveLast - audit.last} rows since the snapshot`,
   );
   progress.prove(
     "the restored file system has grown",
@@ -208,7 +208,7 @@ export async function runDemo(progress: Progress, options: { pool: string; keep:
   let finished = false;
   try {
     await startWriter(world);
-    const acknowledged = await cut(world);
+    const acknowledged = await takeSnapshot(world);
     proveAudit(progress, await restore(world), acknowledged);
     await expand(world);
     await groupPart(world);

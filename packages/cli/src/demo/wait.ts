@@ -13,12 +13,12 @@ function impatient(what: string, cause?: unknown): CommandError {
   });
 }
 
-/** Polls `probe` until it answers something other than undefined. `what` is told when patience ends. */
+/** Polls `probe` until it returns something other than undefined. `what` is reported when patience ends. */
 export async function until<T>(what: string, probe: () => Promise<T | undefined>): Promise<T> {
   const deadline = Date.now() + PATIENCE_MS;
   for (;;) {
-    const answer = await probe();
-    if (answer !== undefined) return answer;
+    const value = await probe();
+    if (value !== undefined) return value;
     if (Date.now() > deadline) throw impatient(what);
     await sleep(25);
   }

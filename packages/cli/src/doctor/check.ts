@@ -1,7 +1,7 @@
 /** `warn`: works, with a limit the operator should know. */
 type CheckState = "ok" | "warn" | "fail";
 
-/** One thing that `mooring doctor` has looked at; `next` is what to do. */
+/** One thing that `mooring doctor` has checked; `next` is what to do. */
 export interface Check {
   check: string;
   state: CheckState;

@@ -21,6 +21,6 @@ function expansion(volume: Volume): Check[] {
   const { expansion: wanted } = volume.status ?? {};
   if (wanted === undefined || pendingExpansion(volume) !== undefined) return [];
   const what = `its file system was not grown to ${wanted.size} bytes after ${wanted.failures} attempts: ${wanted.message}`;
-  const next = "mend what the message names: it grows when it is mounted next, or asked to be larger";
+  const next = "repair what the message names: it grows when it is mounted next, or asked to be larger";
   return [check(`Volume ${volume.metadata.name}`, "fail", what, next)];
 }

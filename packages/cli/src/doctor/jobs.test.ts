@@ -44,8 +44,8 @@ interface Setup {
   since?: string;
 }
 
-/** What doctor says of a ticket of a job of the volume itself. */
-async function told(store: LocalStore, type: AttachmentTicket["type"], setup: Setup): Promise<string[]> {
+/** What doctor reports of a ticket of a job of the volume itself. */
+async function detailsOf(store: LocalStore, type: AttachmentTicket["type"], setup: Setup): Promise<string[]> {
   const { status = {}, spec = {}, others = [], since = "2026-01-01T02:55:00Z" } = setup;
   const name = `v-${type}-${Math.random().toString(36).slice(2)}`;
   const base = { size: 1, pool: "p", volumeMode: "Filesystem" as const, accessMode: "rwo" };
@@ -116,11 +116,11 @@ test("doctor: a ticket whose job is over is left over, whatever the job; one who
     ["volume-clone-controller", {}, over("is over")],
   ];
   for (const [type, setup, wanted] of cases) {
-    assert.deepEqual(await told(store, type, setup), wanted, `${type} ${JSON.stringify(setup)}`);
+    assert.deepEqual(await detailsOf(store, type, setup), wanted, `${type} ${JSON.stringify(setup)}`);
   }
 });
 
-test("doctor: a job that has had its volume for too long is told, of every type that no workload has", async (t) => {
+test("doctor: a job that has had its volume for too long is reported, of every type that no workload has", async (t) => {
   const store = await open(t);
   const due: Partial<Record<AttachmentTicket["type"], Setup>> = {
     "volume-restore-controller": { spec: { restoreFrom: ASKED } },
@@ -132,7 +132,7 @@ test("doctor: a job that has had its volume for too long is told, of every type 
   const slow = ["warn: the job of Volume v has had the volume for more than an hour and is not done"];
   for (const type of Object.keys(ATTACHER_RULES) as AttachmentTicket["type"][]) {
     const setup = { ...due[type], since: OLD };
-    assert.deepEqual(await told(store, type, setup), ATTACHER_RULES[type].workload ? [] : slow, type);
+    assert.deepEqual(await detailsOf(store, type, setup), ATTACHER_RULES[type].workload ? [] : slow, type);
   }
 });
 

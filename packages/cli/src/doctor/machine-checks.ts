@@ -9,7 +9,7 @@ interface Tool {
   package: string;
   /** Nothing works without it. */
   needed: boolean;
-  /** Where Mooring looks for it; absent: on the PATH. */
+  /** Where Mooring runs it from; absent: on the PATH. */
   folders?: readonly string[];
 }
 

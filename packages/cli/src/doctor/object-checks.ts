@@ -31,7 +31,7 @@ import { remountChecks } from "./remount-checks.ts";
 import { ticketChecks } from "./ticket-checks.ts";
 import { workloadChecks } from "./workload-checks.ts";
 
-/** A deletion that takes longer than this is worth a look. */
+/** A deletion that takes longer than this is worth a report. */
 const STUCK_AFTER_MS = 5 * 60_000;
 
 const WATCHED: readonly Resource[] = [
@@ -91,7 +91,7 @@ async function errors(store: ObjectStore): Promise<Check[]> {
   return [...volumes, ...snapshots, ...groups, ...shares].flatMap((item) => {
     const error = item.status?.error;
     if (error === undefined) return [];
-    // A share has the name of its volume, which tells of it.
+    // A share has the name of its volume, which is reported.
     const kind = item.kind === ShareManagers.kind ? Volumes.kind : item.kind;
     const target = `${kind.toLowerCase()}/${item.metadata.name}`;
     return [

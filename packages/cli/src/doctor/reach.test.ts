@@ -17,8 +17,8 @@ test("doctor: a server or a kubeconfig that was named and cannot be used is a fa
   const nobody = join(folder, "nobody");
   await writeFile(nobody, kubeconfigOf("https://127.0.0.1:1"));
   const api = await cannedApi(t);
-  api.answer = () => ({ code: 404, body: {} });
-  for (const [kubeconfig, says] of [
+  api.response = () => ({ code: 404, body: {} });
+  for (const [kubeconfig, expected] of [
     [nobody, /does not answer.*https:\/\/127\.0\.0\.1:1/],
     [join(folder, "missing"), /missing/],
     [api.kubeconfig, /does not have Mooring's kinds/],
@@ -26,7 +26,7 @@ test("doctor: a server or a kubeconfig that was named and cannot be used is a fa
     const { code, checks } = await doctor("--state-dir", folder, "--kubeconfig", kubeconfig);
     const found = checks.find(({ check }) => check === "API server");
     assert.equal(found?.state, "fail", JSON.stringify(checks));
-    assert.match(found.detail, says);
+    assert.match(found.detail, expected);
     assert.ok(found.next);
     assert.equal(code, 1);
   }
@@ -41,7 +41,7 @@ test("doctor: a standalone server that is not there is a limit, not a failure", 
   assert.equal(stopped.checks.find(({ check }) => check === "API server")?.state, "warn");
 });
 
-test("doctor: a check that fails is told, and everything is read once", async (t) => {
+test("doctor: a check that fails is reported, and everything is read once", async (t) => {
   const folder = await folderOf(t);
   const api = await cannedApi(t);
   const args = ["--state-dir", folder, "--kubeconfig", api.kubeconfig];
@@ -53,14 +53,11 @@ test("doctor: a check that fails is told, and everything is read once", async (t
     ["ok", "ok"],
   );
   assert.equal(api.requests.filter((line) => line === "GET /api/v1/nodes").length, 1);
-  api.answer = (request) =>
+  api.response = (request) =>
     request.includes("/persistentvolumes")
       ? { code: 403, body: { kind: "Status", reason: "Forbidden", message: "no volumes for eve", code: 403 } }
       : { code: 200, body: { metadata: {}, items: [] } };
   const { code, checks } = await doctor(...args);
   const found = checks.find(({ check }) => check === "objects");
-  assert.deepEqual(
-    [found?.state, found?.detail, code],
-    ["fail", "cannot be looked at: no volumes for eve", 1],
-  );
+  assert.deepEqual([found?.state, found?.detail, code], ["fail", "cannot be checked: no volumes for eve", 1]);
 });

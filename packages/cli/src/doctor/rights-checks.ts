@@ -25,7 +25,7 @@ async function rightsOf(store: ObjectStore, namespace: string, name: string): Pr
   } catch (error) {
     if (isNotFound(error)) return [];
     if (!isForbidden(error)) throw error;
-    return [check(title, "warn", `were not looked at: ${error.message}`, "look as an administrator")];
+    return [check(title, "warn", `were not checked: ${error.message}`, "check as an administrator")];
   }
 }
 

@@ -84,9 +84,12 @@ function isSlow({ status }: VolumeAttachment, { id, type, owner }: AttachmentTic
 
 function isForgotten({ status }: VolumeAttachment, ticket: AttachmentTicket, now: Date): boolean {
   const { id, type, expiresAt } = ticket;
-  const holds = status?.attachmentTicketStatuses?.[id]?.satisfied === true;
+  const isSatisfied = status?.attachmentTicketStatuses?.[id]?.satisfied === true;
   return (
-    type === "longhorn-api" && expiresAt === undefined && holds && ageMs(ticket, now) > FORGOTTEN_AFTER_MS
+    type === "longhorn-api" &&
+    expiresAt === undefined &&
+    isSatisfied &&
+    ageMs(ticket, now) > FORGOTTEN_AFTER_MS
   );
 }
 

@@ -19,7 +19,7 @@ test("doctor names a ticket that has waited for long, and not one that has just 
       ...{ apiVersion, kind: "VolumeAttachment", metadata: { name: "v" } },
       spec: { volume: "v" },
     } satisfies VolumeAttachment);
-    const told = (id: string, satisfied: boolean, lastTransitionTime: string) => {
+    const statusOf = (id: string, satisfied: boolean, lastTransitionTime: string) => {
       const status = satisfied ? ("True" as const) : ("False" as const);
       const condition = {
         type: "Satisfied",
@@ -32,9 +32,9 @@ test("doctor names a ticket that has waited for long, and not one that has just 
     };
     const old = "2026-01-01T00:00:00Z";
     const statuses = [
-      told("forgotten", false, old),
-      told("new", false, "2026-01-01T00:58:00Z"),
-      told("has", true, old),
+      statusOf("forgotten", false, old),
+      statusOf("new", false, "2026-01-01T00:58:00Z"),
+      statusOf("has", true, old),
     ];
     const attachmentTicketStatuses = Object.fromEntries(statuses.map((status) => [status.id, status]));
     await store.updateStatus(VolumeAttachments, { ...made, status: { attachmentTicketStatuses } });
@@ -52,7 +52,7 @@ test("doctor names a ticket that has waited for long, and not one that has just 
   }
 });
 
-test("doctor names tickets whose owner is gone or whose job is over, and a person's that was forgotten", async () => {
+test("doctor names tickets whose owner is gone or whose job is over, and an operator's that was forgotten", async () => {
   const path = await mkdtemp(join(tmpdir(), "mooring-doctor-"));
   const registry = new ResourceRegistry(WATCHED_KINDS.map((resource) => ({ resource, hasStatus: true })));
   const store = await LocalStore.open({ path, registry });
@@ -60,11 +60,11 @@ test("doctor names tickets whose owner is gone or whose job is over, and a perso
     const apiVersion = "storage.mooring.dev/v1alpha1";
     const now = new Date("2026-01-03T00:00:00Z");
     const old = "2026-01-01T00:00:00Z";
-    const cut = await store.create(Snapshots, {
+    const snapshot = await store.create(Snapshots, {
       ...{ apiVersion, kind: "Snapshot", metadata: { name: "cut" }, spec: { volume: "v", pool: "p" } },
     });
-    await store.updateStatus(Snapshots, { ...cut, status: { readyToUse: true, creationTime: old } });
-    await store.create(Snapshots, { ...cut, metadata: { name: "coming" } });
+    await store.updateStatus(Snapshots, { ...snapshot, status: { readyToUse: true, creationTime: old } });
+    await store.create(Snapshots, { ...snapshot, metadata: { name: "coming" } });
     await store.create(Volumes, {
       ...{ apiVersion, kind: "Volume", metadata: { name: "v" } },
       spec: { size: 1, pool: "p", volumeMode: "Block", accessMode: "rwo" },
@@ -77,7 +77,7 @@ test("doctor names tickets whose owner is gone or whose job is over, and a perso
       createdAt: old,
       ...more,
     });
-    const person = (id: string, more: object = {}) => ({
+    const operatorTicket = (id: string, more: object = {}) => ({
       ...{ id, type: "longhorn-api", nodeID: "a", createdAt: old, parameters: { lastAttachedBy: "ann" } },
       ...more,
     });
@@ -86,29 +86,29 @@ test("doctor names tickets whose owner is gone or whose job is over, and a perso
       job("over", owner("cut")),
       job("at-work", owner("coming")),
       job("just-over", { ...owner("cut"), createdAt: "2026-01-02T23:59:00Z" }),
-      person("forgotten"),
-      person("with-end", { expiresAt: "2026-02-01T00:00:00Z" }),
-      person("new", { createdAt: "2026-01-02T20:00:00Z" }),
+      operatorTicket("forgotten"),
+      operatorTicket("with-end", { expiresAt: "2026-02-01T00:00:00Z" }),
+      operatorTicket("new", { createdAt: "2026-01-02T20:00:00Z" }),
     ];
     const made = await store.create(VolumeAttachments, {
       ...{ apiVersion, kind: "VolumeAttachment", metadata: { name: "v" } },
       spec: { volume: "v", attachmentTickets: Object.fromEntries(tickets.map((t) => [t.id, t])) },
     } as VolumeAttachment);
-    const holds = ({ id }: { id: string }) => [id, { id, satisfied: true, conditions: [] }];
-    const status = { attachmentTicketStatuses: Object.fromEntries(tickets.map(holds)) };
+    const satisfiedStatus = ({ id }: { id: string }) => [id, { id, satisfied: true, conditions: [] }];
+    const status = { attachmentTicketStatuses: Object.fromEntries(tickets.map(satisfiedStatus)) };
     await store.updateStatus(VolumeAttachments, { ...made, status });
-    const told = (await objectChecks(store, now))
+    const found = (await objectChecks(store, now))
       .filter((entry) => entry.check.startsWith("Ticket "))
       .sort((a, b) => (a.check < b.check ? -1 : 1));
     assert.deepEqual(
-      told.map((entry) => [entry.check, entry.state, entry.detail]),
+      found.map((entry) => [entry.check, entry.state, entry.detail]),
       [
         ["Ticket v/forgotten", "warn", `ann has held the volume since ${old}, with no end`],
         ["Ticket v/over", "fail", "the job of Snapshot cut is over, and its ticket is not"],
         ["Ticket v/without-owner", "fail", "its owner Snapshot lost is gone, and the ticket is not"],
       ],
     );
-    assert.match(told[0]?.next ?? "", /mooring ticket rm v forgotten$/);
+    assert.match(found[0]?.next ?? "", /mooring ticket rm v forgotten$/);
   } finally {
     await store.close();
     await rm(path, { recursive: true });

@@ -14,9 +14,9 @@ import { causes, type Finding, finding, result } from "../why/finding.ts";
 import { contextOf, explainerOf } from "../why/kinds.ts";
 import { type Check, check } from "./check.ts";
 
-/** What is under way takes a moment: only what has not got further for so long is worth a look. */
+/** What is under way takes a moment: only what has not got further for so long is reported. */
 const SLOW_AFTER_MS = 60_000;
-/** One cause may hold up hundreds of objects: so many are told one by one, the rest as a number. */
+/** One cause may delay hundreds of objects: so many are reported one by one, the rest as a number. */
 const MOST = 50;
 
 interface Suspects {
@@ -31,13 +31,13 @@ const phaseOf = (object: KubeObject): string =>
   (object as { status?: { phase?: string } }).status?.phase ?? "Pending";
 const isReady = (object: KubeObject): boolean =>
   (object as { status?: { readyToUse?: boolean } }).status?.readyToUse === true;
-interface Told {
+interface TypedCondition {
   type: string;
   status: string;
   lastTransitionTime?: string;
 }
-const conditionsOf = (object: KubeObject): readonly Told[] =>
-  (object as { status?: { conditions?: Told[] } }).status?.conditions ?? [];
+const conditionsOf = (object: KubeObject): readonly TypedCondition[] =>
+  (object as { status?: { conditions?: TypedCondition[] } }).status?.conditions ?? [];
 const isPodReady = (pod: KubeObject): boolean =>
   conditionsOf(pod).some(({ type, status }) => type === "Ready" && status === "True");
 const hasRestarted = (pod: KubeObject): boolean =>
@@ -47,7 +47,7 @@ const hasRestarted = (pod: KubeObject): boolean =>
 const hasTrouble = (object: KubeObject): boolean =>
   conditionsOf(object).some(({ type, status }) => status === "True" && /Error$|Resiz/.test(type));
 
-/** Every change of members, and every cut, takes a moment. */
+/** Every change of members, and every snapshot, takes a moment. */
 const isUnsettled = (group: KubeObject, now: Date): boolean => {
   const conditions = conditionsOf(group);
   return (
@@ -92,7 +92,7 @@ const SUSPECTS: readonly Suspects[] = [
   { resource: VolumeGroups, kind: "volumegroup", suspect: isUnsettled },
 ];
 
-/** What people made and do not have: pods, claims, snapshots, groups, restores that fail, or wait for longer than they should. */
+/** What users made and do not have: pods, claims, snapshots, groups, restores that fail, or wait for longer than they should. */
 export async function workloadChecks(store: ObjectStore, now: Date): Promise<Check[]> {
   return (await Promise.all(SUSPECTS.map((suspects) => checksOf(store, suspects, now)))).flat();
 }
@@ -104,7 +104,7 @@ async function checksOf(store: ObjectStore, suspects: Suspects, now: Date): Prom
   const seen = items.filter((object) => suspect(object, now));
   for (const object of seen.slice(0, MOST)) found.push(...(await checkOf(store, kind, object, now)));
   if (seen.length > MOST) {
-    const what = `${seen.length - MOST} more that are not ready were not looked at one by one`;
+    const what = `${seen.length - MOST} more that are not ready were not checked one by one`;
     found.push(check(resource.kind, "warn", what, `kubectl get ${resource.plural} -A`));
   }
   return found;
@@ -115,7 +115,7 @@ async function checkOf(store: ObjectStore, kind: string, object: KubeObject, now
   const where = namespace === undefined ? "" : ` -n ${namespace}`;
   const next = `mooring why ${kind}/${name}${where}`;
   const root = await explainerOf(kind)?.(contextOf(store), namespace ?? "", name).catch((error: Error) =>
-    // One object that cannot be explained keeps nothing else from being looked at.
+    // One object that cannot be explained keeps nothing else from being checked.
     finding("failed", `${object.kind} ${name}`, `cannot be explained: ${error.message}`),
   );
   if (root === undefined) return [];
@@ -125,8 +125,10 @@ async function checkOf(store: ObjectStore, kind: string, object: KubeObject, now
   const [cause = root] = causes(root).sort(
     (a, b) => Number(b.state === "failed") - Number(a.state === "failed"),
   );
-  return [check(root.subject, state === "failed" ? "fail" : "warn", told(root, cause), cause.next ?? next)];
+  return [
+    check(root.subject, state === "failed" ? "fail" : "warn", detailOf(root, cause), cause.next ?? next),
+  ];
 }
 
-const told = (root: Finding, cause: Finding): string =>
+const detailOf = (root: Finding, cause: Finding): string =>
   cause === root ? root.message : `${cause.subject}: ${cause.message}`;

@@ -9,7 +9,7 @@ import { isNotFound, type ObjectStore, VolumeGroupSnapshots } from "@mooring/sto
 import { age, table } from "../output/table.ts";
 import { read } from "../why/context.ts";
 
-/** A volume group as people ask for it. */
+/** A volume group as operators ask for it. */
 interface VolumeGroupReport {
   kind: "VolumeGroup";
   namespace: string;
@@ -30,7 +30,7 @@ interface VolumeGroupReport {
   growth?: NonNullable<VolumeGroup["status"]>["growth"];
   /** Group snapshots that were asked for by its name. */
   snapshots: string[];
-  /** What of it is not as it should be, in words. */
+  /** What of it is not as it should be, as text. */
   message: string;
 }
 

@@ -31,7 +31,7 @@ export function renderGroup(group: GroupReport): string {
   const { barrier } = group;
   const lines = [
     `${group.namespace}/${group.name}: ${group.ready ? "ready" : (group.error ?? "not ready yet")}`,
-    ...(group.creationTime === undefined ? [] : [`cut at ${group.creationTime} by ${group.driver}`]),
+    ...(group.creationTime === undefined ? [] : [`created at ${group.creationTime} by ${group.driver}`]),
     ...(barrier === undefined
       ? []
       : [

@@ -17,7 +17,7 @@ const KINDS = [
   VolumeSnapshots,
 ] as Resource[];
 
-test("the list of all namespaces counts members that a person has made only in their own", async (t) => {
+test("the list of all namespaces counts members that an operator has made only in their own", async (t) => {
   const store = await storeOf(t, KINDS);
   for (const namespace of ["one", "two"])
     await store.create(VolumeGroupSnapshots, {

@@ -11,7 +11,7 @@ import {
 } from "@mooring/store";
 import { type Reading, read } from "../why/context.ts";
 
-/** One member as people ask for it. */
+/** One member as operators ask for it. */
 interface MemberReport {
   /** The source claim, where the snapshot names it. */
   claim: string;
@@ -20,7 +20,7 @@ interface MemberReport {
   restoreSize: string;
 }
 
-/** The cut of a group on Mooring's own volumes. */
+/** The snapshot of a group on Mooring's own volumes. */
 interface BarrierReport {
   method: string;
   startTime: string;
@@ -40,7 +40,7 @@ export interface GroupReport {
   askedAt?: string;
   driver?: string;
   members: MemberReport[];
-  /** Absent for other drivers, whose cuts nobody can see. */
+  /** Absent for other drivers, whose group snapshots nobody can see. */
   barrier?: BarrierReport;
   restores: { name: string; phase: string; message: string }[];
 }

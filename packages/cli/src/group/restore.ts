@@ -57,7 +57,7 @@ export function createGroupRestore(store: ObjectStore, wish: RestoreWish): Promi
 
 /** Until all claims are bound or wait for the Pod that uses them; a failure ends it at once. */
 export function untilComplete(store: ObjectStore, namespace: string, name: string, seconds: number) {
-  const holds = (restore: VolumeGroupRestore, type: string) =>
+  const isTrue = (restore: VolumeGroupRestore, type: string) =>
     restore.status?.conditions?.some((each) => each.type === type && each.status === "True") ?? false;
   return waitForObject(
     store,
@@ -67,8 +67,8 @@ export function untilComplete(store: ObjectStore, namespace: string, name: strin
       seconds,
       done: (restore) => {
         if (restore === undefined) return "it was deleted";
-        if (holds(restore, "Failed")) return restore.status?.message ?? "it failed";
-        return holds(restore, "Complete");
+        if (isTrue(restore, "Failed")) return restore.status?.message ?? "it failed";
+        return isTrue(restore, "Complete");
       },
       last: (restore) => restore?.status?.message ?? "nothing has taken it up: are the controllers running?",
       progress: (restore) => restore?.status?.message,

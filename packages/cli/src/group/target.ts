@@ -25,7 +25,7 @@ export async function targetOf(store: ObjectStore, namespace: string, text: stri
   const kind = KINDS[first];
   if (second !== undefined) {
     if (kind === undefined || second === "" || rest.length > 0)
-      throw new CommandError(`cannot tell what ${JSON.stringify(text)} is`, {
+      throw new CommandError(`cannot find what ${JSON.stringify(text)} is`, {
         next: "write NAME, vg/NAME for a volume group, or vgs/NAME for a group snapshot",
       });
     return { kind, name: second };

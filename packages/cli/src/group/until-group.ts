@@ -23,7 +23,7 @@ interface Waiting {
   seconds: number;
 }
 
-/** Until what is asked about the group holds. */
+/** Until what is asked about the group is true. */
 function untilGroup(
   store: ObjectStore,
   { name, namespace, seconds }: Waiting,
@@ -33,7 +33,7 @@ function untilGroup(
   return waitForObject(store, VolumeGroups, { namespace, name }, { ...what, seconds, next });
 }
 
-/** Until the group is there, and just those are in it that should be. `accept`: what else must hold, or a text why it never will. */
+/** Until the group is there, and just those are in it that should be. `accept`: what else must be true, or a text why it never will. */
 export function untilSynced(
   store: ObjectStore,
   wanted: Waiting,

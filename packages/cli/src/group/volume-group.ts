@@ -57,7 +57,7 @@ export async function removeClaims(
   const strange = claims.filter((claim) => !known.has(claim));
   if (strange.length > 0)
     throw new CommandError(`VolumeGroup ${name} has no claim ${strange.join(", ")}`, {
-      next: `look at who is in it: mooring group show vg/${name} -n ${namespace}`,
+      next: `see who is in it: mooring group show vg/${name} -n ${namespace}`,
       exitCode: EXIT.negative,
     });
   for (const claim of claims) await forgetWish(store, { namespace, name: claim }, name);

@@ -8,13 +8,13 @@ export interface Wait<T> {
   done(object: T | undefined): boolean | string;
   /** What is known when the time is over. */
   last(object: T | undefined): string;
-  /** What to tell while it lasts, each time that it changes; undefined: nothing to tell. */
+  /** What to print while it lasts, each time that it changes; undefined: nothing. */
   progress(object: T | undefined): string | undefined;
   /** `mooring why ...` */
   next: string;
 }
 
-/** Waits for one object, telling on stderr what for; throws with exit code 1 when it fails or the time is over. */
+/** Waits for one object, printing on stderr what for; throws with exit code 1 when it fails or the time is over. */
 export async function waitForObject<T extends KubeObject>(
   store: ObjectStore,
   resource: Resource<T>,
@@ -23,7 +23,7 @@ export async function waitForObject<T extends KubeObject>(
 ): Promise<T | undefined> {
   const signal = AbortSignal.timeout(seconds * 1000);
   let seen: T | undefined;
-  let told: string | undefined;
+  let reported: string | undefined;
   const failure = () => {
     const result = done(seen);
     return typeof result === "string" ? result : undefined;
@@ -33,9 +33,9 @@ export async function waitForObject<T extends KubeObject>(
       seen = object;
       if (done(object) !== false) return true;
       const now = progress(object);
-      if (now !== undefined && now !== told)
+      if (now !== undefined && now !== reported)
         process.stderr.write(`waiting: ${resource.kind} ${key.name}: ${now}\n`);
-      told = now;
+      reported = now;
       return false;
     };
     seen = await waitFor(store, { resource, key }, accept, signal);

@@ -12,7 +12,7 @@ test("every option that is a time takes the same times", () => {
     assert.throws(() => duration(text), /write it like 30m .*at most 24d/, text);
 });
 
-test("a wait that no timer can hold is refused before anything is asked", async (t) => {
+test("a wait that is too long for a timer is refused before anything is asked", async (t) => {
   const api = await cannedApi(t);
   const server = ["--kubeconfig", api.kubeconfig];
   for (const args of [
@@ -27,7 +27,7 @@ test("a wait that no timer can hold is refused before anything is asked", async 
   assert.deepEqual(api.requests, []);
 });
 
-test("help writes times and collections as a person does", async () => {
+test("help writes times and collections as an operator does", async () => {
   const attach = await mooring(["volume", "attach", "--help"]);
   assert.match(attach.stdout, /how long to wait \(default: 2m\)/);
   const restore = await mooring(["group", "restore", "--help"]);

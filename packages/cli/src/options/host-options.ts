@@ -5,7 +5,7 @@ import { logLevelOption } from "../process/log.ts";
 import { overcommitOption, poolOption, poolSizeOption } from "./own-pool.ts";
 import { leaseDurationOption, sharedPoolOption } from "./shared-pool-options.ts";
 
-/** What a process that is a node is told of its machine, its pools and its log. */
+/** What a process that is a node gets to know of its machine, its pools and its log. */
 export interface HostOptions {
   stateDir: string;
   nodeName: string;

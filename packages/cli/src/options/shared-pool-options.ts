@@ -29,7 +29,7 @@ function sharedPool(text: string): AgentPool {
 export function leaseDurationOption(): Option {
   return new Option(
     "--lease-duration <time>",
-    "how long an image of a shared pool is held without a renewal; the same on every node",
+    "how long a lease of an image of a shared pool lasts without a renewal; the same on every node",
   )
     .argParser(duration)
     .default(LEASE_TIMES.durationMs, `${LEASE_TIMES.durationMs / 1000}s`);

@@ -13,7 +13,7 @@ const GONE = status(404, "NotFound", `volumegroupsnapshots.${group} "noon" not f
   ...{ name: "noon", group, kind: "volumegroupsnapshots" },
 });
 
-test("what the API server refuses is told with a code and a next step", async (t) => {
+test("what the API server refuses is reported with a code and a next step", async (t) => {
   const api = await cannedApi(t);
   const unknown = "the server could not find the requested resource";
   const cases = [
@@ -37,10 +37,10 @@ test("what the API server refuses is told with a code and a next step", async (t
     [["group", "list"], status(503, "ServiceUnavailable", "starting"), 4, /starting\nnext: .*again/],
     [["group", "list"], status(500, "InternalError", "quorum lost"), 4, /quorum lost\nnext: .*again/],
   ] as [string[], ReturnType<typeof status>, number, RegExp][];
-  for (const [args, answer, exit, says] of cases) {
-    api.answer = () => answer;
+  for (const [args, response, exit, expected] of cases) {
+    api.response = () => response;
     const { code, stderr } = await mooring([...args, "--kubeconfig", api.kubeconfig]);
     assert.equal(code, exit, `${args.join(" ")}: ${stderr}`);
-    assert.match(stderr, says, args.join(" "));
+    assert.match(stderr, expected, args.join(" "));
   }
 });

@@ -1,14 +1,14 @@
 import type { StatusError, StatusReason } from "@mooring/store";
 import { EXIT } from "./exit-codes.ts";
 
-/** A failure as it is told: what it was, what an operator does about it, what the process ends with. */
+/** A failure as it is reported: what it was, what an operator does about it, what the process ends with. */
 export interface ErrorReport {
   message: string;
   next?: string;
   exitCode: number;
 }
 
-/** A kind that the server does not serve: nothing is said of an object then. */
+/** A kind that the server does not serve: nothing is reported of an object then. */
 export function isKindMissing({ reason, details }: StatusError): boolean {
   return reason === "NotFound" && details.name === undefined;
 }
@@ -35,16 +35,16 @@ function notFound(error: StatusError): ErrorReport {
   };
 }
 
-type Tell = (error: StatusError) => ErrorReport;
+type Describe = (error: StatusError) => ErrorReport;
 const plainly =
-  (exitCode: number, next: string): Tell =>
+  (exitCode: number, next: string): Describe =>
   ({ message }) => ({ message, next, exitCode });
 
-const LATER = plainly(EXIT.unreachable, "try again; when it lasts, look at the log of the API server");
+const LATER = plainly(EXIT.unreachable, "try again; when it lasts, read the log of the API server");
 const WRONG = plainly(EXIT.usage, "correct what it names, and try again");
-const CHANGED = plainly(EXIT.negative, "somebody was faster: look at what is there now, then try again");
+const CHANGED = plainly(EXIT.negative, "somebody was faster: read what is there now, then try again");
 
-const BY_REASON: Partial<Record<StatusReason, Tell>> = {
+const BY_REASON: Partial<Record<StatusReason, Describe>> = {
   NotFound: notFound,
   Unauthorized: ({ message }) => ({
     message: `the API server does not accept the credentials of the kubeconfig (${message})`,
@@ -68,6 +68,6 @@ const BY_REASON: Partial<Record<StatusReason, Tell>> = {
 
 /** What an API server answered instead of what was asked for. */
 export function describeRefusal(error: StatusError): ErrorReport {
-  const tell = BY_REASON[error.reason] ?? plainly(EXIT.negative, "see what the API server's log says of it");
-  return tell(error);
+  const describe = BY_REASON[error.reason] ?? plainly(EXIT.negative, "see the API server's log");
+  return describe(error);
 }

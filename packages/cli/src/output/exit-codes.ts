@@ -1,11 +1,11 @@
 /** What the process ends with. Scripts may rely on these numbers; docs/reference/commands.md lists them. */
 export const EXIT = {
   ok: 0,
-  /** The command ran and its answer is no: a proof failed, a leak was found, an object waits or failed. */
+  /** The command ran and its result is no: a proof failed, a leak was found, an object waits or failed. */
   negative: 1,
   /** Wrong arguments, or the machine lacks something the command needs. */
   usage: 2,
-  /** Another process holds the state folder, the socket, the address or the node. */
+  /** Another process has the state folder, the socket, the address or the node. */
   busy: 3,
   /** The API server cannot be reached, cannot answer, or does not let this user do it. */
   unreachable: 4,

@@ -21,7 +21,7 @@ const OPEN_NEXT: Readonly<Record<StoreOpenReason, (error: StoreOpenError) => str
 /** The copies are beside the folder of the store. */
 function restore({ file = "" }: StoreOpenError): string {
   const stateDir = dirname(dirname(file));
-  return `put back the newest copy with \`mooring state restore --state-dir ${stateDir}\`; \`mooring state check\` says what is damaged; volumes' data is not touched`;
+  return `put back the newest copy with \`mooring state restore --state-dir ${stateDir}\`; \`mooring state check\` lists what is damaged; volumes' data is not touched`;
 }
 
 /** What an operator does about a refusal of the system, by its code. The messages name the path or the address. */
@@ -53,8 +53,8 @@ const UNSAFE = /^(CERT_|ERR_TLS_|ERR_SSL_|EPROTO$)|SELF_SIGNED|^UNABLE_TO_|_CERT
 /** Those for certificates and keys that are none. */
 const BROKEN_PEM = /^ERR_OSSL_|^ERR_CRYPTO_/;
 
-/** A request that has met no answer. */
-function unanswered({ cause, message }: StatusError): ErrorReport {
+/** A request without a response. */
+function withoutResponse({ cause, message }: StatusError): ErrorReport {
   const { code } = cause as { code?: unknown };
   const reason = typeof code === "string" ? code : "";
   if (BROKEN_PEM.test(reason))
@@ -74,7 +74,7 @@ function unanswered({ cause, message }: StatusError): ErrorReport {
 const REPORT =
   "this is a defect of Mooring: report it with these lines, `mooring --version` and the command that you gave";
 
-/** What is told of a failure, and what an operator does about it. */
+/** What is reported of a failure, and what an operator does about it. */
 export function describeError(error: unknown): ErrorReport {
   if (error instanceof CommandError) {
     return {
@@ -91,13 +91,13 @@ export function describeError(error: unknown): ErrorReport {
     return { message: error.message, exitCode: EXIT.busy, ...(error.hint && { next: error.hint }) };
   }
   if (error instanceof CsiError) {
-    const { hint: next = "put that right, and start again; `mooring doctor` looks at this machine" } = error;
+    const { hint: next = "put that right, and start again; `mooring doctor` checks this machine" } = error;
     const busy = error.reason === "CSI_SOCKET_IN_USE";
     return { message: error.message, next, exitCode: busy ? EXIT.busy : EXIT.usage };
   }
-  // One that has a cause is no answer: nobody answered.
+  // One that has a cause is no response: nobody answered.
   if (error instanceof StatusError)
-    return error.cause === undefined ? describeRefusal(error) : unanswered(error);
+    return error.cause === undefined ? describeRefusal(error) : withoutResponse(error);
   if (!(error instanceof Error)) return { message: String(error), next: REPORT, exitCode: EXIT.internal };
   const { code, hint } = error as Error & { code?: unknown; hint?: unknown };
   if (typeof code === "string" && UNREACHABLE.has(code)) return unreachable(error.message);
@@ -107,10 +107,10 @@ export function describeError(error: unknown): ErrorReport {
   return { message: error.stack ?? error.message, next: REPORT, exitCode: EXIT.internal };
 }
 
-/** Writes `error: ...` and `next: ...` to stderr; the answer is the exit code. */
+/** Writes `error: ...` and `next: ...` to stderr; returns the exit code. */
 export function reportError(error: unknown): number {
-  const told = describeError(error);
-  process.stderr.write(`error: ${told.message}\n`);
-  if (told.next !== undefined) process.stderr.write(`next: ${told.next}\n`);
-  return told.exitCode;
+  const report = describeError(error);
+  process.stderr.write(`error: ${report.message}\n`);
+  if (report.next !== undefined) process.stderr.write(`next: ${report.next}\n`);
+  return report.exitCode;
 }

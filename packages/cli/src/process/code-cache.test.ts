@@ -16,7 +16,7 @@ async function program(t: TestContext) {
   await writeFile(join(folder, "part.cjs"), PROGRAM);
   await build({
     stdin: {
-      // A process that ends at once leaves nothing: this one says that it is old.
+      // A process that ends at once leaves nothing: this one makes it old.
       contents: `import { loadWithCodeCache } from "./code-cache.ts";
         if (process.argv[3] !== "young") process.uptime = () => 60;
         console.log(loadWithCodeCache("part.cjs", process.argv[2]).words().join(" "));`,

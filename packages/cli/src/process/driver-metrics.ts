@@ -3,7 +3,7 @@ import { DRIVER_NAME } from "@mooring/engine";
 import type { Logger } from "pino";
 import { type MetricsEndpoint, startMetricsServer } from "./metrics-server.ts";
 
-/** What the driver tells of itself while it serves. */
+/** What the driver reports of itself while it serves. */
 export interface DriverMetrics extends MetricsEndpoint {
   readonly observe: Observe;
 }

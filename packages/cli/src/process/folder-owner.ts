@@ -2,12 +2,12 @@ import { open, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { CommandError } from "../output/command-error.ts";
 
-/** Says below a state folder whose it is: a node's name and a line break. */
+/** Records below a state folder whose it is: a node's name and a line break. */
 const FILE = "node-name";
 
 /**
  * A state folder has the volumes, tickets and pods of one node, under its name: another one would be a second node on the
- * first one's data. The first start writes the name down; throws CommandError for another name later. Only for who holds
+ * first one's data. The first start writes the name down; throws CommandError for another name later. Only for who has
  * the folder's lock.
  */
 export async function keepOwner(stateDir: string, nodeName: string): Promise<void> {

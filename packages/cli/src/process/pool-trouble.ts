@@ -8,7 +8,7 @@ export async function poolTrouble(
   names: readonly string[],
 ): Promise<{ name: string; why: string }[]> {
   const reading = Promise.all(names.map((name) => getIfAny(store, Pools, { name })));
-  // The process may be told to stop meanwhile: it must not fail for what it only wants to tell.
+  // The process may be asked to stop meanwhile: it must not fail for what it only wants to report.
   const pools = await reading.catch(() => []);
   return pools.flatMap((pool, index) => {
     if (pool?.status?.ready === true && poolNodes(pool).includes(nodeName)) return [];
@@ -19,7 +19,8 @@ export async function poolTrouble(
 function reasonOf(pool: Pool | undefined): string {
   const { message, reason, status } = pool?.status?.conditions?.find(({ type }) => type === "Ready") ?? {};
   // Open elsewhere; what failed here is in this process's log.
-  if (status !== "False" || reason === undefined) return "it is not open on this node; the log says why";
+  if (status !== "False" || reason === undefined)
+    return "it is not open on this node; the log has the reason";
   return `${reason}: ${message}`;
 }
 

@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import { makeFolder } from "@mooring/store";
 import { CommandError } from "../output/command-error.ts";
 
-/** `--ready-file`: what says to others that everything is ready. */
+/** `--ready-file`: what shows others that everything is ready. */
 interface ReadyFile {
   /**
    * Takes the one of an earlier life away, which would say that this one is ready. Only for who has the state folder:

@@ -34,7 +34,7 @@ test("what controllers do is counted by controller, and so is what a resync has 
   const controller = new Reconciler<{ due: boolean }, { do: "work" }>({
     ...{ name: "sleepy", store, resyncMs: 50 },
     sources: [source(nodes, ({ metadata }) => [metadata.name])],
-    // Read past the reader: nothing tells of it.
+    // Read past the reader: no event reports it.
     read: () => ({ due }),
     decide: (view) => (view.due ? { do: "work" } : DONE),
     apply: async () => {

@@ -66,7 +66,7 @@ async function checkCopies(stateDir: string): Promise<CheckedCopy[]> {
   return copies;
 }
 
-function told({ file, running, report }: Checked): string {
+function summaryOf({ file, running, report }: Checked): string {
   if (report.damage.length > 0) return `${file} is damaged:${listDamage(report.damage)}`;
   const { format = "none yet", revision, objects, events, bytes } = report;
   const size = `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
@@ -90,7 +90,7 @@ export async function checkState(file: string | undefined, options: StateOptions
       ? await checkOwn(storeFolder(options.stateDir))
       : { file, running: false, report: await checkStore(file) };
   const copies = file === undefined ? await checkCopies(options.stateDir) : undefined;
-  const shown = told(checked) + (copies === undefined ? "" : copyTable(copies));
+  const shown = summaryOf(checked) + (copies === undefined ? "" : copyTable(copies));
   print(options, { ...checked, copies }, () => `${shown}\n`);
   if (checked.report.damage.length === 0) return;
   process.exitCode = EXIT.negative;

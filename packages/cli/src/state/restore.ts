@@ -25,7 +25,7 @@ export async function restoreState(file: string | undefined, options: StateOptio
     `restored ${objects} objects of revision ${revision} from ${from}`,
     ...(kept === undefined ? [] : [`what was there before is kept as ${kept}`]),
     "volumes and snapshots made since then are not known any more: their data is still in the pools.",
-    "`mooring doctor` lists it after the next start; delete nothing of it before you have looked.",
+    "`mooring doctor` lists it after the next start; delete nothing of it before you have checked.",
   ];
   print(options, { from, objects, revision, kept }, () => `${lines.join("\n")}\n`);
 }

@@ -43,7 +43,7 @@ export interface StatusReport {
   troubles: Check[];
 }
 
-type Told = KubeObject & {
+type WithStatus = KubeObject & {
   status?: {
     phase?: string;
     state?: string;
@@ -53,13 +53,13 @@ type Told = KubeObject & {
   };
 };
 
-const byPhase = ({ status }: Told): string => status?.phase ?? "Pending";
-const byState = ({ status }: Told): string => status?.state ?? "creating";
-const byReadiness = ({ status }: Told): string => (status?.readyToUse === true ? "ready" : "not ready");
-const byCondition = ({ status }: Told): string =>
+const byPhase = ({ status }: WithStatus): string => status?.phase ?? "Pending";
+const byState = ({ status }: WithStatus): string => status?.state ?? "creating";
+const byReadiness = ({ status }: WithStatus): string => (status?.readyToUse === true ? "ready" : "not ready");
+const byCondition = ({ status }: WithStatus): string =>
   status?.conditions?.find(({ type }) => type === "Ready")?.status === "True" ? "ready" : "not ready";
 
-const COUNTED: readonly [resource: Resource, stateOf: (object: Told) => string][] = [
+const COUNTED: readonly [resource: Resource, stateOf: (object: WithStatus) => string][] = [
   [Pods, byPhase],
   [PersistentVolumeClaims, byPhase],
   [PersistentVolumes, byPhase],
@@ -94,12 +94,12 @@ export async function statusReport(server: ObjectStore, now: Date): Promise<Stat
 async function count(
   store: ObjectStore,
   resource: Resource,
-  stateOf: (object: Told) => string,
+  stateOf: (object: WithStatus) => string,
 ): Promise<Count> {
   const { items } = await store.list(resource);
   const states: Record<string, number> = {};
   for (const item of items) {
-    const state = item.metadata.deletionTimestamp === undefined ? stateOf(item as Told) : "deleting";
+    const state = item.metadata.deletionTimestamp === undefined ? stateOf(item as WithStatus) : "deleting";
     states[state] = (states[state] ?? 0) + 1;
   }
   return { kind: resource.kind, total: items.length, states };

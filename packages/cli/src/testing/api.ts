@@ -10,8 +10,8 @@ export interface CannedApi {
   url: string;
   /** Every request so far: `GET /api/v1/pods`. */
   requests: string[];
-  /** Body and code of every answer; by default an empty list. */
-  answer: (request: string) => { code: number; body: object };
+  /** Body and code of every response; by default an empty list. */
+  response: (request: string) => { code: number; body: object };
   /** A file that leads here; gone after the test. */
   kubeconfig: string;
 }
@@ -34,17 +34,17 @@ export async function folderOf(t: TestContext): Promise<string> {
   return folder;
 }
 
-/** An API server that says what a test wants it to say. */
+/** An API server that returns what a test wants it to return. */
 export async function cannedApi(t: TestContext, context = ""): Promise<CannedApi> {
   const folder = await folderOf(t);
   const api: CannedApi = {
     ...{ url: "", requests: [], kubeconfig: join(folder, "config") },
-    answer: () => ({ code: 200, body: { metadata: {}, items: [] } }),
+    response: () => ({ code: 200, body: { metadata: {}, items: [] } }),
   };
   const server = createServer((request, response) => {
     const line = `${request.method} ${request.url}`;
     api.requests.push(line);
-    const { code, body } = api.answer(line);
+    const { code, body } = api.response(line);
     response.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify(body));
   }).listen(0, "127.0.0.1");
   await once(server, "listening");

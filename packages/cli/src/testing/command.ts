@@ -21,7 +21,7 @@ export interface CommandOptions {
 /** Root without the privileges of root: modes of files count. */
 export const UNPRIVILEGED = ["setpriv", "--inh-caps=-all", "--bounding-set=-all"] as const;
 
-/** A user that no passwd knows, who may read this checkout wherever it is. */
+/** A user that is in no passwd, who may read this checkout wherever it is. */
 export const NAMELESS = [
   ...["setpriv", "--reuid=54321", "--clear-groups"],
   ...["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"],

@@ -18,7 +18,7 @@ const OBJECTS: Readonly<Record<string, object>> = {
   },
 };
 
-test("a user whom no passwd knows has help and every command, and is called by the number", async (t) => {
+test("a user who is in no passwd has help and every command, and is called by the number", async (t) => {
   const nameless = { env: { SUDO_USER: undefined, HOME: undefined }, under: NAMELESS };
   const help = await mooring(["volume", "attach", "--help"], nameless);
   assert.equal(help.code, 0, help.stderr);
@@ -29,7 +29,7 @@ test("a user whom no passwd knows has help and every command, and is called by t
   });
   assert.doesNotMatch(nothing.stderr, /SystemError|passwd|at /);
   const api = await cannedApi(t);
-  api.answer = (request) => {
+  api.response = (request) => {
     const [, kind = ""] = /\/(volumes|volumeattachments)\/v$/.exec(request) ?? [];
     const body = OBJECTS[kind];
     return body === undefined ? { code: 404, body: {} } : { code: 200, body };

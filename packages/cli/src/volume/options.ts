@@ -4,7 +4,7 @@ import { Option } from "commander";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
 
-/** Who runs the command, when nothing else is said: a name, or the number where no passwd has one. */
+/** Who runs the command, by default: a name, or the number where no passwd has one. */
 export function currentUser(): string {
   return process.env["SUDO_USER"] || userName() || String(process.getuid?.());
 }
@@ -17,7 +17,7 @@ function userName(): string | undefined {
   }
 }
 
-/** Who asks; nobody is looked up unless the command runs. */
+/** Who asks; no name is read unless the command runs. */
 export function holderOption(description = "who asks"): Option {
   return new Option("--holder <name>", `${description} (default: who runs this)`);
 }
@@ -31,7 +31,7 @@ export function callerOption(): Option {
 const FLAGS: Readonly<Record<WayOut, string>> = { queue: "--queue", force: "--force" };
 
 /** What the engine refuses, as the command's own failure: wrong arguments, or a no for now. */
-export async function told<T>(work: Promise<T>): Promise<T> {
+export async function withNextStep<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {

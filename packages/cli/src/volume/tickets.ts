@@ -24,8 +24,8 @@ export interface TicketRow {
   owner: AttachmentTicket["owner"];
 }
 
-/** What is known of a ticket before the arbiter has judged it. */
-const PENDING = { reason: "Pending", message: "not looked at yet by the arbiter" };
+/** What is known of a ticket before the arbiter has evaluated it. */
+const PENDING = { reason: "Pending", message: "not evaluated yet by the arbiter" };
 
 function ticketRow(
   attachment: VolumeAttachment,

@@ -35,10 +35,10 @@ export async function read<T extends KubeObject>(
   });
 }
 
-/** Says only that something has failed, and comes after the warning that says why. */
+/** Reports only that something has failed, and comes after the warning that reports why. */
 const WITHOUT_CAUSE = /^Volume provisioning failed with infeasible error\./;
 
-/** The newest warning about an object that tells a cause, if there is one; not of the reason that is left out. */
+/** The newest warning about an object that has a cause, if there is one; not of the reason that is left out. */
 export async function lastWarning(
   { store }: Reading,
   object: KubeObject,

@@ -9,7 +9,7 @@ function effect({ type, owner, parameters }: AttachmentTicket): string {
   const stays = "the device stays open until it is unmounted there";
   switch (type) {
     case "longhorn-api":
-      return `takes it from ${parameters?.lastAttachedBy ?? "a person"}; ${stays}`;
+      return `takes it from ${parameters?.lastAttachedBy ?? "an operator"}; ${stays}`;
     case "csi-attacher":
       return owner?.kind === "VolumeAttachment"
         ? `deletes VolumeAttachment ${owner.name} of Kubernetes, which attaches it again for pods that want it; ${stays}`
@@ -17,7 +17,7 @@ function effect({ type, owner, parameters }: AttachmentTicket): string {
     case "share-manager-controller":
       return "in vain: it comes back for as long as workloads use the volume";
     default:
-      // A type that nobody knows has no service that would ask again.
+      // An unknown type has no service that would ask again.
       return type in ATTACHER_RULES
         ? "interrupts its job, which asks again for as long as it is due"
         : "nobody asks again for it";

@@ -8,7 +8,7 @@ interface Condition {
   reason?: string;
   message?: string;
 }
-interface Told {
+interface AnyStatus {
   conditions?: readonly Condition[];
   error?: { code?: string; message?: string };
   phase?: string;
@@ -20,10 +20,10 @@ const TROUBLE = /Pressure$|Unavailable$|Failed$|Error$|Degraded$|Full$|Held$/;
 
 const isBad = ({ type, status }: Condition): boolean =>
   TROUBLE.test(type) ? status === "True" : status === "False";
-const said = ({ type, reason, message }: Condition): string =>
+const textOf = ({ type, reason, message }: Condition): string =>
   `${type}: ${[reason, message].filter((part) => part !== undefined && part !== "").join(": ")}`;
 
-/** An object of any kind: its error, its conditions, what holds its deletion, the last warning about it. */
+/** An object of any kind: its error, its conditions, its finalizers when it is deleted, the last warning about it. */
 export async function explainAny(
   context: Context,
   resource: Resource,
@@ -38,10 +38,10 @@ export async function explainAny(
     const list = kubectl.replace("describe", "get").replace(` ${name}`, "");
     return finding("failed", subject, "does not exist", { next: list });
   }
-  const status = ((object as KubeObject & { status?: Told }).status ?? {}) as Told;
+  const status = ((object as KubeObject & { status?: AnyStatus }).status ?? {}) as AnyStatus;
   const { finalizers = [], deletionTimestamp } = object.metadata;
   const bad = (status.conditions ?? []).filter(isBad);
-  const children = bad.slice(1).map((condition) => finding("waiting", subject, said(condition)));
+  const children = bad.slice(1).map((condition) => finding("waiting", subject, textOf(condition)));
   const next = kubectl;
   if (status.error !== undefined)
     return finding("failed", subject, `${status.error.code ?? "error"}: ${status.error.message}`, {
@@ -49,18 +49,18 @@ export async function explainAny(
       next,
     });
   if (deletionTimestamp !== undefined) {
-    const held = finalizers.length === 0 ? "nothing holds it" : `held by ${finalizers.join(", ")}`;
-    return finding("waiting", subject, `is being deleted since ${deletionTimestamp}: ${held}`, {
+    const finalizersText = finalizers.length === 0 ? "nothing holds it" : `held by ${finalizers.join(", ")}`;
+    return finding("waiting", subject, `is being deleted since ${deletionTimestamp}: ${finalizersText}`, {
       children,
       next,
     });
   }
   const [first] = bad;
-  if (first !== undefined) return finding("waiting", subject, said(first), { children, next });
+  if (first !== undefined) return finding("waiting", subject, textOf(first), { children, next });
   const warning = await lastWarning(context, object);
   const where = status.phase ?? status.state;
   const fine = where ?? "exists, and has nothing to report";
-  // A warning about something that is well is history: it is told, and asks for nothing.
+  // A warning about something that is well is history: it is shown, and asks for nothing.
   const message =
     warning === undefined ? fine : `${fine} (last warning: ${warning.reason}: ${warning.message})`;
   return finding("ok", subject, message);

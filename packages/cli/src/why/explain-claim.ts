@@ -142,10 +142,10 @@ async function explainChange(
   );
   const wrong = conditions.find(({ status, type }) => status === "True" && /Error$/.test(type));
   if (infeasible !== undefined || wrong !== undefined || modifyVolumeStatus?.status === "Infeasible") {
-    // What the driver answered is in the event; the state only says that it has refused.
+    // What the driver returned is in the event; the state only shows that it has refused.
     const warning = await lastWarning(context, claim);
     const state = wrong?.type ?? infeasible ?? "ModifyVolumeInfeasible";
-    const message = `${state}: ${warning?.message ?? wrong?.message ?? "the driver has refused it, and no event says why"}`;
+    const message = `${state}: ${warning?.message ?? wrong?.message ?? "the driver has refused it, and no event has the reason"}`;
     const next = `ask for what the driver can do (a smaller size, another class), and it goes on: kubectl edit pvc -n ${namespace} ${name}`;
     return { state: "failed", message, next };
   }

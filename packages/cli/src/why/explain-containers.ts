@@ -20,7 +20,7 @@ function ending({ state, lastState }: ContainerStatus): string | undefined {
 /** One that has crashed again and again counts as crashing until it has run for so long. */
 const SETTLED_AFTER_MS = 10 * 60_000;
 
-/** Between two crashes a container looks well. */
+/** Between two crashes a container seems well. */
 function isFlapping({ state, lastState, restartCount = 0 }: ContainerStatus, now: Date): boolean {
   const crashed = (lastState?.terminated?.exitCode ?? 0) !== 0;
   const since = Date.parse(String(state?.running?.startedAt ?? ""));

@@ -4,7 +4,7 @@ import { explainAttachment } from "./explain-attachment.ts";
 import { explainGroupSnapshot } from "./explain-group.ts";
 import { type Finding, finding } from "./finding.ts";
 
-/** A group revert, down to its group snapshot, or to the tickets of every member that is not held yet. */
+/** A group revert, down to its group snapshot, or to the tickets of every member that is not satisfied yet. */
 export async function explainGroupRevert(
   context: Context,
   namespace: string,

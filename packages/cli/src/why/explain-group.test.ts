@@ -81,15 +81,15 @@ test("an error of the driver is the cause, and every member that is not ready is
     kind: "VolumeSnapshot",
     metadata: { name: "m", namespace: NS, ownerReferences: [owner] },
     spec: { source: { volumeSnapshotContentName: "c" } },
-    status: { readyToUse: false, error: { message: "half cut" } },
+    status: { readyToUse: false, error: { message: "half made" } },
   });
   const text = renderFinding(await explainGroupSnapshot(contextOf(store), NS, "g"));
   assert.match(text, /FAILED {3}VolumeGroupSnapshot shop\/g: array offline/);
   assert.match(text, /FAILED .*VolumeGroupSnapshotContent behind: array offline/);
-  assert.match(text, /FAILED .*VolumeSnapshot shop\/m: half cut/);
+  assert.match(text, /FAILED .*VolumeSnapshot shop\/m: half made/);
 });
 
-test("one that is not there says where to look", async (t) => {
+test("one that is not there names where to search", async (t) => {
   const text = renderFinding(await explainGroupSnapshot(contextOf(await storeOf(t, KINDS)), NS, "g"));
   assert.match(text, /does not exist[\s\S]*mooring group list -n shop/);
 });

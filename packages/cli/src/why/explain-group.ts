@@ -32,7 +32,7 @@ export async function explainEngineGroup(context: Context, name: string): Promis
   const { barrier } = status;
   const how =
     barrier === undefined ? "" : ` (${barrier.method}, writers waited ${barrier.pauseMilliseconds} ms)`;
-  return finding("ok", subject, `cut at ${status.creationTime}${how}`);
+  return finding("ok", subject, `created at ${status.creationTime}${how}`);
 }
 
 async function content(context: Context, name: string | undefined): Promise<Finding[]> {
@@ -96,7 +96,7 @@ export async function explainGroupSnapshot(
 
 function afterGroupError(error: string, namespace: string, name: string): string {
   if (/no claim of the namespace matches/.test(error))
-    return `label the claims as its selector says: kubectl get pvc -n ${namespace} --show-labels`;
+    return `label the claims as in its selector: kubectl get pvc -n ${namespace} --show-labels`;
   return afterSnapshotError(error, `volumegroupsnapshot -n ${namespace} ${name}`);
 }
 

@@ -14,18 +14,18 @@ export async function explainPersistentVolume(context: Context, name: string): P
   const claim = claimRef === undefined ? "no claim" : `claim ${claimRef.namespace}/${claimRef.name}`;
   const children = csi?.driver === DRIVER_NAME ? [await explainVolume(context, csi.volumeHandle)] : [];
   const warning = await lastWarning(context, pv);
-  const told = message ?? warning?.message ?? reason;
-  if (phase === "Failed" || (phase === "Released" && policy === "Delete" && told !== undefined)) {
+  const cause = message ?? warning?.message ?? reason;
+  if (phase === "Failed" || (phase === "Released" && policy === "Delete" && cause !== undefined)) {
     const next = `put right what it says, and its deletion goes on: kubectl describe pv ${name}`;
-    return finding("failed", subject, `${phase}, and cannot be deleted: ${told}`, { children, next });
+    return finding("failed", subject, `${phase}, and cannot be deleted: ${cause}`, { children, next });
   }
   if (pv.metadata.deletionTimestamp !== undefined) {
-    const held = pv.metadata.finalizers?.join(", ") || "nobody";
+    const heldText = pv.metadata.finalizers?.join(", ") || "nobody";
     const next =
       phase === "Bound"
         ? `kubectl delete pvc -n ${claimRef?.namespace} ${claimRef?.name}`
         : `kubectl describe pv ${name}`;
-    return finding("waiting", subject, `is being deleted; ${phase} to ${claim}, held by ${held}`, {
+    return finding("waiting", subject, `is being deleted; ${phase} to ${claim}, held by ${heldText}`, {
       children,
       next,
     });

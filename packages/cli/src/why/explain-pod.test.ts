@@ -11,7 +11,7 @@ for (const order of [
   ["FailedScheduling", "FailedAttachVolume", "FailedMount"],
   ["FailedAttachVolume", "FailedMount", "FailedScheduling"],
 ]) {
-  test(`of warnings within one second the last one tells what a pod waits for: ${order.join(", ")}`, async (t) => {
+  test(`of warnings within one second the last one is what a pod waits for: ${order.join(", ")}`, async (t) => {
     const store = await storeOf(t, [Pods, Events] as Resource[]);
     const pod = await store.create(Pods, {
       apiVersion: "v1",
@@ -33,10 +33,10 @@ for (const order of [
           ...(namespace && { namespace }),
           ...(uid && { uid }),
         },
-        ...{ type: "Warning", reason, message: "told", lastTimestamp: NOW },
+        ...{ type: "Warning", reason, message: "timeout", lastTimestamp: NOW },
       });
     }
     const { message } = await explainPod(contextOf(store), "shop", "web");
-    assert.equal(message, "Pending: FailedMount: told");
+    assert.equal(message, "Pending: FailedMount: timeout");
   });
 }

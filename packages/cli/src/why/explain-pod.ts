@@ -30,7 +30,7 @@ async function attachments(context: Context, pod: Pod): Promise<Finding[]> {
   return Promise.all(undone.map((attachment) => ofKubernetes(context, attachment)));
 }
 
-/** The last thing that went wrong. What the scheduler said is over once the pod has a node. */
+/** The last thing that went wrong. What the scheduler reported is over once the pod has a node. */
 async function trouble(context: Context, pod: Pod): Promise<string | undefined> {
   const warning = await lastWarning(context, pod, "FailedScheduling");
   return warning === undefined ? undefined : `${warning.reason}: ${warning.message}`;
@@ -57,7 +57,7 @@ function ended(pod: Pod, subject: string, children: Finding[]): Finding {
 /** Why it has no node, and what to do: what the scheduler lists decides. */
 function unscheduled(pod: Pod, subject: string, message: string, children: Finding[]): Finding {
   const { name, namespace } = pod.metadata;
-  // A claim that is not bound says by itself what to do.
+  // A claim that is not bound has its own next step.
   if (children.some(({ state }) => state !== "ok"))
     return finding("waiting", subject, `Pending: ${message}`, { children });
   const next = `compare what it asks for with the nodes: kubectl describe pod -n ${namespace} ${name}, kubectl describe nodes`;
@@ -67,13 +67,14 @@ function unscheduled(pod: Pod, subject: string, message: string, children: Findi
 async function deleting(context: Context, pod: Pod, subject: string): Promise<Finding> {
   const { name, namespace, finalizers = [], deletionTimestamp } = pod.metadata;
   const warning = await lastWarning(context, pod);
-  const held = finalizers.length === 0 ? "its node has not ended it yet" : `held by ${finalizers.join(", ")}`;
-  const told = warning === undefined ? held : `${held}; ${warning.reason}: ${warning.message}`;
+  const heldText =
+    finalizers.length === 0 ? "its node has not ended it yet" : `held by ${finalizers.join(", ")}`;
+  const cause = warning === undefined ? heldText : `${heldText}; ${warning.reason}: ${warning.message}`;
   const next =
     finalizers.length === 0
       ? `look at its node: mooring why node/${pod.spec?.nodeName ?? "NODE"}`
       : `whoever set the finalizer has to take it away: kubectl get pod -n ${namespace} ${name} -o yaml`;
-  return finding("waiting", subject, `is being deleted since ${deletionTimestamp}: ${told}`, { next });
+  return finding("waiting", subject, `is being deleted since ${deletionTimestamp}: ${cause}`, { next });
 }
 
 /** A pod: scheduled, its claims, its attachments, its containers. */
@@ -92,9 +93,9 @@ export async function explainPod(context: Context, namespace: string, name: stri
   if (scheduled?.status === "False")
     return unscheduled(pod, subject, scheduled.message ?? "no node was found", children);
   if (containers.length > 0) return finding("waiting", subject, phase, { children });
-  const told = (await trouble(context, pod)) ?? "waits for its volumes";
+  const cause = (await trouble(context, pod)) ?? "waits for its volumes";
   const isLost = pod.spec?.nodeName !== undefined && children.every(({ state }) => state === "ok");
-  return finding("waiting", subject, `${phase}: ${told}`, {
+  return finding("waiting", subject, `${phase}: ${cause}`, {
     children,
     ...(isLost ? { next: `kubectl describe pod -n ${namespace} ${name}` } : {}),
   });

@@ -2,7 +2,7 @@ import { Pools, spaceLow, type Volume, writersHeldMessage } from "@mooring/engin
 import { type Context, read } from "./context.ts";
 import { type Finding, finding } from "./finding.ts";
 
-/** What a volume's pool says of its room; nothing while there is enough. */
+/** What a volume's pool reports of its room; nothing while there is enough. */
 export async function explainRoom(context: Context, { spec }: Volume): Promise<Finding[]> {
   const pool = await read(context, Pools, { name: spec.pool });
   const subject = `Pool ${spec.pool}`;
@@ -11,6 +11,6 @@ export async function explainRoom(context: Context, { spec }: Volume): Promise<F
   if (held !== undefined) return [finding("failed", subject, held, { next })];
   const low = spaceLow(pool);
   if (low === undefined) return [];
-  // A pool that does not hold its writers fails them when it is full.
+  // A pool that does not suspend its writers fails them when it is full.
   return [finding(low.reason === "AlmostFull" ? "waiting" : "ok", subject, low.message, { next })];
 }

@@ -15,8 +15,8 @@ export async function explainEngineSnapshot(context: Context, name: string): Pro
   if (status?.error !== undefined)
     return finding("failed", subject, `${status.error.code}: ${status.error.message}`);
   return status?.readyToUse === true
-    ? finding("ok", subject, `ready, cut at ${status.creationTime}`)
-    : finding("waiting", subject, `is being cut from ${snapshot.spec.volume}`);
+    ? finding("ok", subject, `ready, created at ${status.creationTime}`)
+    : finding("waiting", subject, `is being made from ${snapshot.spec.volume}`);
 }
 
 async function behind(context: Context, contentName: string | undefined): Promise<Finding[]> {

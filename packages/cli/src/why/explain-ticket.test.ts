@@ -10,7 +10,7 @@ const ticket: AttachmentTicket = {
   parameters: { lastAttachedBy: "ann" },
 };
 
-function told(reason: string, satisfied: boolean): VolumeAttachment {
+function attachmentWith(reason: string, satisfied: boolean): VolumeAttachment {
   const status = satisfied ? ("True" as const) : ("False" as const);
   const condition = {
     type: "Satisfied",
@@ -28,7 +28,7 @@ function told(reason: string, satisfied: boolean): VolumeAttachment {
 describe("mooring why: a ticket", () => {
   for (const [reason, ends] of Object.entries(WAITS)) {
     test(`${reason}: who waits, for whom, since when, why, and what ends it`, () => {
-      const [found] = explainTickets(told(reason, reason === "Attached"), NOW);
+      const [found] = explainTickets(attachmentWith(reason, reason === "Attached"), NOW);
       assert.match(found?.subject ?? "", /ticket t \(longhorn-api, node node-a, for ann\)/);
       assert.match(found?.message ?? "", /for 10m/);
       if (reason === "Attached") return assert.equal(found?.state, "ok");
@@ -40,16 +40,16 @@ describe("mooring why: a ticket", () => {
     });
   }
 
-  test("a verdict about an earlier request says nothing about this one", () => {
-    const { spec, ...rest } = told("Attached", true);
+  test("a result of an earlier request means nothing for this one", () => {
+    const { spec, ...rest } = attachmentWith("Attached", true);
     const attachmentTickets = { t: { ...ticket, generation: 4 } };
     const [found] = explainTickets({ ...rest, spec: { ...spec, attachmentTickets } }, NOW);
-    assert.match(found?.message ?? "", /not looked at yet by the arbiter/);
+    assert.match(found?.message ?? "", /not evaluated yet by the arbiter/);
   });
 
   const HOLDERS: readonly [string, Partial<AttachmentTicket>, RegExp][] = [
     [
-      "a person",
+      "an operator",
       { type: "longhorn-api", parameters: { lastAttachedBy: "bob" } },
       /takes it from bob; the device stays/,
     ],
@@ -72,7 +72,7 @@ describe("mooring why: a ticket", () => {
   for (const reason of ["BlockedByUninterruptible", "AttachedWithIncompatibleParameters"]) {
     for (const [who, more, does] of HOLDERS) {
       test(`${reason} by ${who}: how to end that ticket at once, and what that does`, () => {
-        const attachment = told(reason, false);
+        const attachment = attachmentWith(reason, false);
         const holder = { ...ticket, ...more, id: "other" };
         const bystander = { ...ticket, id: "bystander" };
         attachment.spec.attachmentTickets = { t: ticket, other: holder, bystander };
@@ -91,7 +91,7 @@ describe("mooring why: a ticket", () => {
   }
 
   test("a ticket for a node that there is not: how to end it, whoever has it", () => {
-    const [found] = explainTickets(told("NodeNotFound", false), NOW);
+    const [found] = explainTickets(attachmentWith("NodeNotFound", false), NOW);
     assert.match(found?.next ?? "", /mooring ticket rm v t --force \(takes it from ann;/);
   });
 });

@@ -12,14 +12,14 @@ import { type Finding, finding } from "./finding.ts";
 /** What an operator can do about a wait that does not end by itself; `named`: the tickets that the result blames. */
 type Next = (ticket: AttachmentTicket, volume: string, named: readonly AttachmentTicket[]) => string;
 
-const seeHolders: Next = (_, volume, named) => {
+const seeNamedTickets: Next = (_, volume, named) => {
   const ends = named.map((holder) => `; to end it now: ${endTicket(holder, volume)}`);
   return `see who has it: mooring ticket list ${volume}${ends.join("")}`;
 };
 
 const NEXT: Partial<Record<TicketReason, Next>> = {
-  BlockedByUninterruptible: seeHolders,
-  AttachedWithIncompatibleParameters: seeHolders,
+  BlockedByUninterruptible: seeNamedTickets,
+  AttachedWithIncompatibleParameters: seeNamedTickets,
   NodeNotFound: (ticket, volume) =>
     `name a node of \`kubectl get nodeagents\`, or end it: ${endTicket(ticket, volume)}`,
   NodeNotReady: ({ nodeID }) => `look at the node: kubectl describe nodeagent ${nodeID}`,
@@ -46,7 +46,7 @@ function explainTicket(attachment: VolumeAttachment, ticket: AttachmentTicket, n
   const since = age(condition?.lastTransitionTime ?? createdAt, now);
   if (status?.satisfied === true) return finding("ok", subject, `satisfied for ${since}`);
   if (condition === undefined) {
-    return finding("waiting", subject, `not looked at yet by the arbiter, asked ${since} ago`);
+    return finding("waiting", subject, `not evaluated yet by the arbiter, asked ${since} ago`);
   }
   const reason = condition.reason as TicketReason;
   const ends = WAITS[reason];

@@ -19,7 +19,7 @@ const ABOUT_MEMBER: Readonly<Record<string, (claim: string, place: Place) => str
     `take claims out (mooring group remove ${group} CLAIM -n ${namespace}), or raise maxMembers of its VolumeGroupContent`,
   VolumeTwice: () => "two claims stand for one volume: delete one of them",
   RefusedByDriver: (claim, { namespace }) =>
-    `put right what the driver says; it is asked again by itself: kubectl describe pvc -n ${namespace} ${claim}`,
+    `put right what the driver reports; it is asked again by itself: kubectl describe pvc -n ${namespace} ${claim}`,
   TakenOut: (_claim, { group }) =>
     `put it back on the storage system, or have it repaired: set driftPolicy: Repair on the VolumeGroupContent of ${group}`,
   VolumeMissing: (claim, { namespace }) =>
@@ -35,7 +35,7 @@ const ABOUT_GROUP: Readonly<Record<string, string>> = {
   ContentMissing: "create the VolumeGroupContent that spec.source names",
   ContentMismatch: "kubectl get volumegroupcontents -o yaml; correct what it names, or use another one",
   ContentDeleting: "its VolumeGroupContent is being deleted: delete the group as well",
-  CallFailed: "put right what the driver says; it is tried again by itself",
+  CallFailed: "put right what the driver reports; it is tried again by itself",
   GroupMissing: "it was deleted on the storage system: delete this VolumeGroup, and make it anew",
   SelectorInvalid: "correct spec.source.selector",
   MembershipDrift: "kubectl describe its VolumeGroupContent; driftPolicy: Repair puts it right",
@@ -73,14 +73,14 @@ export async function explainVolumeGroup(
     );
   }
   // Not explained further here: a group snapshot that waits for the group leads back to it.
-  for (const { name: cut } of status.frozenFor ?? [])
+  for (const { name: snapshotName } of status.frozenFor ?? [])
     children.push(
       finding(
         "waiting",
-        `VolumeGroupSnapshot ${namespace}/${cut}`,
-        "is being cut; nobody joins or leaves until then",
+        `VolumeGroupSnapshot ${namespace}/${snapshotName}`,
+        "is being made; nobody joins or leaves until then",
         {
-          next: `mooring why vgs/${cut} -n ${namespace}`,
+          next: `mooring why vgs/${snapshotName} -n ${namespace}`,
         },
       ),
     );
@@ -110,26 +110,26 @@ async function root(context: Context, group: VolumeGroup, children: Finding[]): 
   const subject = `VolumeGroup ${namespace}/${name}`;
   const of = (type: string) => group.status?.conditions?.find((condition) => condition.type === type);
   const [bound, ready, synced, degraded] = ["Bound", "Ready", "MembersSynced", "Degraded"].map(of);
-  const told = (state: FindingState, condition: typeof bound, otherwise: string): Finding => {
+  const explain = (state: FindingState, condition: typeof bound, otherwise: string): Finding => {
     const next = ABOUT_GROUP[condition?.reason ?? ""];
     const message = condition?.message ?? otherwise;
     return finding(state, subject, message, { children, ...(next === undefined ? {} : { next }) });
   };
-  if (deletionTimestamp !== undefined) return told("waiting", ready, "is being deleted");
+  if (deletionTimestamp !== undefined) return explain("waiting", ready, "is being deleted");
   const isAboutClaims = degraded?.reason === "ClaimsLeftOut" || degraded?.reason === "VolumesMissing";
   if (degraded?.status === "True" && !isAboutClaims) {
     const content = await contentTrouble(context, group);
     if (content !== undefined) children.push(content);
-    return told("failed", degraded, "is degraded");
+    return explain("failed", degraded, "is degraded");
   }
-  if (bound?.status !== "True") return told("waiting", bound, "is not bound yet");
-  if (ready?.status !== "True") return told("waiting", ready, "is not ready yet");
-  if (synced?.status !== "True") return told("waiting", synced, "its members are changing");
+  if (bound?.status !== "True") return explain("waiting", bound, "is not bound yet");
+  if (ready?.status !== "True") return explain("waiting", ready, "is not ready yet");
+  if (synced?.status !== "True") return explain("waiting", synced, "its members are changing");
   const { memberCount = 0 } = group.status ?? {};
   return finding("ok", subject, `ready, with ${memberCount} volumes`, { children });
 }
 
-/** The last warning about the content, where the group's own conditions do not tell it. */
+/** The last warning about the content, where the group's own conditions do not have it. */
 async function contentTrouble(context: Context, group: VolumeGroup): Promise<Finding | undefined> {
   const name = group.status?.boundVolumeGroupContentName;
   const content = name === undefined ? undefined : await read(context, VolumeGroupContents, { name });

@@ -9,7 +9,7 @@ import {
   Volumes,
 } from "@mooring/engine";
 import { type Context, read } from "./context.ts";
-import { explainHolder } from "./explain-holder.ts";
+import { explainAttachedNode } from "./explain-attached-node.ts";
 import { explainRoom } from "./explain-room.ts";
 import { explainTickets } from "./explain-ticket.ts";
 import { type Finding, finding } from "./finding.ts";
@@ -76,7 +76,7 @@ export async function explainVolume(context: Context, name: string): Promise<Fin
   const { status } = volume;
   const children = [
     ...(await explainRoom(context, volume)),
-    ...(await explainHolder(context, volume)),
+    ...(await explainAttachedNode(context, volume)),
     ...(await share(context, volume)),
     ...(await tickets(context, volume)),
   ];

@@ -91,7 +91,7 @@ export function contextOf(store: ObjectStore): Context {
   return context;
 }
 
-/** Kinds that people have in mind when they name an object without its kind. */
+/** Kinds that operators have in mind when they name an object without its kind. */
 const NAMELESS = [
   "pod",
   "pvc",

@@ -100,10 +100,12 @@ async function wait(name: string, options: WaitOptions): Promise<void> {
 export function addSnapshotCommands(group: Command): void {
   const snapshots = group.command("snapshot").description("group snapshots");
   waiting(
-    snapshots.command("create").description("cut all claims of a group, or with these labels, at one moment"),
+    snapshots
+      .command("create")
+      .description("make a snapshot of all claims of a group, or with these labels, at one moment"),
   )
     .argument("<name>", "name of the new group snapshot")
-    .option("-g, --group <name>", "which volume group; its membership is frozen until it is cut")
+    .option("-g, --group <name>", "which volume group; its membership is frozen until the snapshot is made")
     .option("-l, --selector <labels>", "which claims: 'app=db,tier in (a,b)'")
     .option("--class <name>", "VolumeGroupSnapshotClass (default: the driver's default class)")
     .action(snapshot);

@@ -2,14 +2,14 @@ import { rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { lastingSleepers, reconcileCounts, type Sleeper } from "@mooring/store";
 
-/** Names a unix socket, for tests: who connects is told, as JSON, the steps that this process has forgotten. */
+/** Names a unix socket, for tests: who connects gets, as JSON, the steps that this process has forgotten. */
 const SOCKET = "MOORING_SLEEPERS_SOCKET";
 
 /**
- * Answers everybody who connects to the socket with the steps that are due and that no event has asked for, and with how
+ * Sends everybody who connects to the socket the steps that are due and that no event has asked for, and with how
  * many a resync has had to find; `[]` as it should be. Does nothing without the variable, and keeps no process alive.
  */
-export async function answerForSleepers(env: NodeJS.ProcessEnv = process.env): Promise<void> {
+export async function serveSleepers(env: NodeJS.ProcessEnv = process.env): Promise<void> {
   const path = env[SOCKET];
   if (path === undefined || path === "") return;
   await rm(path, { force: true });

@@ -3,7 +3,7 @@ import { type Context, read } from "./context.ts";
 import { type Finding, finding } from "./finding.ts";
 
 /** The node that has the device, or is to have it, where its agent cannot be heard. */
-export async function explainHolder(context: Context, volume: Volume): Promise<Finding[]> {
+export async function explainAttachedNode(context: Context, volume: Volume): Promise<Finding[]> {
   const node = volume.status?.currentNodeID || volume.spec.nodeID;
   if (!node) return [];
   const subject = `NodeAgent ${node}`;
@@ -14,12 +14,12 @@ export async function explainHolder(context: Context, volume: Volume): Promise<F
   }
   const { state, conditions = [] } = agent.status ?? {};
   if (state === undefined || state === "Ready") return [];
-  const told = conditions.find(({ type }) => type === "Ready")?.message;
+  const cause = conditions.find(({ type }) => type === "Ready")?.message;
   const next =
     `start its agent again; if the machine is off for sure, volumes of shared pools move with: ` +
     `kubectl taint node ${node} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`;
   return [
-    finding("waiting", subject, `is ${state}${told === undefined ? "" : `: ${told}`}`, {
+    finding("waiting", subject, `is ${state}${cause === undefined ? "" : `: ${cause}`}`, {
       ...(state === "Suspect" ? { next } : { next: `look at the node: kubectl describe nodeagent ${node}` }),
     }),
   ];

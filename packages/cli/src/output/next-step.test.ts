@@ -28,7 +28,7 @@ test("a selector is shown as a shell takes it", async () => {
   assert.match(stderr, /next: .*--selector 'app=db,tier in \(a,b\)'/);
 });
 
-test("why says where to look for what is not there", async (t) => {
+test("why names where to search for what is not there", async (t) => {
   const api = await cannedApi(t);
   const status = {
     kind: "Status",
@@ -37,7 +37,7 @@ test("why says where to look for what is not there", async (t) => {
     details: { name: "none" },
     code: 404,
   };
-  api.answer = () => ({ code: 404, body: status });
+  api.response = () => ({ code: 404, body: status });
   for (const [kind, next] of [
     ["volume", "mooring volume list"],
     ["snapshot", "kubectl get snapshots.storage.mooring.dev"],
