@@ -91,13 +91,13 @@ function container(kind: Kind, name: string, way: string): Container {
   };
 }
 
-/** Runs the attempts on every way; the main container says what came of them. */
+/** Runs the attempts on every way; the main container prints what came of them. */
 function attackPod(kind: Kind): Pod {
   const attempt = (way: string) => `sh /attempts/run >/out/${way}.new 2>&1; mv /out/${way}.new /out/${way}`;
   const main = container(kind, "main", "start");
   const all = WAYS.map((way) => `/out/${way}`).join(" ");
   const wait = `for each in ${all}; do until [ -e $each ]; do sleep 0.1; done; done`;
-  const tell = `cd /out; for each in *; do sed "s|^|$each |" "$each"; done`;
+  const report = `cd /out; for each in *; do sed "s|^|$each |" "$each"; done`;
   const probe = `[ -e /out/probe ] || { ${attempt("probe")}; }`;
   const forever = "trap 'exit 0' TERM; while :; do sleep 0.1; done";
   const config = (mode: number, key: string, path: string) => ({
@@ -121,7 +121,7 @@ function attackPod(kind: Kind): Pod {
       containers: [
         {
           ...main,
-          command: ["sh", "-c", `${attempt("start")}; ${wait}; ${tell}; echo told; ${forever}`],
+          command: ["sh", "-c", `${attempt("start")}; ${wait}; ${report}; echo reported; ${forever}`],
           lifecycle: { postStart: { exec: { command: ["sh", "-c", attempt("hook")] } } },
           readinessProbe: { exec: { command: ["sh", "-c", probe] }, periodSeconds: 1, timeoutSeconds: 30 },
         },
@@ -140,8 +140,8 @@ for (const kind of sample(KINDS, { everyday: 1 })) {
   test(`a ${kind.name} pod gets out of its containers by no attempt, on no way that its commands are run`, async () => {
     await kubectl.apply(JSON.stringify(attackPod(kind)));
     await shows(["pod", kind.name], "{.status.phase}", "Running");
-    const log = await told(kind.name);
-    const lines = log.split("\n").filter((line) => line !== "" && line !== "told");
+    const log = await findings(kind.name);
+    const lines = log.split("\n").filter((line) => line !== "" && line !== "reported");
     assert.deepEqual(
       lines.filter((line) => !line.endsWith(" held")),
       [],
@@ -180,11 +180,11 @@ async function onTerminal(pod: string): Promise<string[]> {
   return linesOf(stdout);
 }
 
-async function told(pod: string): Promise<string> {
+async function findings(pod: string): Promise<string> {
   for (const deadline = Date.now() + 120_000; ; await new Promise((resolve) => setTimeout(resolve, 200))) {
     const log = await kubectl.run("logs", pod, "-c", "main").catch(() => "");
-    if (log.endsWith("told\n")) return log;
-    assert.ok(Date.now() < deadline, `the pod did not tell what it found: ${log}`);
+    if (log.endsWith("reported\n")) return log;
+    assert.ok(Date.now() < deadline, `the pod did not report what it found: ${log}`);
   }
 }
 

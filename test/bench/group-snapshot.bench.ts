@@ -27,8 +27,8 @@ const POOLS = (process.env["MOORING_BENCH_POOL"] ?? "btrfs,xfs").split(",");
 const FRAGMENTS = Number(process.env["MOORING_BENCH_FRAGMENTS"] ?? "20000");
 const BLOCK = 4096;
 
-/** One cut, in milliseconds. */
-interface CopyRequest {
+/** One group snapshot, in milliseconds. */
+interface Times {
   /** From the first writer that is kept still to the last one that goes on; by its own account. */
   barrier: number;
   /** The longest write that met the barrier. */
@@ -37,8 +37,8 @@ interface CopyRequest {
   wait: number;
 }
 
-/** The same cut by hand, with a script's tools; as ours, it ends with an image of its own per volume, on disk. */
-async function rawCut(cluster: Cluster, pool: PoolKind, volumes: readonly string[]): Promise<Span> {
+/** The same copies by hand, with a script's tools; as ours, it ends with an image of its own per volume, on disk. */
+async function rawSnapshot(cluster: Cluster, pool: PoolKind, volumes: readonly string[]): Promise<Span> {
   const images = join(cluster.image("v-0", pool), "..");
   const raw = join(images, "..", "raw");
   await mkdir(raw, { recursive: true });
@@ -59,12 +59,12 @@ async function rawCut(cluster: Cluster, pool: PoolKind, volumes: readonly string
 async function frozen(
   cluster: Cluster,
   volumes: readonly string[],
-  cut: () => Promise<unknown>,
+  take: () => Promise<unknown>,
 ): Promise<Span> {
   const mounts = volumes.map((name) => join(cluster.dir, "mounts", name));
   const start = now();
   await Promise.all(mounts.map((mount) => command("fsfreeze", ["--freeze", mount])));
-  await cut();
+  await take();
   await Promise.all(mounts.map((mount) => command("fsfreeze", ["--unfreeze", mount])));
   return { start, end: now() };
 }
@@ -87,7 +87,7 @@ function now(): number {
   return performance.timeOrigin + performance.now();
 }
 
-async function ourCut(cluster: Cluster, pool: PoolKind, volumes: readonly string[]): Promise<Span> {
+async function ourSnapshot(cluster: Cluster, pool: PoolKind, volumes: readonly string[]): Promise<Span> {
   const { store } = cluster;
   await store.create(GroupSnapshots, groupObject("g-1", volumes, { pool, deadlineSeconds: 60 }));
   const ended = ({ status }: GroupSnapshot): boolean => ["ready", "failed"].includes(status?.state ?? "");
@@ -100,10 +100,10 @@ async function ourCut(cluster: Cluster, pool: PoolKind, volumes: readonly string
 
 /** Ours and by hand in turn, so that whatever else the machine does hits both. */
 async function measure(cluster: Cluster, writer: StallWriter, pool: PoolKind, volumes: readonly string[]) {
-  const [raw, ours]: [CopyRequest[], CopyRequest[]] = [[], []];
-  const once = async (cut: () => Promise<Span>): Promise<CopyRequest> => {
+  const [raw, ours]: [Times[], Times[]] = [[], []];
+  const once = async (take: () => Promise<Span>): Promise<Times> => {
     await writer.writes();
-    const barrier = await cut();
+    const barrier = await take();
     const writes = await writer.writes();
     // Ours is recorded as beginning at a whole millisecond.
     const pause = longestIn(writes, { ...barrier, end: barrier.end + 1 });
@@ -111,8 +111,8 @@ async function measure(cluster: Cluster, writer: StallWriter, pool: PoolKind, vo
     return { barrier: barrier.end - barrier.start, pause, wait };
   };
   for (let round = 0; round < ROUNDS; round++) {
-    raw.push(await once(() => rawCut(cluster, pool, volumes)));
-    ours.push(await once(() => ourCut(cluster, pool, volumes)));
+    raw.push(await once(() => rawSnapshot(cluster, pool, volumes)));
+    ours.push(await once(() => ourSnapshot(cluster, pool, volumes)));
     await gone(cluster.store, GroupSnapshots, "g-1");
   }
   return { raw, ours };
@@ -127,21 +127,12 @@ async function fragment(image: string): Promise<void> {
   await handle.close();
 }
 
-function figures(
-  pool: string,
-  count: number,
-  raw: readonly CopyRequest[],
-  ours: readonly CopyRequest[],
-): Measurement[] {
-  const entry = (
-    what: string,
-    field: keyof CopyRequest,
-    figure: (values: number[]) => number,
-  ): Measurement => ({
+function figures(pool: string, count: number, raw: readonly Times[], ours: readonly Times[]): Measurement[] {
+  const entry = (what: string, field: keyof Times, figure: (values: number[]) => number): Measurement => ({
     name: `group of ${count} on ${pool}: ${what}`,
     unit: "ms",
-    value: figure(ours.map((cut) => cut[field])),
-    baseline: figure(raw.map((cut) => cut[field])),
+    value: figure(ours.map((take) => take[field])),
+    baseline: figure(raw.map((take) => take[field])),
     baselineName: "raw commands",
   });
   const p99 = (values: number[]): number => percentile(values, 0.99);
@@ -195,7 +186,7 @@ async function runPool(kind: string, program: string): Promise<Measurement[]> {
   return all;
 }
 
-/** Pause and time of group snapshots under a synchronous writer, beside raw commands doing the same cut. */
+/** Stall and time of group snapshots under a synchronous writer, beside raw commands making the same copies. */
 export async function run(): Promise<Measurement[]> {
   const program = await bundleProgram(new URL("./support/stall-writer.ts", import.meta.url));
   try {

@@ -22,7 +22,7 @@ import { type Measurement, SHORT, sized, time } from "./measure.ts";
 const command = promisify(execFile);
 const SIZES = (process.env["MOORING_BENCH_SIZES"] ?? (SHORT ? "2" : "2,8,32")).split(",").map(Number);
 const ROUNDS = Number(process.env["MOORING_BENCH_ROUNDS"] ?? sized(5, 1));
-/** Written into every member before it is cut. */
+/** Written into every member before its snapshot. */
 const DATA_BYTES = 8 << 20;
 const namespace = "default";
 const labels = { app: "bench" };
@@ -72,7 +72,7 @@ async function member(store: RestStore, images: string, name: string): Promise<s
   return image;
 }
 
-async function cut(store: RestStore, name: string): Promise<void> {
+async function take(store: RestStore, name: string): Promise<void> {
   await store.create(VolumeGroupSnapshots, {
     apiVersion: "groupsnapshot.storage.k8s.io/v1",
     kind: "VolumeGroupSnapshot",
@@ -143,26 +143,26 @@ function laps(): (what: string) => void {
 async function measure(store: RestStore, raw: string, images: readonly string[], names: readonly string[]) {
   const reverted = { ours: 0, raw: 0 };
   const cloned = { ours: 0, raw: 0 };
-  const said = laps();
-  await cut(store, "noon");
-  said("cut");
+  const lap = laps();
+  await take(store, "noon");
+  lap("cut");
   reverted.raw = await time(ROUNDS, () => rawCopies(raw, images));
   reverted.ours = await time(ROUNDS, (round) => revert(store, round));
   for (let round = 0; round < ROUNDS; round += 1) await gone(store, VolumeGroupReverts, `revert-${round}`);
-  said("reverts");
+  lap("reverts");
   await gone(store, VolumeGroupSnapshots, "noon");
-  // A clone by hand is a cut and a copy of it.
+  // A clone by hand is a snapshot and a copy of it.
   const twice = async () => {
     await rawCopies(raw, images);
     await rawCopies(raw, images);
   };
   cloned.raw = await time(ROUNDS, twice);
   await grouped(store, names.length);
-  said("group made");
+  lap("group made");
   cloned.ours = await time(ROUNDS, (round) => clone(store, `clone-${round}`));
-  said("clones");
+  lap("clones");
   for (let round = 0; round < ROUNDS; round += 1) await unclone(store, `clone-${round}`, names);
-  said("clones deleted");
+  lap("clones deleted");
   await gone(store, VolumeGroups, "bench");
   return { reverted, cloned };
 }

@@ -3,7 +3,7 @@ export interface Measurement {
   name: string;
   unit: string;
   value: number;
-  /** Absent where there is nothing to compare with; then `limit` says what is wanted. */
+  /** Absent where there is nothing to compare with; then `limit` is what is wanted. */
   baseline?: number;
   baselineName?: string;
   limit?: number;

@@ -98,7 +98,7 @@ async function readyTime(up: Up): Promise<number> {
   return median(taken);
 }
 
-/** Fills the stopped server's store: start-up must not depend on what it holds. */
+/** Fills the stopped server's store: start-up must not depend on what it contains. */
 async function fill(up: Up): Promise<void> {
   await up.end("SIGTERM");
   const registry = new ResourceRegistry();
@@ -117,7 +117,7 @@ async function fill(up: Up): Promise<void> {
   await store.close();
 }
 
-/** What a person waits for: ready, create-to-Bound, pod-to-Running, against the same commands by hand. */
+/** What an operator waits for: ready, create-to-Bound, pod-to-Running, against the same commands by hand. */
 async function measure(up: Up): Promise<Measurement[]> {
   await up.start();
   const ready = await readyTime(up);

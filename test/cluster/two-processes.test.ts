@@ -39,10 +39,10 @@ async function start(account: string, ...args: string[]): Promise<MooringProcess
     plainEnvironment(),
   );
   processes.push(child);
-  await eventually(`${account} to be ready; it said ${child.stderr.slice(-3000)}`, async () => {
+  await eventually(`${account} to be ready; it printed ${child.stderr.slice(-3000)}`, async () => {
     assert.ok(child.alive, child.stderr);
-    const said = await readFile(readyFile, "utf8").catch(() => "");
-    return said !== "" && !said.includes('"leading":false');
+    const content = await readFile(readyFile, "utf8").catch(() => "");
+    return content !== "" && !content.includes('"leading":false');
   });
   return child;
 }
@@ -108,7 +108,7 @@ test(
     await eventually("the node to say that it is registered", async () =>
       /has registered the driver/.test(node.stderr),
     );
-    // What the kubelet does with the answer.
+    // What the kubelet does with the response.
     await store.create(CSINodes, {
       ...{ apiVersion: "storage.k8s.io/v1", kind: "CSINode", metadata: { name: NODE } },
       spec: {

@@ -6,7 +6,7 @@ import { prepareDriver } from "./support/driver.ts";
 import { startTwoNodes } from "./support/two-nodes.ts";
 import { codeOf } from "./support/volumes.ts";
 
-/** What a client is told, by name, in alphabetical order; a code where the service is not served. */
+/** What a client gets, by name, in alphabetical order; a code where the service is not served. */
 interface ErrorReport {
   plugin: readonly string[];
   controller: readonly string[] | string;
@@ -55,7 +55,7 @@ const NODE = [
 ];
 const NONE = "UNIMPLEMENTED";
 
-const TOLD: Readonly<
+const REPORTED: Readonly<
   Record<"all" | "controller" | "node" | "cluster controller" | "cluster node", ErrorReport>
 > = {
   all: { plugin: PLUGIN, controller: CONTROLLER, group: GROUP, node: NODE, metadata: "NOT_FOUND" },
@@ -64,7 +64,7 @@ const TOLD: Readonly<
     plugin: ["service VOLUME_ACCESSIBILITY_CONSTRAINTS"],
     ...{ controller: NONE, group: NONE, node: NODE, metadata: NONE },
   },
-  // Parts of one plugin, which tells the same everywhere.
+  // Parts of one plugin, which reports the same everywhere.
   "cluster controller": {
     plugin: PLUGIN,
     ...{ controller: CONTROLLER, group: GROUP, node: NONE, metadata: "NOT_FOUND" },
@@ -84,7 +84,7 @@ async function named(call: Promise<{ capabilities: readonly Typed[] }>, names: N
   return (capabilities as readonly Typed[]).map(({ type }) => names[type.value?.type ?? -1] ?? "").sort();
 }
 
-async function told({
+async function reported({
   identity,
   controller,
   groupController,
@@ -121,7 +121,7 @@ for (const mode of ["all", "controller", "node"] as const) {
     const driver = await prepareDriver({ mode, pool: "directory" });
     try {
       await driver.start();
-      assert.deepEqual(await told(driver.client), TOLD[mode]);
+      assert.deepEqual(await reported(driver.client), REPORTED[mode]);
     } finally {
       await driver.dispose();
     }
@@ -131,6 +131,6 @@ for (const mode of ["all", "controller", "node"] as const) {
 test("the parts of a plugin with several processes announce the whole, and serve their own", async () => {
   covers("CSI-048", "CSI-049");
   const cluster = await startTwoNodes();
-  assert.deepEqual(await told(cluster.controller), TOLD["cluster controller"]);
-  assert.deepEqual(await told(cluster.nodes["node-2"]), TOLD["cluster node"]);
+  assert.deepEqual(await reported(cluster.controller), REPORTED["cluster controller"]);
+  assert.deepEqual(await reported(cluster.nodes["node-2"]), REPORTED["cluster node"]);
 });

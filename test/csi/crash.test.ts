@@ -13,8 +13,8 @@ import { STORIES } from "./support/stories.ts";
 /** Killed as soon as the request is on its way, whatever it is at just then. */
 const AT_ONCE = "at once";
 
-/** The gaps that each call comes by. */
-const GAPS: Readonly<Record<string, readonly string[]>> = {
+/** The failpoints that each call comes by. */
+const FAILPOINTS: Readonly<Record<string, readonly string[]>> = {
   CreateVolume: [
     ...["driver/create-volume/volume-recorded", "driver/create-volume/volume-ready"],
     ...["engine/volume/recorded-creating", "engine/volume/image-created", "engine/volume/recorded-created"],
@@ -84,7 +84,7 @@ const GAPS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Gaps that no call comes by, or by chance only: pools of the start, volumes that get lost, people's tickets, jobs; and
+ * Failpoints that no call comes by, or by chance only: pools of the start, volumes that get lost, operators' tickets, jobs; and
  * those of group snapshots that have tests of their own, step by step.
  */
 const ELSEWHERE = [
@@ -98,17 +98,17 @@ const ELSEWHERE = [
   /^driver\/expand\/offline-noted/,
   // Of group reverts: packages/engine/src/cluster/group-revert/crash.test.ts.
   /^engine\/group-revert\//,
-  // Nobody is killed there yet: what a pool has, and what its volumes were told, is read again at every start.
+  // Nobody is killed there yet: what a pool has, and what was reported to its volumes, is read again at every start.
   /^engine\/pool\/(enlarged|reported-to-volumes)/,
   // Of volume groups: packages/driver/src/crash/groups.test.ts.
   /^driver\/(create-volume-group|delete-volume-group|volume-group)\//,
 ];
 
-test("every gap of driver and engine is one that a call comes by, or that has its test elsewhere", () => {
-  const met = new Set(Object.values(GAPS).flat());
+test("every failpoint of driver and engine is one that a call comes by, or that has its test elsewhere", () => {
+  const met = new Set(Object.values(FAILPOINTS).flat());
   const names = failpointNames().filter((name) => /^(driver|engine)\//.test(name));
   assert.deepEqual(
-    names.filter((name) => !met.has(name) && !ELSEWHERE.some((gaps) => gaps.test(name))),
+    names.filter((name) => !met.has(name) && !ELSEWHERE.some((failpoints) => failpoints.test(name))),
     [],
   );
   assert.deepEqual(
@@ -119,14 +119,16 @@ test("every gap of driver and engine is one that a call comes by, or that has it
 
 const POOLS = ["xfs", "btrfs"] as const;
 const runs = POOLS.flatMap((pool) =>
-  Object.entries(GAPS).flatMap(([rpc, gaps]) => gaps.map((gap) => ({ pool, rpc, gap }))),
+  Object.entries(FAILPOINTS).flatMap(([rpc, failpoints]) =>
+    failpoints.map((failpoint) => ({ pool, rpc, failpoint })),
+  ),
 );
 
-killEveryFailpoint(runs, { everyday: 1, full: 6 }, ({ rpc, gap, pool }) => {
-  test(`${pool}: ${rpc}, killed at ${gap}: the same request has the same answer, and nothing is orphaned`, async () => {
+killEveryFailpoint(runs, { everyday: 1, full: 6 }, ({ rpc, failpoint, pool }) => {
+  test(`${pool}: ${rpc}, killed at ${failpoint}: the same request has the same result, and nothing is orphaned`, async () => {
     covers("CSI-069", "CSI-020");
     const driver = await prepareDriver({ pool });
-    await killedAndRepeated(driver, rpc, gap).catch(async (error: unknown) => {
+    await killedAndRepeated(driver, rpc, failpoint).catch(async (error: unknown) => {
       // What was left half-way is no news beside the reason.
       await driver.dispose().catch(() => {});
       throw error;
@@ -135,28 +137,28 @@ killEveryFailpoint(runs, { everyday: 1, full: 6 }, ({ rpc, gap, pool }) => {
   });
 });
 
-async function killedAndRepeated(driver: Driver, rpc: string, gap: string): Promise<void> {
+async function killedAndRepeated(driver: Driver, rpc: string, failpoint: string): Promise<void> {
   const story = STORIES[rpc];
   assert.ok(story);
   await driver.start();
-  // Names become ids: a second life of the same story is about the same subject, and has the same answers.
+  // Names become ids: a second life of the same story is about the same subject, and has the same results.
   const first = await story.prepare(driver);
   const expected = await story.call(driver, first);
   await story.undo(driver, first);
   const subject = await story.prepare(driver);
   assert.equal(subject, first);
-  const env = gap === AT_ONCE ? {} : { MOORING_FAILPOINT: gap };
-  assert.equal(await driver.process.end("SIGTERM"), 0, driver.said);
+  const env = failpoint === AT_ONCE ? {} : { MOORING_FAILPOINT: failpoint };
+  assert.equal(await driver.process.end("SIGTERM"), 0, driver.output);
   await driver.start(env, { mayDie: true });
   const call = story.call(driver, subject).catch(() => {});
-  if (gap === AT_ONCE) setImmediate(() => void driver.process.end("SIGKILL"));
-  await eventually("the gap to be passed", async () => !driver.process.alive);
-  assert.equal(await driver.process.ended(), "SIGKILL", driver.said);
+  if (failpoint === AT_ONCE) setImmediate(() => void driver.process.end("SIGKILL"));
+  await eventually("the failpoint to be passed", async () => !driver.process.alive);
+  assert.equal(await driver.process.ended(), "SIGKILL", driver.output);
   await call;
   await driver.start();
-  const answer = await persist(() => story.call(driver, subject));
-  assert.deepEqual(withoutTime(answer), withoutTime(expected));
-  assert.deepEqual(await story.call(driver, subject), answer);
+  const response = await persist(() => story.call(driver, subject));
+  assert.deepEqual(withoutTime(response), withoutTime(expected));
+  assert.deepEqual(await story.call(driver, subject), response);
   await story.undo(driver, subject);
   await nothingIsLeft(driver);
 }
@@ -171,11 +173,11 @@ function persist<T>(call: () => Promise<T>): Promise<T> {
   );
 }
 
-/** A second cut under the same name, after the first was deleted, is at another time. */
-function withoutTime(answer: unknown): unknown {
-  if (Array.isArray(answer)) return answer.map(withoutTime);
-  if (typeof answer !== "object" || answer === null) return answer;
-  const { creationTime: _, ...rest } = answer as { creationTime?: unknown };
+/** A second snapshot under the same name, after the first was deleted, is at another time. */
+function withoutTime(response: unknown): unknown {
+  if (Array.isArray(response)) return response.map(withoutTime);
+  if (typeof response !== "object" || response === null) return response;
+  const { creationTime: _, ...rest } = response as { creationTime?: unknown };
   return Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, withoutTime(value)]));
 }
 
@@ -187,7 +189,7 @@ async function nothingIsLeft(driver: Driver): Promise<void> {
   );
   assert.deepEqual(images, []);
   assert.deepEqual(await readdir(join(driver.stateDir, "node-volumes")).catch(() => []), []);
-  assert.equal(await driver.process.end("SIGTERM"), 0, driver.said);
+  assert.equal(await driver.process.end("SIGTERM"), 0, driver.output);
   const registry = new ResourceRegistry(ENGINE_KINDS.map((resource) => ({ resource, hasStatus: true })));
   const store = await LocalStore.open({ path: join(driver.stateDir, "store"), registry });
   try {

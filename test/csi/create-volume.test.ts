@@ -25,7 +25,7 @@ test("with only the required fields the size, the place and the file system are 
   await remove(driver, volume?.volumeId ?? "");
 });
 
-test("a name is one volume: repeats answer the same, deleted and made anew it has the same id", async () => {
+test("a name is one volume: repeats return the same, deleted and made anew it has the same id", async () => {
   covers("CSI-067", "CSI-069", "CSI-070");
   const first = await createVolume(driver, "one name");
   assert.deepEqual(await createVolume(driver, "one name"), first);
@@ -36,7 +36,7 @@ test("a name is one volume: repeats answer the same, deleted and made anew it ha
   await remove(driver, again.volumeId);
 });
 
-test("attributes never change, tell no secret, and do not identify", async () => {
+test("attributes never change, contain no secret, and do not identify", async () => {
   covers("CSI-098", "CSI-099", "CSI-365");
   const secrets = { password: "planted-secret" };
   const a = await createVolume(driver, "a", { secrets });
@@ -142,8 +142,8 @@ test("a volume for block and mount may be used as either", async () => {
   const id = await volumeId(driver, "both", both);
   for (const access of ["mount", "block"] as const) {
     const volumeCapabilities = [capability({ access })];
-    const answer = await controller.validateVolumeCapabilities({ volumeId: id, volumeCapabilities });
-    assert.ok(answer.confirmed, `${access}: ${answer.message}`);
+    const response = await controller.validateVolumeCapabilities({ volumeId: id, volumeCapabilities });
+    assert.ok(response.confirmed, `${access}: ${response.message}`);
   }
   await remove(driver, id);
 });

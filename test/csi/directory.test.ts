@@ -10,8 +10,8 @@ import { host, startDriver } from "./support/driver.ts";
 import {
   attach,
   capability,
+  createSnapshot,
   createVolume,
-  cut,
   detach,
   fails,
   MIB,
@@ -124,7 +124,7 @@ for (const pool of ["directory", "xfs"] as const) {
   });
 }
 
-test("directory: a folder in use is not cut; one at rest is, and restored whole", async () => {
+test("directory: a folder in use is not copied; one at rest is, and restored whole", async () => {
   covers("CSI-202", "CSI-203", "CSI-206", "CSI-217");
   const id = await volumeId(driver, "source");
   const staging = driver.path("source");
@@ -133,16 +133,16 @@ test("directory: a folder in use is not cut; one at rest is, and restored whole"
   await attach(driver, id);
   await node.nodeStageVolume({ ...at, volumeCapability: capability() });
   await writeFile(join(staging, "file"), "content");
-  await fails("FAILED_PRECONDITION", cut(driver, "cut", id), /in use/);
-  // csi.v0 has a status for what fails after the cut; what fails before is an error there, too.
+  await fails("FAILED_PRECONDITION", createSnapshot(driver, "cut", id), /in use/);
+  // csi.v0 has a status for what fails after the copy; what fails before is an error there, too.
   const old = driver.client.v0.controller;
   await fails("FAILED_PRECONDITION", old.createSnapshot({ name: "cut", sourceVolumeId: id }), /in use/);
   assert.deepEqual((await old.listSnapshots({})).entries, []);
   assert.deepEqual((await controller.listSnapshots({})).entries, []);
   await node.nodeUnstageVolume(at);
   await detach(driver, id);
-  const snapshot = await cut(driver, "cut", id);
-  assert.deepEqual(await cut(driver, "cut", id), snapshot);
+  const snapshot = await createSnapshot(driver, "cut", id);
+  assert.deepEqual(await createSnapshot(driver, "cut", id), snapshot);
   const { snapshotId } = snapshot;
   const restored = await staged(driver, "restored", {
     volumeContentSource: { type: { case: "snapshot", value: { snapshotId } } },
@@ -153,7 +153,7 @@ test("directory: a folder in use is not cut; one at rest is, and restored whole"
   await remove(driver, id);
 });
 
-test("directory: a volume says the size that was asked for, and grows; it goes without a trace", async () => {
+test("directory: a volume reports the size that was asked for, and grows; it goes without a trace", async () => {
   covers("CSI-093", "CSI-131", "CSI-196");
   const volume = await createVolume(driver, "sized", { size: 64n * MIB });
   assert.equal(volume.capacityBytes, 64n * MIB);

@@ -12,7 +12,7 @@ const README = await readFile(new URL("../../packages/driver/README.md", import.
 const GUIDE = await readFile(new URL("../../docs/tasks/driver.md", import.meta.url), "utf8");
 const driver = await startDriver({ pool: "directory" });
 
-test("the documentation tells of secrets, topology and Probe what the driver does", async () => {
+test("the documentation describes of secrets, topology and Probe what the driver does", async () => {
   covers("CSI-038", "CSI-079", "CSI-057");
   assert.match(README, /Secrets: none are needed/);
   assert.ok(README.includes(TOPOLOGY_NODE_KEY));
@@ -21,10 +21,10 @@ test("the documentation tells of secrets, topology and Probe what the driver doe
   assert.match(README, /`Probe`.*every few seconds/s);
 });
 
-test("whether volumes of a group are consistent is said by the documentation, and by no field of the service", async () => {
+test("whether volumes of a group are consistent is described by the documentation, and by no field of the service", async () => {
   covers("GRP-046");
   const page = await readFile(new URL("../../docs/tasks/volume-group-service.md", import.meta.url), "utf8");
-  assert.match(page, /Being in a group says nothing about consistency\..*\[group snapshot\]/s);
+  assert.match(page, /Being in a group promises nothing about consistency\..*\[group snapshot\]/s);
   const { messages } = volumegroup.file_volumegroup_volumegroup;
   const fields = messages.flatMap(({ fields: all }) => all.map(({ name }) => name));
   assert.ok(fields.includes("volume_ids"));
@@ -58,7 +58,7 @@ test("it logs to standard error only, as documented: there is no log file to des
   assert.equal(driver.process.stdout, "");
 });
 
-/** What the refusal says there is. */
+/** What the refusal lists. */
 const known = (message: string) =>
   (/Known(?: parameters)?: ([\w, ]+)\./.exec(message)?.[1] ?? "").split(", ").sort();
 

@@ -10,7 +10,7 @@ import { codeOf } from "./support/volumes.ts";
 const driver = await startDriver();
 const { identity } = driver.client;
 
-test("the plugin says who it is: a domain name, a version, a small manifest", async () => {
+test("the plugin reports who it is: a domain name, a version, a small manifest", async () => {
   covers("CSI-044", "CSI-045", "CSI-046", "CSI-047");
   const { name, vendorVersion, manifest } = await identity.getPluginInfo({});
   assert.match(name, /^[a-zA-Z0-9]([-_.a-zA-Z0-9]{0,61}[a-zA-Z0-9])?$/);
@@ -33,7 +33,7 @@ test("services are announced by the plugin, single methods by each service", asy
   assert.ok((await driver.node.nodeGetCapabilities({})).capabilities.length > 0);
 });
 
-test("Probe says ready when the pool is open", async () => {
+test("Probe reports ready when the pool is open", async () => {
   covers("CSI-053", "CSI-060");
   assert.equal((await identity.probe({})).ready, true);
 });

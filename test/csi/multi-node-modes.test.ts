@@ -34,9 +34,9 @@ for (const [pool, driver] of Object.entries({ xfs: imaged, directory: folders })
       const volumeCapabilities = [capability(choice)];
       assert.ok((await driver.controller.getCapacity({ volumeCapabilities })).availableCapacity > 0n);
       const volume = await staged(driver, mode, { choice });
-      const { volume: told } = await driver.controller.controllerGetVolume({ volumeId: volume.id });
+      const { volume: reported } = await driver.controller.controllerGetVolume({ volumeId: volume.id });
       assert.deepEqual(
-        told?.accessibleTopology.map(({ segments }) => segments[TOPOLOGY_NODE_KEY]),
+        reported?.accessibleTopology.map(({ segments }) => segments[TOPOLOGY_NODE_KEY]),
         [NODE],
       );
       const [top] = (await host.mounts.at(volume.staging)).slice(-1);

@@ -87,7 +87,7 @@ test("unstaging undoes it, repeats are OK, an unknown volume is NOT_FOUND", ever
 });
 
 test(
-  "each file system, and ours when none is named, holds data over detach and restart",
+  "each file system, and ours when none is named, keeps data over detach and restart",
   thorough(),
   async () => {
     covers("CSI-084", "CSI-085");
@@ -135,13 +135,13 @@ test(
       ["ro,X-mount.planted-flag", /another mount/],
     ];
     for (const [flag, rule] of rules) {
-      const said = await fails("INVALID_ARGUMENT", stage("noatime", flag), rule);
-      assert.match(said, /mount_flags\[1\].*mount\(8\)/s);
-      assert.doesNotMatch(said, /planted-flag/);
+      const output = await fails("INVALID_ARGUMENT", stage("noatime", flag), rule);
+      assert.match(output, /mount_flags\[1\].*mount\(8\)/s);
+      assert.doesNotMatch(output, /planted-flag/);
     }
     assert.match(message, /mount_flags\[0\] asks for another mount .*Give options of the file system/s);
     assert.doesNotMatch(message, /planted-flag/);
-    assert.doesNotMatch(driver.said, /planted-flag/);
+    assert.doesNotMatch(driver.output, /planted-flag/);
     await secret.undo();
   },
 );

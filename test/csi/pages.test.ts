@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { covers, sample } from "@mooring/store/testing";
 import { startDriver } from "./support/driver.ts";
-import { cut, fails, remove, volumeId } from "./support/volumes.ts";
+import { createSnapshot, fails, remove, volumeId } from "./support/volumes.ts";
 
 const driver = await startDriver();
 const kinds = {
@@ -19,13 +19,14 @@ const kinds = {
       const { entries, nextToken } = await driver.controller.listSnapshots(request);
       return { ids: entries.map(({ snapshot }) => snapshot?.snapshotId ?? ""), nextToken };
     },
-    make: async (name: string) => (await cut(driver, name, await volumeId(driver, "source"))).snapshotId,
+    make: async (name: string) =>
+      (await createSnapshot(driver, name, await volumeId(driver, "source"))).snapshotId,
     remove: async (snapshotId: string) => void (await driver.controller.deleteSnapshot({ snapshotId })),
   },
 };
 
 for (const [kind, { list, make, remove: drop }] of sample(Object.entries(kinds), { everyday: 1 })) {
-  test(`${kind}: pages of any size hold all of them, once`, async () => {
+  test(`${kind}: pages of any size have all of them, once`, async () => {
     covers("CSI-184", "CSI-185", "CSI-186", "CSI-187", "CSI-190", "CSI-234", "CSI-235");
     const ids: string[] = [];
     for (let n = 0; n < 5; n += 1) ids.push(await make(`${kind} ${n}`));

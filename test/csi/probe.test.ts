@@ -15,14 +15,14 @@ async function withDriver(work: (driver: Driver) => Promise<void>, poolSize = "2
   }
 }
 
-test("a program that is missing makes Probe FAILED_PRECONDITION, and says which", () => {
+test("a program that is missing makes Probe FAILED_PRECONDITION, and names it", () => {
   covers("CSI-054", "CSI-064");
   return withDriver(async (driver) => {
     const empty = join(driver.folder, "empty");
     await mkdir(empty);
     await driver.start({ PATH: empty });
     await eventually(
-      "the verdict on the pool",
+      "the result for the pool",
       async () => (await codeOf(driver.client.identity.probe({}))) !== "OK",
     );
     await fails("FAILED_PRECONDITION", driver.client.identity.probe({}), /flock|mkfs|losetup/);
@@ -41,7 +41,7 @@ test("a damaged pool makes Probe FAILED_PRECONDITION; nothing is created on it",
     await file.write(Buffer.alloc(65_536, 0x55), 0, 65_536, 0);
     await file.close();
     await driver.start();
-    await eventually("the verdict", async () => (await codeOf(driver.client.identity.probe({}))) !== "OK");
+    await eventually("the result", async () => (await codeOf(driver.client.identity.probe({}))) !== "OK");
     await fails("FAILED_PRECONDITION", driver.client.identity.probe({}), /default/);
     assert.notEqual(await codeOf(createVolume(driver, "after")), "OK");
     assert.ok(volume.volumeId);

@@ -65,10 +65,10 @@ const MISTAKES: readonly [string, string[], NodeJS.ProcessEnv, RegExp][] = [
 test("a wrong configuration ends the driver at once, with 2 and what to do", async () => {
   covers("CSI-311", "CSI-328", "CSI-336");
   for (const [what, args, env, text] of sample(MISTAKES, { everyday: 2 })) {
-    const { code, text: said } = await refused(args, env);
-    assert.equal(code, 2, `${what}: ${said}`);
-    assert.match(said, text, what);
-    if (env["CSI_ENDPOINT"] !== GOOD) assert.doesNotMatch(said, /state folder|--state-dir/, what);
+    const { code, text: output } = await refused(args, env);
+    assert.equal(code, 2, `${what}: ${output}`);
+    assert.match(output, text, what);
+    if (env["CSI_ENDPOINT"] !== GOOD) assert.doesNotMatch(output, /state folder|--state-dir/, what);
   }
 });
 
@@ -93,7 +93,7 @@ test(
       try {
         const ready = () =>
           client.identity.probe({}).then(
-            (answer) => answer.ready,
+            (response) => response.ready,
             () => false,
           );
         await eventually(`the driver\n${child.stderr}`, ready);
@@ -117,7 +117,7 @@ test(
     const driver = await prepareDriver({ pool: "directory" });
     try {
       await driver.start();
-      assert.equal(await driver.process.end("SIGTERM"), 0, driver.said);
+      assert.equal(await driver.process.end("SIGTERM"), 0, driver.output);
       for (const pool of ["xfs", "btrfs"]) {
         const { code, text } = await refused(["--state-dir", driver.stateDir, "--pool", pool], {
           CSI_ENDPOINT: driver.endpoint,
@@ -179,55 +179,51 @@ for (const mode of sample(["controller", "node", "all"] as const, { everyday: 1 
         files.filter((file) => /log/i.test(file) && !/\/store\//.test(file)),
         [],
       );
-      assert.match(driver.said, /GetPluginInfo/, "the calls are logged to its output");
+      assert.match(driver.output, /GetPluginInfo/, "the calls are logged to its output");
     } finally {
       await driver.dispose();
     }
   });
 }
 
-test(
-  "what a mode does not serve is UNIMPLEMENTED, before the arguments are looked at",
-  everyday(),
-  async () => {
-    covers("CSI-128", "CSI-138", "CSI-161", "CSI-175", "CSI-224", "CSI-231", "CSI-300", "CSI-303");
-    const off = { controller: v1.Node, node: v1.Controller };
-    for (const mode of ["controller", "node"] as const) {
-      const driver = await prepareDriver({ mode, pool: "directory" });
-      try {
-        await driver.start();
-        for (const service of [off[mode], { controller: v0.Node, node: v0.Controller }[mode]]) {
-          for (const { name } of service.methods) {
-            const { status, message } = await wireCall(
-              driver.socket,
-              `/${service.typeName}/${name}`,
-              new Uint8Array(),
-            );
-            assert.equal(status, 12, `${name}: ${message}`);
-            assert.notEqual(message, "");
-          }
+test("what a mode does not serve is UNIMPLEMENTED, before the arguments are read", everyday(), async () => {
+  covers("CSI-128", "CSI-138", "CSI-161", "CSI-175", "CSI-224", "CSI-231", "CSI-300", "CSI-303");
+  const off = { controller: v1.Node, node: v1.Controller };
+  for (const mode of ["controller", "node"] as const) {
+    const driver = await prepareDriver({ mode, pool: "directory" });
+    try {
+      await driver.start();
+      for (const service of [off[mode], { controller: v0.Node, node: v0.Controller }[mode]]) {
+        for (const { name } of service.methods) {
+          const { status, message } = await wireCall(
+            driver.socket,
+            `/${service.typeName}/${name}`,
+            new Uint8Array(),
+          );
+          assert.equal(status, 12, `${name}: ${message}`);
+          assert.notEqual(message, "");
         }
-      } finally {
-        await driver.dispose();
       }
+    } finally {
+      await driver.dispose();
     }
-  },
-);
+  }
+});
 
 /** What instances say of the plugin as a whole, by their version. */
-async function toldBy(clients: readonly CsiClient[]): Promise<Map<string, Set<string>>> {
-  const told = new Map<string, Set<string>>();
+async function reportedBy(clients: readonly CsiClient[]): Promise<Map<string, Set<string>>> {
+  const reported = new Map<string, Set<string>>();
   for (const { identity } of clients) {
     const { vendorVersion } = await identity.getPluginInfo({});
     const { capabilities } = await identity.getPluginCapabilities({});
     const list = capabilities.map(({ type }) => `${type.case} ${type.value?.type}`).sort();
-    told.set(vendorVersion, (told.get(vendorVersion) ?? new Set()).add(list.join()));
+    reported.set(vendorVersion, (reported.get(vendorVersion) ?? new Set()).add(list.join()));
   }
-  return told;
+  return reported;
 }
 
 test(
-  "all instances of one version tell the same of the plugin as a whole, whatever they serve",
+  "all instances of one version report the same of the plugin as a whole, whatever they serve",
   thorough(),
   async () => {
     covers("CSI-048", "CSI-049");
@@ -240,11 +236,11 @@ test(
       }
       const cluster = await startTwoNodes();
       const alone = drivers.map(({ client }) => client);
-      const told = await toldBy([...alone, cluster.controller, ...Object.values(cluster.nodes)]);
-      for (const [version, lists] of told) assert.equal(lists.size, 1, version);
+      const reported = await reportedBy([...alone, cluster.controller, ...Object.values(cluster.nodes)]);
+      for (const [version, lists] of reported) assert.equal(lists.size, 1, version);
       // A node-only plugin, which has no CONTROLLER_SERVICE, is of another version than the one with controllers.
-      assert.equal(told.size, 2);
-      const [whole, nodeOnly] = [...told.entries()].sort(([a], [b]) => a.length - b.length);
+      assert.equal(reported.size, 2);
+      const [whole, nodeOnly] = [...reported.entries()].sort(([a], [b]) => a.length - b.length);
       assert.match([...(whole?.[1] ?? [])].join(), /service 1/);
       assert.doesNotMatch([...(nodeOnly?.[1] ?? [])].join(), /service 1/);
       assert.match(nodeOnly?.[0] ?? "", /\+node-only$/);

@@ -15,7 +15,7 @@ const { node } = world.nodes["node-2"];
 
 /**
  * Mounts a file system of whose server nobody has ever heard: the kernel's requests are read by no one, so every call that
- * needs an answer waits until the mount is given up. Stands for a hard NFS mount whose server is gone.
+ * needs a response waits until the mount is given up. Stands for a hard NFS mount whose server is gone.
  */
 function mountSilent(t: TestContext, target: string): () => Promise<void> {
   const server = openSync("/dev/fuse", "r+");
@@ -47,7 +47,7 @@ async function asking(path: string): Promise<number> {
   return lines.filter((line) => line.startsWith("stat\0") && line.includes(path)).length;
 }
 
-test("statistics and health of a volume whose server is silent are answered with what is stuck, and hold up nothing else", {
+test("statistics and health of a volume whose server is silent are answered with what is stuck, and delay nothing else", {
   timeout: 300_000,
 }, async (t) => {
   const volumeCapability = capability({ mode: "MULTI_NODE_MULTI_WRITER" });
@@ -69,7 +69,7 @@ test("statistics and health of a volume whose server is silent are answered with
   for (const { total, used, available } of before.usage)
     assert.ok(total > 0n && used >= 0n && available > 0n && used + available <= total);
 
-  const answerAgain = mountSilent(t, targetPath);
+  const respondAgain = mountSilent(t, targetPath);
   // More than there are threads for the file work of this process, in which the node service runs.
   const calls = Array.from({ length: 8 }, () => failureOf(stats()));
   await eventually("a program to ask", async () => (await asking(targetPath)) > 0);
@@ -82,7 +82,7 @@ test("statistics and health of a volume whose server is silent are answered with
   const { volumeHealth } = await node.nodeGetVolumeHealth({ volumeId });
   assert.match(JSON.stringify(volumeHealth), /ServerSilent/);
 
-  await answerAgain();
+  await respondAgain();
   await eventually("the programs that asked to end", async () => (await asking(targetPath)) === 0);
   assert.deepEqual(
     (await stats()).usage.map(({ total }) => total),

@@ -10,8 +10,8 @@ import {
   attach,
   codeOf,
   codesOf,
+  createSnapshot,
   createVolume,
-  cut,
   detach,
   fails,
   failureOf,
@@ -41,11 +41,11 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
     return usage.find(({ unit }) => unit === v1.VolumeUsage_Unit.BYTES)?.total ?? 0n;
   };
 
-  test(`${pool}: a snapshot is cut and ready when the call returns`, async () => {
+  test(`${pool}: a snapshot is made and ready when the call returns`, async () => {
     covers("CSI-201", "CSI-204", "CSI-209", "CSI-211", "CSI-213", "CSI-215", "CSI-245");
     const id = await volumeId(driver, "source");
     const before = Date.now();
-    const snapshot = await cut(driver, "cut", id);
+    const snapshot = await createSnapshot(driver, "cut", id);
     const after = Date.now();
     const { seconds = 0n, nanos = 0 } = snapshot.creationTime ?? {};
     const at = Number(seconds) * 1000 + nanos / 1e6;
@@ -53,18 +53,18 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
     assert.equal(snapshot.readyToUse, true);
     assert.equal(snapshot.sourceVolumeId, id);
     assert.ok(snapshot.snapshotId !== "" && Buffer.byteLength(snapshot.snapshotId) <= 128);
-    assert.deepEqual(await cut(driver, "cut", id), snapshot);
+    assert.deepEqual(await createSnapshot(driver, "cut", id), snapshot);
     assert.deepEqual((await controller.getSnapshot({ snapshotId: snapshot.snapshotId })).snapshot, snapshot);
     await controller.deleteSnapshot({ snapshotId: snapshot.snapshotId });
     await remove(driver, id);
   });
 
-  test(`${pool}: a restore has the data of the cut, is as large as asked, and never smaller`, async () => {
+  test(`${pool}: a restore has the data of the snapshot, is as large as asked, and never smaller`, async () => {
     covers("CSI-076", "CSI-081", "CSI-101", "CSI-199", "CSI-206", "CSI-071", "CSI-126", "CSI-210");
     const source = await staged(driver, "live", { choice, size });
-    await writeFile(join(source.staging, "file"), "before the cut");
-    const { snapshotId, sizeBytes } = await cut(driver, "point", source.id);
-    await writeFile(join(source.staging, "file"), "after the cut!");
+    await writeFile(join(source.staging, "file"), "before the copy");
+    const { snapshotId, sizeBytes } = await createSnapshot(driver, "point", source.id);
+    await writeFile(join(source.staging, "file"), "after the copy!");
     assert.equal(sizeBytes, size);
     await fails(
       "OUT_OF_RANGE",
@@ -82,8 +82,8 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
     assert.equal(restored.contentSource?.type.case, "snapshot");
     assert.ok(restored.capacityBytes >= 512n * MIB);
     const copy = await staged(driver, "restored", larger);
-    assert.equal(await readFile(join(copy.staging, "file"), "utf8"), "before the cut");
-    assert.equal(await readFile(join(source.staging, "file"), "utf8"), "after the cut!");
+    assert.equal(await readFile(join(copy.staging, "file"), "utf8"), "before the copy");
+    assert.equal(await readFile(join(source.staging, "file"), "utf8"), "after the copy!");
     assert.ok((await totalOf(copy)) > 400n * MIB);
     await copy.undo();
     await source.undo();
@@ -125,14 +125,14 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
   test(`${pool}: names are unique over all volumes; the source is always a volume`, async () => {
     covers("CSI-202", "CSI-212", "CSI-222", "CSI-347");
     const [a, b] = [await volumeId(driver, "a"), await volumeId(driver, "b")];
-    const { snapshotId } = await cut(driver, "named", a);
-    await fails("ALREADY_EXISTS", cut(driver, "named", b), new RegExp(a));
-    const told = { name: "named", sourceVolumeId: a, parameters: { "csi.storage.k8s.io/x": "y" } };
-    assert.equal((await controller.createSnapshot(told)).snapshot?.snapshotId, snapshotId);
-    await fails("NOT_FOUND", cut(driver, "of a snapshot", snapshotId), /does not exist/);
-    await fails("NOT_FOUND", cut(driver, "of nothing", "v-none"), /v-none/);
-    await fails("INVALID_ARGUMENT", cut(driver, "", a), /name/);
-    await fails("INVALID_ARGUMENT", cut(driver, "of no volume", ""), /source_volume_id/);
+    const { snapshotId } = await createSnapshot(driver, "named", a);
+    await fails("ALREADY_EXISTS", createSnapshot(driver, "named", b), new RegExp(a));
+    const reported = { name: "named", sourceVolumeId: a, parameters: { "csi.storage.k8s.io/x": "y" } };
+    assert.equal((await controller.createSnapshot(reported)).snapshot?.snapshotId, snapshotId);
+    await fails("NOT_FOUND", createSnapshot(driver, "of a snapshot", snapshotId), /does not exist/);
+    await fails("NOT_FOUND", createSnapshot(driver, "of nothing", "v-none"), /v-none/);
+    await fails("INVALID_ARGUMENT", createSnapshot(driver, "", a), /name/);
+    await fails("INVALID_ARGUMENT", createSnapshot(driver, "of no volume", ""), /source_volume_id/);
     await fails(
       "INVALID_ARGUMENT",
       controller.createSnapshot({ name: "p", sourceVolumeId: a, parameters: { x: "y" } }),
@@ -146,7 +146,7 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
   test(`${pool}: deleted, its image and its data are gone; repeats and unknown ids are OK`, async () => {
     covers("CSI-226", "CSI-227");
     const id = await volumeId(driver, "volume");
-    const { snapshotId } = await cut(driver, "gone", id);
+    const { snapshotId } = await createSnapshot(driver, "gone", id);
     const images = async () =>
       (await filesBelow(driver.stateDir)).filter((file) => file.includes(snapshotId));
     assert.equal((await images()).length, 1);
@@ -161,8 +161,8 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
   test(`${pool}: lists by volume and by id are of one mind, also after the volume has gone`, async () => {
     covers("CSI-200", "CSI-232", "CSI-238", "CSI-239");
     const [a, b] = [await volumeId(driver, "a"), await volumeId(driver, "b")];
-    const one = await cut(driver, "1", a);
-    const two = await cut(driver, "2", b);
+    const one = await createSnapshot(driver, "1", a);
+    const two = await createSnapshot(driver, "2", b);
     const list = async (filter: object) =>
       (await controller.listSnapshots(filter)).entries.map((entry) => entry.snapshot);
     await remove(driver, a);
@@ -175,11 +175,11 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
     await remove(driver, b);
   });
 
-  test(`${pool}: ten identical calls at once make one cut; another one meanwhile is refused`, async () => {
+  test(`${pool}: ten identical calls at once make one snapshot; another one meanwhile is refused`, async () => {
     covers("CSI-020", "CSI-223");
     const [a, b] = [await volumeId(driver, "a"), await volumeId(driver, "b")];
-    const same = Array.from({ length: 10 }, () => cut(driver, "many", a));
-    const other = codeOf(cut(driver, "many", b));
+    const same = Array.from({ length: 10 }, () => createSnapshot(driver, "many", a));
+    const other = codeOf(createSnapshot(driver, "many", b));
     const made = await Promise.all(same);
     assert.equal(
       new Set(
@@ -203,7 +203,7 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
   });
 }
 
-test("without space a cut is RESOURCE_EXHAUSTED and leaves no snapshot; with space it works", async () => {
+test("without space a snapshot is RESOURCE_EXHAUSTED and leaves no snapshot; with space it works", async () => {
   covers("CSI-203", "CSI-225", "CSI-122");
   const driver = await startDriver({ poolSize: "512Mi", env: { MOORING_POOL_OVERCOMMIT: "2" } });
   const { controller } = driver;
@@ -215,12 +215,12 @@ test("without space a cut is RESOURCE_EXHAUSTED and leaves no snapshot; with spa
   for (let written = 0; written < 430; written += 1)
     await writeFile(image, fill, { flag: written === 0 ? "w" : "a" }).catch(() => {});
   await detach(driver, id);
-  const full = await failureOf(cut(driver, "no room", spare));
+  const full = await failureOf(createSnapshot(driver, "no room", spare));
   assert.deepEqual([full.code, full.reason], ["RESOURCE_EXHAUSTED", NOTHING_MADE]);
   assert.deepEqual((await controller.listSnapshots({})).entries, []);
   await fails("RESOURCE_EXHAUSTED", createVolume(driver, "no room"), /room|free/);
   await remove(driver, id);
-  const { snapshotId } = await cut(driver, "no room", spare);
+  const { snapshotId } = await createSnapshot(driver, "no room", spare);
   await controller.deleteSnapshot({ snapshotId });
   await remove(driver, spare);
 });

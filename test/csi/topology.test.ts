@@ -69,26 +69,30 @@ test(
 );
 
 test(
-  "a snapshot is usable where its volume is: it says so, and a requisite place elsewhere is refused",
+  "a snapshot is usable where its volume is: it reports that, and a requisite place elsewhere is refused",
   everyday(),
   async () => {
-    const volume = await create("to-be-cut", { requisite: [TWO] });
-    const cut = (name: string, requirement?: object) =>
+    const volume = await create("source", { requisite: [TWO] });
+    const createSnapshot = (name: string, requirement?: object) =>
       controller.createSnapshot({
         ...{ name, sourceVolumeId: volume.volumeId },
         ...(requirement === undefined ? {} : { accessibilityRequirements: requirement }),
       });
-    const { snapshot } = await cut("one", { requisite: [ONE, TWO], preferred: [ONE] });
+    const { snapshot } = await createSnapshot("one", { requisite: [ONE, TWO], preferred: [ONE] });
     const snapshotId = snapshot?.snapshotId ?? "";
     const placesOf = (found: { accessibleTopology: { segments: object }[] } | undefined) =>
       found?.accessibleTopology.map(({ segments }) => segments);
     assert.deepEqual(placesOf(snapshot), [TWO.segments]);
     assert.deepEqual(placesOf((await controller.getSnapshot({ snapshotId })).snapshot), [TWO.segments]);
     assert.deepEqual(placesOf((await controller.listSnapshots({})).entries[0]?.snapshot), [TWO.segments]);
-    assert.equal((await cut("one")).snapshot?.snapshotId, snapshotId);
-    await fails("ALREADY_EXISTS", cut("one", { requisite: [ONE] }), /requisite topology/);
-    await fails("RESOURCE_EXHAUSTED", cut("two", { requisite: [ONE] }), /node node-2 only/);
-    await fails("INVALID_ARGUMENT", cut("two", { requisite: [TWO], preferred: [ONE] }), /preferred/);
+    assert.equal((await createSnapshot("one")).snapshot?.snapshotId, snapshotId);
+    await fails("ALREADY_EXISTS", createSnapshot("one", { requisite: [ONE] }), /requisite topology/);
+    await fails("RESOURCE_EXHAUSTED", createSnapshot("two", { requisite: [ONE] }), /node node-2 only/);
+    await fails(
+      "INVALID_ARGUMENT",
+      createSnapshot("two", { requisite: [TWO], preferred: [ONE] }),
+      /preferred/,
+    );
     assert.equal((await controller.listSnapshots({})).entries.length, 1);
     await controller.deleteSnapshot({ snapshotId });
     await remove(volume.volumeId);
@@ -134,7 +138,7 @@ for (const [what, segments] of BAD_SEGMENTS) {
   });
 }
 
-test("our keys have one prefix, a domain; every node says its own place", everyday(), async () => {
+test("our keys have one prefix, a domain; every node reports its own place", everyday(), async () => {
   covers("CSI-115", "CSI-116", "CSI-117", "CSI-119", "CSI-307");
   const keys = new Set<string>();
   for (const node of ["node-1", "node-2"] as const) {
@@ -192,7 +196,7 @@ test(
 );
 
 test(
-  "a volume for several nodes is published to all of them at once; one serves it, and a node that cannot use that says so",
+  "a volume for several nodes is published to all of them at once; one serves it, and a node that cannot use that reports it",
   everyday(),
   async () => {
     covers("CSI-072", "CSI-073", "LHA-058");
@@ -242,12 +246,12 @@ test(
     const publish = () =>
       controller.controllerPublishVolume({ volumeId, nodeId: "node-1", volumeCapability });
     const installed = await withoutProgram(t, world.path("tools"), "ganesha.nfsd");
-    const told = /node "node-2" cannot serve.*apt-get install nfs-ganesha-vfs/;
-    await fails("FAILED_PRECONDITION", publish(), told);
+    const reported = /node "node-2" cannot serve.*apt-get install nfs-ganesha-vfs/;
+    await fails("FAILED_PRECONDITION", publish(), reported);
     // Whoever is refused may never call again: nothing is published, so the volume can be deleted.
     const refused = await create("no server, given up", { requisite: [TWO] }, { volumeCapabilities });
     const again = { volumeId: refused.volumeId, nodeId: "node-1", volumeCapability };
-    await fails("FAILED_PRECONDITION", controller.controllerPublishVolume(again), told);
+    await fails("FAILED_PRECONDITION", controller.controllerPublishVolume(again), reported);
     const { status } = await controller.controllerGetVolume({ volumeId: refused.volumeId });
     assert.deepEqual(status?.publishedNodeIds, []);
     await eventually("it to be deleted", async () => {
@@ -302,7 +306,7 @@ test(
 );
 
 test(
-  "a mode for one node, or for one writer, holds against what other nodes ask for later",
+  "a mode for one node, or for one writer, counts against what other nodes ask for later",
   thorough(),
   async () => {
     covers("CSI-088", "CSI-091");

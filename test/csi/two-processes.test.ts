@@ -118,7 +118,7 @@ test(
 );
 
 test(
-  "one agent runs for a node: a second one, of whatever command, ends with 3 and says so",
+  "one agent runs for a node: a second one, of whatever command, ends with 3 and reports it",
   thorough(),
   async () => {
     const parts = await startParts();
@@ -136,10 +136,10 @@ test(
       ["the state folder of mooring up", driver("node", ".", "third"), takenFolder],
       ["mooring node", node(WORKER), takenNode],
     ];
-    for (const [what, args, says] of cases) {
+    for (const [what, args, expected] of cases) {
       const second = start(args, "second.sock");
       assert.equal(await second.ended(), 3, `${what}: ${second.stderr}`);
-      assert.match(second.stderr, says, what);
+      assert.match(second.stderr, expected, what);
     }
     assert.ok(parts.node.process.alive && up.alive);
     await parts.stop();
@@ -147,7 +147,7 @@ test(
 );
 
 test(
-  "an API server that is not there, or no kubeconfig, ends it at once and says what to do",
+  "an API server that is not there, or no kubeconfig, ends it at once with what to do",
   everyday(),
   async () => {
     covers("CSI-336");
@@ -163,10 +163,10 @@ test(
       [driver("node", "x", WORKER, nobody), 4, /does not answer[\s\S]*next: /],
       [driver("node", "x", "Worker_1"), 2, /Worker_1[\s\S]*next: /],
     ];
-    for (const [args, code, says] of cases) {
+    for (const [args, code, expected] of cases) {
       const child = start(args, "x.sock");
       assert.equal(await child.ended(), code, child.stderr);
-      assert.match(child.stderr, says);
+      assert.match(child.stderr, expected);
     }
   },
 );

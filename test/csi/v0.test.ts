@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { v0, v1 } from "@mooring/csi";
 import { covers } from "@mooring/store/testing";
 import { host, NODE, startDriver } from "./support/driver.ts";
-import { cut, fails, MIB, remove, volumeId } from "./support/volumes.ts";
+import { createSnapshot, fails, MIB, remove, volumeId } from "./support/volumes.ts";
 
 const driver = await startDriver();
 const { controller, identity, node } = driver.client.v0;
@@ -47,7 +47,7 @@ test("NodeGetId and NodeGetInfo say the same node", async () => {
   assert.equal((await node.nodeGetInfo({})).nodeId, NODE);
 });
 
-test("csi.v0 announces only what csi.v0 knows", async () => {
+test("csi.v0 announces only what csi.v0 has", async () => {
   covers("CSI-302", "CSI-197", "CSI-343", "CSI-364");
   const numbers = (list: readonly { type: { case?: string | undefined; value?: unknown } }[]) =>
     list.map(({ type }) => (type.value as { type: number }).type);
@@ -175,7 +175,7 @@ test("the error tables of csi.v0", async () => {
   await controller.deleteVolume({ volumeId: id });
 });
 
-test("ValidateVolumeCapabilities of csi.v0 says supported, or not and why", async () => {
+test("ValidateVolumeCapabilities of csi.v0 returns supported, or not and why", async () => {
   covers("CSI-178", "CSI-182");
   const { id } = await create("validated");
   const validate = (...volumeCapabilities: object[]) =>
@@ -202,11 +202,11 @@ test("field rules bind csi.v0 as well", async () => {
 test("both versions list the same volumes and snapshots", async () => {
   covers("CSI-184", "CSI-355");
   const id = await volumeId(driver, "shared");
-  const snapshot = await cut(driver, "shared", id);
+  const snapshot = await createSnapshot(driver, "shared", id);
   const old = (await controller.listVolumes({})).entries.map((entry) => entry.volume?.id);
   assert.deepEqual(old, [id]);
-  const cuts = (await controller.listSnapshots({})).entries.map((entry) => entry.snapshot?.id);
-  assert.deepEqual(cuts, [snapshot.snapshotId]);
+  const snapshots = (await controller.listSnapshots({})).entries.map((entry) => entry.snapshot?.id);
+  assert.deepEqual(snapshots, [snapshot.snapshotId]);
   assert.ok((await controller.getCapacity({})).availableCapacity > 0n);
   assert.equal(v1.Controller.typeName, "csi.v1.Controller");
   await driver.controller.deleteSnapshot({ snapshotId: snapshot.snapshotId });

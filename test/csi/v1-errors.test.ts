@@ -6,7 +6,7 @@ import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
 import { startDriver } from "./support/driver.ts";
 import { ELSEWHERE, ROWS, type Scene } from "./support/v1-errors.ts";
-import { cut, fails, staged, volumeId } from "./support/volumes.ts";
+import { createSnapshot, fails, staged, volumeId } from "./support/volumes.ts";
 
 const driver = await startDriver({ pool: "xfs", poolSize: "2Gi" });
 
@@ -27,10 +27,10 @@ async function setScene(): Promise<Scene & { undo(): Promise<void> }> {
   const used = await staged(driver, "used", { choice: { fsType: "ext4" } });
   const target = driver.path("target");
   await used.publish(target);
-  const earlier = (await cut(driver, "earlier", used.id)).snapshotId;
-  const later = (await cut(driver, "later", used.id)).snapshotId;
+  const earlier = (await createSnapshot(driver, "earlier", used.id)).snapshotId;
+  const later = (await createSnapshot(driver, "later", used.id)).snapshotId;
   const groupVolumes = [await volumeId(driver, "one"), await volumeId(driver, "two")] as const;
-  const foreign = (await cut(driver, "foreign", groupVolumes[0])).snapshotId;
+  const foreign = (await createSnapshot(driver, "foreign", groupVolumes[0])).snapshotId;
   const { groupSnapshot } = await driver.client.groupController.createVolumeGroupSnapshot({
     ...{ name: "group", sourceVolumeIds: [...groupVolumes], parameters: { deadlineSeconds: "60" } },
   });
@@ -55,7 +55,7 @@ describe("rows of the error tables that only csi.v1 has", () => {
   });
   after(() => scene.undo());
   for (const { rpc, condition, code, call, names, next } of ROWS) {
-    test(`${rpc}: ${condition} is ${code}, names the object and says what to do`, async () => {
+    test(`${rpc}: ${condition} is ${code}, names the object and what to do`, async () => {
       const message = await fails(code, call(scene), next);
       assert.ok(message.includes(names(scene)), `${message} names ${names(scene)}`);
     });

@@ -9,8 +9,8 @@ import {
   capability,
   codeOf,
   codesOf,
+  createSnapshot,
   createVolume,
-  cut,
   detach,
   fails,
   MIB,
@@ -50,7 +50,7 @@ test("a published volume is FAILED_PRECONDITION to delete, names the node, and s
   await remove(driver, id);
 });
 
-test("publishing makes the device; repeats answer the same and make no second", async () => {
+test("publishing makes the device; repeats return the same and make no second", async () => {
   covers("CSI-140", "CSI-141", "CSI-143", "CSI-149");
   const id = await volumeId(driver, "attached");
   const devices = async () => (await host.loops.list()).filter(({ backingFile }) => backingFile.includes(id));
@@ -126,8 +126,8 @@ test("calls that meet on one volume are serialized or ABORTED, and may be repeat
     );
     for (const code of codes) assert.match(code, /^(OK|ABORTED|FAILED_PRECONDITION|NOT_FOUND)$/);
     assert.ok(codes.includes("ABORTED"), `one of them met another: ${codes}`);
-    const { code, said } = await overlap(id);
-    assert.match(code, /^(OK|ABORTED)$/, said);
+    const { code, output } = await overlap(id);
+    assert.match(code, /^(OK|ABORTED)$/, output);
     await eventually("the volume to go", async () => {
       await detach(driver, id).catch(() => {});
       return (await codeOf(controller.deleteVolume({ volumeId: id }))) === "OK";
@@ -135,17 +135,17 @@ test("calls that meet on one volume are serialized or ABORTED, and may be repeat
   }
 });
 
-async function overlap(id: string): Promise<{ code: string; said: string }> {
+async function overlap(id: string): Promise<{ code: string; output: string }> {
   const made = await controller
     .createSnapshot({ name: `s ${id}`, sourceVolumeId: id })
     .catch(() => undefined);
   const snapshotId = made?.snapshot?.snapshotId;
-  if (snapshotId === undefined) return { code: "OK", said: "the volume is gone" };
+  if (snapshotId === undefined) return { code: "OK", output: "the volume is gone" };
   const codes = await codesOf(
     controller.deleteSnapshot({ snapshotId }),
     controller.deleteSnapshot({ snapshotId, secrets: { other: "call" } }),
   );
-  return { code: codes.find((code) => code !== "OK") ?? "OK", said: codes.join() };
+  return { code: codes.find((code) => code !== "OK") ?? "OK", output: codes.join() };
 }
 
 test("capabilities are all confirmed, or none, with the reason", async () => {
@@ -229,7 +229,9 @@ test("mutable parameters: all or none, also while the volume is used", async () 
   await fails("INVALID_ARGUMENT", modify({}), /mutable_parameters/);
   await fails("NOT_FOUND", modify({ readAheadKiB: "1" }, "v-x"), /v-x/);
   assert.ok(
-    await cut(driver, "tuned", id).then(({ snapshotId }) => controller.deleteSnapshot({ snapshotId })),
+    await createSnapshot(driver, "tuned", id).then(({ snapshotId }) =>
+      controller.deleteSnapshot({ snapshotId }),
+    ),
   );
   await createVolume(driver, "tuned");
   await remove(driver, id);

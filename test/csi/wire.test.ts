@@ -18,11 +18,11 @@ const SERVED = [
   volumegroup.Controller,
 ];
 
-test("a client of raw HTTP/2 frames has the same answers as the typed one", async () => {
+test("a client of raw HTTP/2 frames gets the same responses as the typed one", async () => {
   covers("CSI-002", "CSI-027");
-  const answer = await call("/csi.v1.Identity/GetPluginInfo", EMPTY);
-  assert.equal(answer.status, 0);
-  const info = fromBinary(v1.GetPluginInfoResponseSchema, answer.messages[0] ?? EMPTY);
+  const response = await call("/csi.v1.Identity/GetPluginInfo", EMPTY);
+  assert.equal(response.status, 0);
+  const info = fromBinary(v1.GetPluginInfoResponseSchema, response.messages[0] ?? EMPTY);
   assert.deepEqual(info, await driver.client.identity.getPluginInfo({}));
 });
 
@@ -156,6 +156,6 @@ test("all methods take all secrets; none is logged, at the most talkative level 
   await volume.unpublish(target);
   await volume.undo();
   assert.equal(await codeOf(controller.deleteVolume({ volumeId: "", secrets })), "INVALID_ARGUMENT");
-  assert.match(driver.said, /NodePublishVolume/, "the calls were logged");
-  assert.doesNotMatch(driver.said, /planted-(user|key)-secret/);
+  assert.match(driver.output, /NodePublishVolume/, "the calls were logged");
+  assert.doesNotMatch(driver.output, /planted-(user|key)-secret/);
 });

@@ -22,18 +22,18 @@ async function runtimeDependencies(): Promise<Set<string>> {
   return found;
 }
 
-test("each runtime dependency has a line that says what it is for, and no line is about another", async () => {
+test("each runtime dependency has a line with what it is for, and no line is about another", async () => {
   const [, rows = ""] = (await page("dependencies.md")).split("## npm packages");
-  const told = new Set<string>();
+  const documented = new Set<string>();
   for (const line of rows.split("\n").filter((each) => each.startsWith("| `"))) {
     const [, names = "", purpose = ""] = line.split("|");
     assert.ok(purpose.trim().length >= 10, `${names.trim()}: for what?`);
-    for (const [, name = ""] of names.matchAll(/`([^`]+)`/g)) told.add(name);
+    for (const [, name = ""] of names.matchAll(/`([^`]+)`/g)) documented.add(name);
   }
-  assert.deepEqual([...told].sort(), [...(await runtimeDependencies())].sort());
+  assert.deepEqual([...documented].sort(), [...(await runtimeDependencies())].sort());
 });
 
-test("what the threat model says that holds in the API names tests that are there", async () => {
+test("what the threat model promises of the API names tests that are there", async () => {
   const text = await page("threat-model.md");
   const rows = text.split("\n").filter((line) => /\| (?:`(?:test|packages)\/|the same)[^|]*\|$/.test(line));
   assert.ok(rows.length >= 15, `${rows.length} claims`);

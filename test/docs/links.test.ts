@@ -42,7 +42,7 @@ test("every relative link of the documentation leads to a file, and to a heading
       if (!(await resolves(path, link))) broken.push(`${path}: ${link}`);
     }
   }
-  assert.ok(checked >= 20, `${checked} links were looked at`);
+  assert.ok(checked >= 20, `${checked} links were checked`);
   assert.deepEqual(broken, []);
 });
 

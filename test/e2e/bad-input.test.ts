@@ -23,38 +23,38 @@ const why = async (what: string) => (await mooring("why", what, "--kubeconfig", 
 const add = (...objects: object[]) =>
   kubectl.apply(JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }));
 
-test("a missing mkfs is told on the pod, with its package; the pod runs once it is there", async () => {
+test("a missing mkfs is reported on the pod, with its package; the pod runs once it is there", async () => {
   await add(
     claim("default", "plain"),
     pod("default", "plain", "exec sleep 100000", { mounts: { "/data": "plain" } }),
   );
-  const told = /mkfs\.ext4 is not installed on this machine \(install it: apt-get install e2fsprogs\)/;
+  const output = /mkfs\.ext4 is not installed on this machine \(install it: apt-get install e2fsprogs\)/;
   await shows(
     ["events", "--field-selector", "involvedObject.name=plain,reason=FailedMount"],
     "{.items[*].message}",
-    told,
+    output,
   );
-  assert.match(await why("pod/plain"), told);
+  assert.match(await why("pod/plain"), output);
   await symlink("/sbin/mkfs.ext4", join(programs, "mkfs.ext4"));
   await shows(["pod", "plain"], "{.status.phase}", "Running");
 });
 
-test("a cut image is made whole by nobody but a person, who accepts the loss; the pod that needs it says so", async () => {
-  await add(claim("default", "cut"));
-  await shows(["pvc", "cut"], "{.status.phase}", "Bound");
-  const volume = await kubectl.run("get", "pvc", "cut", "-o", "jsonpath={.spec.volumeName}");
+test("a truncated image is repaired only when an operator accepts the loss; the pod that needs it reports that", async () => {
+  await add(claim("default", "short"));
+  await shows(["pvc", "short"], "{.status.phase}", "Bound");
+  const volume = await kubectl.run("get", "pvc", "short", "-o", "jsonpath={.spec.volumeName}");
   const handle = await kubectl.run("get", "pv", volume, "-o", "jsonpath={.spec.csi.volumeHandle}");
   const image = join(up.stateDir, "pools/default/mnt/images", `${handle}.img`);
   await truncate(image, 32 << 20);
-  await add(pod("default", "cut", "exec sleep 100000", { mounts: { "/data": "cut" } }));
-  const told = /the image of volume v-\S+ has 33554432 bytes, but had 67108864/;
+  await add(pod("default", "short", "exec sleep 100000", { mounts: { "/data": "short" } }));
+  const output = /the image of volume v-\S+ has 33554432 bytes, but had 67108864/;
   const volumes = "volumes.storage.mooring.dev";
-  await shows([volumes, handle], "{.status.robustness} {.status.error.message}", told);
-  assert.match(await why("pod/cut"), told);
+  await shows([volumes, handle], "{.status.robustness} {.status.error.message}", output);
+  assert.match(await why("pod/short"), output);
   const faultedAt = await kubectl.run("get", volumes, handle, "-o", "jsonpath={.status.salvage.faultedAt}");
   const accepted = JSON.stringify({ spec: { acceptDataLoss: faultedAt } });
   await kubectl.run("patch", volumes, handle, "--type", "merge", "-p", accepted);
-  await shows(["pod", "cut"], "{.status.phase}", "Running");
+  await shows(["pod", "short"], "{.status.phase}", "Running");
 });
 
 for (const [what, args, code, message] of [
@@ -83,25 +83,25 @@ for (const [what, args, code, message] of [
     /error: .*address already in use 127\.0\.0\.1/,
   ],
 ] as const) {
-  test(`${what} is told in one message that names it, and what to do`, async () => {
+  test(`${what} is reported in one message that names it, and what to do`, async () => {
     const { port } = new URL(
       await kubectl.run("config", "view", "-o", "jsonpath={.clusters[0].cluster.server}"),
     );
     const folder = await mkdtemp(join(tmpdir(), "mooring-bad-"));
     try {
       const given = args.map((arg) => arg.replace("PORT", port));
-      const told = await mooring("up", "--state-dir", folder, "--listen", "127.0.0.1:0", ...given);
-      assert.equal(told.code, code, told.stderr);
-      assert.match(told.stderr, message);
-      assert.match(told.stderr, /^next: /m);
-      assert.doesNotMatch(told.stderr, /^\s+at /m);
+      const output = await mooring("up", "--state-dir", folder, "--listen", "127.0.0.1:0", ...given);
+      assert.equal(output.code, code, output.stderr);
+      assert.match(output.stderr, message);
+      assert.match(output.stderr, /^next: /m);
+      assert.doesNotMatch(output.stderr, /^\s+at /m);
     } finally {
       await rm(folder, { recursive: true });
     }
   });
 }
 
-test("a kubeconfig of another authority is told as that, and not as a server that has to be started", async () => {
+test("a kubeconfig of another authority is reported as that, and not as a server that has to be started", async () => {
   const folder = await mkdtemp(join(tmpdir(), "mooring-bad-"));
   try {
     const other = join(folder, "kubeconfig");

@@ -22,13 +22,13 @@ afterFile(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The control plane around the driver of the example, which knows nothing of Mooring. */
+/** The control plane around the driver of the example, which is independent of Mooring. */
 async function start(...options: string[]): Promise<MooringProcess> {
   const ready = join(folder, `ready-${running.length}`);
   const args = ["--csi-address", socket, "--kubeconfig", up.kubeconfig, "--ready-file", ready, ...options];
   const started = new MooringProcess(["controller", ...args], plainEnvironment());
   running.push(started);
-  await eventually(`the controller to run; it said ${started.stderr}`, async () => {
+  await eventually(`the controller to run; it printed ${started.stderr}`, async () => {
     assert.ok(started.alive, started.stderr);
     return (await readFile(ready, "utf8").catch(() => "")) !== "";
   });

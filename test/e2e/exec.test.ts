@@ -34,7 +34,7 @@ async function run(args: string[], input?: Buffer | string, config?: string) {
   return { code, out: Buffer.concat(out), stdout: Buffer.concat(out).toString(), stderr };
 }
 
-/** Pids on this machine of programs whose command line has the word. */
+/** Pids on this machine of programs whose command line has the text. */
 async function running(word: string): Promise<string[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const lines = await Promise.all(
@@ -73,7 +73,7 @@ test("large streams come through as they are, both ways, and files by kubectl cp
 });
 
 test("with a terminal a program sees one, of the size that kubectl's has", async () => {
-  // `script` gives kubectl a terminal of its own, as a person has.
+  // `script` gives kubectl a terminal of its own, as an operator has.
   const command = `stty rows 37 cols 111; ${KUBECTL} --kubeconfig ${up.kubeconfig} exec -it work -- sh -c 'until stty size | grep "37 111"; do sleep 0.1; done; test -t 1 && exit 5'`;
   const child = spawn("script", ["-qec", command, "/dev/null"], { stdio: ["pipe", "pipe", "inherit"] });
   let output = "";
@@ -132,7 +132,7 @@ test("who may read pods may not run programs in them, and who did is in the log"
   assert.doesNotMatch(up.output, /secret-argument/);
 });
 
-test("a kubectl that wants SPDY is told what to do", async () => {
+test("a kubectl that wants SPDY gets an error with what to do", async () => {
   const child = spawn(KUBECTL, ["--kubeconfig", up.kubeconfig, "exec", "work", "--", "true"], {
     env: { ...process.env, KUBECTL_REMOTE_COMMAND_WEBSOCKETS: "false" },
   });

@@ -61,7 +61,7 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
     await kubectl.apply(claims.join("\n---\n"));
 
     await t.test(
-      "two claims under a writer are cut at one moment, and restored to claims of their own",
+      "two claims under a writer are copied at one moment, and restored to claims of their own",
       async () => {
         await kubectl.apply(
           JSON.stringify(pod("default", "writer", WRITER, { mounts: { "/data": "data", "/log": "log" } })),
@@ -94,7 +94,7 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
       },
     );
 
-    await t.test("it reads the same in every version, and prints what people look for", async () => {
+    await t.test("it reads the same in every version, and prints what users expect", async () => {
       const columns = await kubectl.run("get", "vgs", "monday");
       assert.match(
         columns,
@@ -177,7 +177,7 @@ deletionPolicy: Retain`);
     });
 
     await t.test(
-      "what cannot be a group says why, on the object and to `mooring why`",
+      "what cannot be a group reports why, on the object and to `mooring why`",
       thorough(),
       async () => {
         await kubectl.apply(groupSnapshot("nobody", { selector: { matchLabels: { group: "nobody" } } }));
@@ -194,7 +194,7 @@ deletionPolicy: Retain`);
     );
 
     await t.test(
-      "killed while a group is cut, and started again: it gets ready, and goes",
+      "killed while a group snapshot is made, and started again: it gets ready, and goes",
       thorough(),
       async () => {
         await kubectl.apply(groupSnapshot("crash", { selector: { matchLabels: labels } }));

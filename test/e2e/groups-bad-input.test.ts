@@ -80,7 +80,7 @@ async function inUse(name: string, group: string): Promise<{ mount: string }> {
   return { mount: mount.target };
 }
 
-/** It is told on the object, by an event and by `mooring why`; nothing is ready and nothing half-done. */
+/** It is reported on the object, by an event and by `mooring why`; nothing is ready and nothing half-done. */
 async function refused(name: string, message: RegExp, reason: string, parts = PARTS): Promise<void> {
   await shows(["vgs", name], "{.status.error.message}", message);
   assert.notEqual(await kubectl.run("get", "vgs", name, "-o", "jsonpath={.status.readyToUse}"), "true");
@@ -90,7 +90,7 @@ async function refused(name: string, message: RegExp, reason: string, parts = PA
   await nothingMade(parts);
 }
 
-/** The driver's word is on both objects, and in an event on the one that the call was for. */
+/** The driver's message is on both objects, and in an event on the one that the call was for. */
 async function failed(name: string, message: RegExp): Promise<void> {
   await shows(["vgs", name], "{.status.error.message}", message);
   const uid = await kubectl.run("get", "vgs", name, "-o", "jsonpath={.metadata.uid}");
@@ -124,13 +124,13 @@ async function cleared(name: string): Promise<void> {
 const NOTHING_CALLED = ["volumegroupsnapshotcontents", ...PARTS];
 const REFUSED = "GroupSnapshotContentCreationFailed";
 
-test("no claim: told on the group snapshot, nothing is made", async () => {
+test("no claim: reported on the group snapshot, nothing is made", async () => {
   await add(groupOf("none", "none"));
   await refused("none", /no claim of the namespace matches the selector/, REFUSED, NOTHING_CALLED);
   await cleared("none");
 });
 
-test("101 claims: told before anything is made; one fewer is tried", async () => {
+test("101 claims: reported before anything is made; one fewer is tried", async () => {
   covers("KEP-058");
   const claims = Array.from({ length: 101 }, (_, index) =>
     brought(`many-${index}`, "many", "csi.mooring.dev"),
@@ -141,7 +141,7 @@ test("101 claims: told before anything is made; one fewer is tried", async () =>
   const message = /101 claims match the selector; a group has at most 100 members/;
   await refused("many", message, REFUSED, NOTHING_CALLED);
   await kubectl.run("label", "pvc", "many-7", "group-");
-  // There are no such volumes: the driver says so, and nothing of the hundred is made.
+  // There are no such volumes: the driver reports that, and nothing of the hundred is made.
   await failed("many", /elsewhere-many-\d+/);
   await cleared("many");
   await kubectl.run("delete", "pvc", "many-7");
@@ -156,12 +156,12 @@ test("claims that are unbound, of another driver or being deleted are all named 
   await shows(["pvc", "good", "foreign"], "{.items[*].status.phase}", "Bound Bound");
   await kubectl.run("delete", "pvc", "going", "--wait=false");
   await add(groupOf("mixed", "mixed"));
-  const told = [
+  const output = [
     ["foreign", /claim foreign is of driver x\.example\.com, the group snapshot is for csi\.mooring\.dev/],
     ["going", /claim going is being deleted/],
     ["unbound", /claim unbound is not bound/],
   ] as const;
-  for (const [name, message] of told) {
+  for (const [name, message] of output) {
     await refused("mixed", message, REFUSED, NOTHING_CALLED);
     const select = `involvedObject.kind=PersistentVolumeClaim,involvedObject.name=${name},reason=${REFUSED}`;
     await shows(["events", "--field-selector", select], "{.items[*].message}", message);
@@ -174,7 +174,7 @@ test("claims that are unbound, of another driver or being deleted are all named 
   await cleared("mixed");
 });
 
-test("a class that is missing, and one whose secret is: told, nothing is cut, and it goes on when they come", async () => {
+test("a class that is missing, and one whose secret is: reported, no snapshot is made, and it goes on when they come", async () => {
   covers("KEP-008");
   await add(groupOf("late", "mixed", "later"));
   const noClass = /volumegroupsnapshotclass later does not exist/;
@@ -193,7 +193,7 @@ test("a class that is missing, and one whose secret is: told, nothing is cut, an
   await cleared("late");
 });
 
-test("a frozen file system: told with the volume, nothing is cut, the others go on, and it is cut once it is thawed", async () => {
+test("a frozen file system: reported with the volume, no snapshot is made, the others go on, and it is made once it is thawed", async () => {
   const [one, two] = [await inUse("one", "barrier"), await inUse("two", "barrier")];
   await host.exec.run("fsfreeze", ["--freeze", two.mount]);
   try {
@@ -208,7 +208,7 @@ test("a frozen file system: told with the volume, nothing is cut, the others go 
   await cleared("frozen");
 });
 
-test("a member that is deleted while its group cannot be cut: told with its volume, nothing is made of the others", async () => {
+test("a member that is deleted while its group snapshot cannot be made: reported with its volume, nothing is made of the others", async () => {
   const stuck = await inUse("stuck", "deleted");
   await add(labelled("spare", "deleted"));
   await shows(["pvc", "spare"], "{.status.phase}", "Bound");
@@ -233,7 +233,7 @@ test("a member that is deleted while its group cannot be cut: told with its volu
   await kubectl.run("delete", "pvc", "stuck");
 });
 
-test("a full file system is cut like any other; a full pool is told, by group and restore, and both are made when there is space", async () => {
+test("a snapshot of a full file system is made like any other; a full pool is reported, by group and restore, and both are made when there is space", async () => {
   const script = "dd if=/dev/zero of=/data/fill bs=1M 2>/dev/null || true; sync; exec sleep 100000";
   await kubectl.run("delete", "pod", "uses-two");
   await add(pod("default", "uses-two", script, { mounts: { "/data": "two" } }));

@@ -39,7 +39,7 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
     );
     await shows(["pod", "writer"], "{.status.phase}", "Running");
 
-    await t.test("snapshot create cuts what the selector selects, under load, and shows how", async () => {
+    await t.test("snapshot create copies what the selector selects, under load, and shows how", async () => {
       const shown = await done("snapshot", "create", "noon", "--selector", "app in (pair)");
       assert.match(shown, /^default\/noon: ready$/m);
       assert.match(shown, /^barrier \S+ to \S+, method \S+, writers waited [\d.]+ ms$/m);
@@ -98,7 +98,7 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
     );
 
     await t.test(
-      "what cannot be restored is told at once, on the object and by the command",
+      "what cannot be restored is reported at once, on the object and by the command",
       thorough(),
       async () => {
         const taken = await group("restore", "clash", "--from", "noon", "--template", "{{claim}}");

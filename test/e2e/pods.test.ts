@@ -77,7 +77,7 @@ spec:
   },
 );
 
-test("exit codes, restarts and phases are told as Kubernetes tells them", everyday(), async () => {
+test("exit codes, restarts and phases are reported as Kubernetes reports them", everyday(), async () => {
   const pod = (name: string, policy: string, script: string) =>
     kubectl.apply(`
 apiVersion: v1
@@ -110,7 +110,7 @@ spec:
   await gone("pod", "stays");
 });
 
-test("a pod whose image cannot be had stays Pending and says what to do", thorough(), async () => {
+test("a pod whose image cannot be had stays Pending and reports what to do", thorough(), async () => {
   await kubectl.run("run", "web", "--image=127.0.0.1:1/nginx");
   await shows(["pod", "web"], "{.status.containerStatuses[0].state.waiting.message}", /image: host/);
   await shows(
@@ -237,17 +237,17 @@ test(
     await kubectl.apply(`
 apiVersion: v1
 kind: PersistentVolumeClaim
-metadata: {name: told}
+metadata: {name: owned}
 spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 64Mi}}}
 ---
 apiVersion: v1
 kind: Pod
-metadata: {name: told}
+metadata: {name: owned}
 spec:
   terminationGracePeriodSeconds: 1
   containers: [{name: main, image: host, command: [sleep, "100000"], volumeMounts: [{name: d, mountPath: /d}]}]
-  volumes: [{name: d, persistentVolumeClaim: {claimName: told}}]`);
-    await shows(["pod", "told"], "{.status.phase}", "Running");
+  volumes: [{name: d, persistentVolumeClaim: {claimName: owned}}]`);
+    await shows(["pod", "owned"], "{.status.phase}", "Running");
     const list = JSON.parse(
       await kubectl.run("get", "volumeattachments.storage.k8s.io", "-o", "json", "--show-managed-fields"),
     );
@@ -258,6 +258,6 @@ spec:
         .map((entry: { manager: string }) => entry.manager);
     assert.deepEqual(writers("f:spec"), ["kube-controller-manager"]);
     assert.deepEqual(writers("f:status"), ["external-csi.mooring.dev"]);
-    await kubectl.run("delete", "pod/told", "pvc/told");
+    await kubectl.run("delete", "pod/owned", "pvc/owned");
   },
 );

@@ -14,7 +14,7 @@ import { world } from "../support/world.ts";
 
 const { up, kubectl, shows } = await world();
 
-/** Sends back what it gets, to the end; its port is its first word. */
+/** Sends back what it gets, to the end; its port is its first argument. */
 const ECHO = `const server = require("node:net").createServer({ allowHalfOpen: true }, (socket) => socket.pipe(socket));
 server.listen(0, process.argv[1], () => console.log("port=" + server.address().port));`;
 
@@ -120,9 +120,9 @@ test("only ports on which a program of the pod listens are reached, though all p
   const others = await serverPort();
   const forwarding = await forward("alone", others);
   assert.equal((await exchange(forwarding.port, Buffer.from("GET / HTTP/1.0\r\n\r\n"))).length, 0);
-  // kubectl quotes what it is told.
-  const told = new RegExp(`no program of pod \\\\?"alone\\\\?" listens on port ${others}`);
-  await eventually("kubectl to tell why", () => told.test(forwarding.errors()));
+  // kubectl quotes what it receives.
+  const output = new RegExp(`no program of pod \\\\?"alone\\\\?" listens on port ${others}`);
+  await eventually("kubectl to print why", () => output.test(forwarding.errors()));
   await forwarding.stop();
 });
 

@@ -85,7 +85,7 @@ spec:
   await kubectl.run("delete", "pod/first-consumer", "pvc/lazy");
 });
 
-test("an unknown class, and a size that no pool has, are told on the claim; it is retried", async () => {
+test("an unknown class, and a size that no pool has, are reported on the claim; it is retried", async () => {
   await kubectl.apply(claim("unknown", "storageClassName: nonsense"));
   await kubectl.apply(claim("huge", "", "900Ti"));
   await shows(
@@ -93,9 +93,9 @@ test("an unknown class, and a size that no pool has, are told on the claim; it i
     "{.items[*].reason}",
     /ProvisioningFailed/,
   );
-  const told = await kubectl.run("describe", "pvc", "huge");
-  assert.match(told, /ProvisioningFailed/);
-  assert.match(told, /no pool has room for 9895604649984\d+ bytes/);
+  const output = await kubectl.run("describe", "pvc", "huge");
+  assert.match(output, /ProvisioningFailed/);
+  assert.match(output, /no pool has room for 9895604649984\d+ bytes/);
   assert.equal(await kubectl.run("get", "pvc", "unknown", "-o", "jsonpath={.status.phase}"), "Pending");
   await kubectl.run("delete", "pvc", "unknown", "huge");
 });

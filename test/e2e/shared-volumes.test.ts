@@ -27,10 +27,10 @@ async function serversAddressMoves(name: string): Promise<void> {
   const lost = { status: { state: "running", nodeID: "lost", endpoint: `nfs://192.0.2.1:1/${name}` } };
   const patch = ["--subresource=status", "--type=merge", "-p", JSON.stringify(lost)];
   await kubectl.run("patch", "sharemanagers", name, ...patch);
-  await eventually("the claim's user to be told", async () => {
+  await eventually("an event for the claim's user", async () => {
     const fields = "involvedObject.kind=PersistentVolumeClaim,involvedObject.name=common";
-    const told = await kubectl.run("get", "events", "--field-selector", fields);
-    return /Warning\s+VolumeConditionAbnormal\s.*start the pods that use it again/.test(told);
+    const output = await kubectl.run("get", "events", "--field-selector", fields);
+    return /Warning\s+VolumeConditionAbnormal\s.*start the pods that use it again/.test(output);
   });
   const doctor = await mooring("doctor", "--kubeconfig", up.kubeconfig, "--state-dir", up.stateDir);
   assert.match(doctor.stdout, new RegExp(`Volume ${name}\\s+warn\\s+has to be mounted again on node-a`));
@@ -70,7 +70,7 @@ spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 320Mi}}}${r
   });
 });
 
-test("a raw claim for many nodes is refused, and its event says what to ask for", async () => {
+test("a raw claim for many nodes is refused, and its event names what to ask for", async () => {
   await kubectl.apply(`
 apiVersion: v1
 kind: PersistentVolumeClaim

@@ -58,24 +58,24 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
       name,
     });
 
-    await t.test("restore holds what was there at the cut, and grows the file system", async () => {
+    await t.test("restore has what was there at the snapshot, and grows the file system", async () => {
       await claim("live", "64Mi");
       await run("before", "echo before > /d/a; sync", { "/d": "live" });
       await kubectl.apply(`
 apiVersion: snapshot.storage.k8s.io/v1
 kind: VolumeSnapshot
-metadata: {name: cut}
+metadata: {name: point}
 spec: {volumeSnapshotClassName: mooring, source: {persistentVolumeClaimName: live}}`);
-      await shows(["volumesnapshot", "cut"], "{.status.readyToUse}", "true");
+      await shows(["volumesnapshot", "point"], "{.status.readyToUse}", "true");
       await run("after", "echo after > /d/a; sync", { "/d": "live" });
-      await claim("restored", "256Mi", fromSnapshot("cut"));
-      const log = await run("look", "cat /d/a; df --output=size -B1M /d | tail -n1", { "/d": "restored" });
+      await claim("restored", "256Mi", fromSnapshot("point"));
+      const log = await run("read", "cat /d/a; df --output=size -B1M /d | tail -n1", { "/d": "restored" });
       const [content, size] = log.trim().split(/\s+/);
       assert.equal(content, "before");
       assert.ok(Number(size) > 200, `${size} MiB`);
     });
 
-    await t.test("a clone of a claim holds its content and goes its own way", async () => {
+    await t.test("a clone of a claim has its content and goes its own way", async () => {
       await claim("clone", "64Mi", { kind: "PersistentVolumeClaim", name: "live" });
       assert.equal(
         (
@@ -90,13 +90,13 @@ spec: {volumeSnapshotClassName: mooring, source: {persistentVolumeClaimName: liv
       const content = await kubectl.run(
         "get",
         "volumesnapshot",
-        "cut",
+        "point",
         "-o",
         "jsonpath={.status.boundVolumeSnapshotContentName}",
       );
-      await claim("again", "64Mi", fromSnapshot("cut"));
+      await claim("again", "64Mi", fromSnapshot("point"));
       assert.equal((await run("read-again", "cat /d/a", { "/d": "again" })).trim(), "before");
-      await kubectl.run("delete", "volumesnapshot", "cut");
+      await kubectl.run("delete", "volumesnapshot", "point");
       await gone("volumesnapshotcontent", content);
       await kubectl.run("delete", "pvc", "again");
     });
@@ -154,7 +154,7 @@ spec: {source: {volumeSnapshotContentName: imported}}`);
       await gone("volumesnapshotcontent", "imported");
     });
 
-    await t.test("a snapshot of a claim that is not there says so", thorough(), async () => {
+    await t.test("a snapshot of a claim that is not there is reported", thorough(), async () => {
       await kubectl.apply(`
 apiVersion: snapshot.storage.k8s.io/v1
 kind: VolumeSnapshot

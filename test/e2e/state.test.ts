@@ -79,7 +79,7 @@ test("a damaged store starts nothing; check, up and doctor name what is damaged,
 });
 
 test(
-  "a store that was cut, emptied or has gone is never begun anew beside what it knew",
+  "a store that was truncated, emptied or has gone is never begun anew beside its old data",
   thorough(),
   async () => {
     await truncate(file, 20_000);

@@ -24,8 +24,8 @@ const edit = (spec: object, name = volume) =>
     JSON.stringify({ spec: { attachmentTickets: spec } }),
   );
 
-/** The command, its exit code and what it says; none of them changes anything. VOLUME is the one that there is. */
-const TOLD: readonly [string[], number, RegExp][] = [
+/** The command, its exit code and what it prints; none of them changes anything. VOLUME is the one that there is. */
+const REFUSALS: readonly [string[], number, RegExp][] = [
   [["ticket", "list", "v-none"], 1, /volume v-none does not exist\nnext: .*mooring volume list/],
   [["ticket", "list", "VOLUME"], 0, /^VOLUME +ID/],
   [["ticket", "add", "v-none", "--node", "node-a"], 1, /volume "v-none" does not exist/],
@@ -46,7 +46,7 @@ const TOLD: readonly [string[], number, RegExp][] = [
   [["ticket", "rm", "VOLUME", "unknown", "--force", "--holder", "ann"], 2, /cannot be used with/],
   [["volume", "detach", "VOLUME", "--all"], 0, /no ticket had to end/],
 ];
-for (const [args, exit, message] of TOLD) {
+for (const [args, exit, message] of REFUSALS) {
   test(`bad input on the command line: ${args.join(" ")}`, async () => {
     const { code, text } = await mooring(...args.map((arg) => (arg === "VOLUME" ? volume : arg)));
     assert.equal(code, exit, text);
@@ -71,7 +71,7 @@ test("a ticket with an end is printed as it was written, and ends by force of an
   await detached();
 });
 
-test("without a place in the queue a person is refused; with one they wait, are told for whom when their time is over, and have their turn", async () => {
+test("without a place in the queue an operator is refused; with one they wait, learn for whom when their time is over, and have their turn", async () => {
   await done("volume", "attach", volume, "--node", "node-a", "--holder", "ann");
   const wish = [
     "volume",
@@ -100,7 +100,7 @@ test("without a place in the queue a person is refused; with one they wait, are 
   await detached();
 });
 
-test("of two people who take the same id at once one has it, by command and by kubectl; different ids are both kept", async () => {
+test("of two operators who take the same id at once one has it, by command and by kubectl; different ids are both kept", async () => {
   const both = await Promise.all(["ann", "bob"].map((holder) => ask(holder, "race")));
   assert.deepEqual(both.map(({ code }) => code).sort(), [0, 1]);
   const [winner, loser] = both[0]?.code === 0 ? ["ann", "bob"] : ["bob", "ann"];
@@ -122,10 +122,10 @@ test("of two people who take the same id at once one has it, by command and by k
   for (const id of ["ann", "bob", "eve", "kube", "race"]) await satisfied(id);
 });
 
-test("a forced detach ends the tickets of all people, and with --all those of jobs", async (t) => {
+test("a forced detach ends the tickets of all operators, and with --all those of jobs", async (t) => {
   t.after(() => mooring("volume", "detach", volume, "--all"));
   for (const holder of ["ann", "bob"]) assert.equal((await ask(holder, holder)).code, 0);
-  const people = Object.keys(await tickets()).sort();
+  const operators = Object.keys(await tickets()).sort();
   const { apiVersion, kind, metadata } = await store.get(Volumes, { name: volume });
   const owner = { apiVersion, kind, name: volume, uid: metadata.uid ?? "" };
   const job = { id: "job", type: "volume-rebuilding-controller" as const, nodeID: "node-a", owner };
@@ -133,15 +133,15 @@ test("a forced detach ends the tickets of all people, and with --all those of jo
   const refused = await mooring("ticket", "rm", volume, "job");
   assert.equal(refused.code, 1);
   assert.match(refused.text, /belongs to volume-rebuilding-controller and ends with Volume.*\(--force\)/s);
-  const told = await done("volume", "detach", volume, "--force");
-  const ended = told.replace("ended: ", "").trim().split(", ");
-  assert.deepEqual(ended.sort(), people);
+  const output = await done("volume", "detach", volume, "--force");
+  const ended = output.replace("ended: ", "").trim().split(", ");
+  assert.deepEqual(ended.sort(), operators);
   assert.deepEqual(Object.keys(await tickets()), ["job"]);
   assert.match(await done("volume", "detach", volume, "--all"), /ended: job/);
   await detached();
 });
 
-test("kubectl: a ticket that is not there ends without a change; an object of no volume is removed, and that is told", async () => {
+test("kubectl: a ticket that is not there ends without a change; an object of no volume is removed, and that is reported", async () => {
   const { resourceVersion } = (await attachment()).metadata;
   assert.match(await edit({ nobody: null }), /no change/);
   assert.equal((await attachment()).metadata.resourceVersion, resourceVersion);
@@ -160,9 +160,9 @@ test("kubectl: a ticket that is not there ends without a change; an object of no
   await eventually("the object to be removed", async () => {
     return (await kubectl.run("get", KIND, "v-lost", "--ignore-not-found")) === "";
   });
-  await eventually("that to be told", async () => {
-    const told = await kubectl.run("get", "events", "-A", "--field-selector", "involvedObject.name=v-lost");
-    return /Warning +VolumeNotFound .*there is no volume "v-lost".*with ticket "t"/.test(told);
+  await eventually("that to be reported", async () => {
+    const output = await kubectl.run("get", "events", "-A", "--field-selector", "involvedObject.name=v-lost");
+    return /Warning +VolumeNotFound .*there is no volume "v-lost".*with ticket "t"/.test(output);
   });
 });
 

@@ -27,10 +27,10 @@ const startedAt = async () =>
   (await one.store.get(Pods, { namespace: NAMESPACE, name: "user" })).status?.containerStatuses?.[0]
     ?.containerID;
 
-test("a person attaches a volume by name, sees it in every list, and gives it back", async () => {
+test("an operator attaches a volume by name, sees it in every list, and gives it back", async () => {
   assert.match(await done("volume", "list"), new RegExp(`^${volume} +detached +64 MiB`, "m"));
-  const told = await done("volume", "attach", volume, "--node", "node-a", "--holder", "ann", "--for", "2h");
-  assert.match(told, /is attached to node-a as \/dev\/loop\d+ \(ticket longhorn-ui\)/);
+  const output = await done("volume", "attach", volume, "--node", "node-a", "--holder", "ann", "--for", "2h");
+  assert.match(output, /is attached to node-a as \/dev\/loop\d+ \(ticket longhorn-ui\)/);
   assert.match(
     await done("ticket", "list", volume),
     /longhorn-ui +longhorn-api +1000 +node-a +ann +yes +Attached +\d+s +\d{4}-/,
@@ -58,14 +58,17 @@ const url = `/v1/volumes/${volume}`;
 const act = <T>(action: string, body: object) => rest<T>(up.kubeconfig, `${url}?action=${action}`, body);
 const read = async () => (await rest<VolumeResource>(up.kubeconfig, url)).body;
 
-test("a snapshot of a detached volume by REST is cut, listed and deleted, and leaves it detached", async () => {
+test("a snapshot of a detached volume by REST is made, listed and deleted, and leaves it detached", async () => {
   covers("LHA-003", "LHA-062");
   assert.equal((await act("snapshotCRCreate", { name: "before", labels: { why: "test" } })).status, 200);
-  const cut = await eventually("the snapshot to be ready", async () => {
+  const snapshot = await eventually("the snapshot to be ready", async () => {
     const { body } = await act<SnapshotResource>("snapshotCRGet", { name: "before" });
     return body.readyToUse === true && body;
   });
-  assert.deepEqual([cut.volume, cut.restoreSize, cut.labels], [volume, 64 * 2 ** 20, { why: "test" }]);
+  assert.deepEqual(
+    [snapshot.volume, snapshot.restoreSize, snapshot.labels],
+    [volume, 64 * 2 ** 20, { why: "test" }],
+  );
   await eventually("the volume to be detached again, without tickets", async () => {
     const { state, volumeAttachment } = await read();
     return state === "detached" && Object.keys(volumeAttachment.attachments).length === 0;
@@ -76,7 +79,7 @@ test("a snapshot of a detached volume by REST is cut, listed and deleted, and le
   });
 });
 
-test("a person attaches and detaches a real device by REST", async () => {
+test("an operator attaches and detaches a real device by REST", async () => {
   assert.equal((await act("attach", { hostId: "node-a", attachedBy: "ann" })).status, 200);
   const attached = await eventually("the ticket to be satisfied", async () => {
     const body = await read();
@@ -92,7 +95,7 @@ test("a person attaches and detaches a real device by REST", async () => {
   });
 });
 
-test("a Pod and a person hold a volume together; a third who wants it otherwise waits and is told for whom", async () => {
+test("a Pod and an operator attach a volume together; a third who wants it otherwise waits and learns for whom", async () => {
   await one.store.create(
     Pods,
     pod(NAMESPACE, "user", "while :; do date > /data/now; sync /data/now; sleep 1; done", {
@@ -104,7 +107,7 @@ test("a Pod and a person hold a volume together; a third who wants it otherwise 
   await eventually("the Pod to run", async () => (await phase()) === "Running");
   await done("volume", "attach", volume, "--node", "node-a", "--holder", "ann");
   await done("ticket", "add", volume, "--node", "node-a", "--holder", "bob", "--id", "bob", "--maintenance");
-  const why = await eventually("the ticket to be judged", async () => {
+  const why = await eventually("the ticket to be evaluated", async () => {
     const ran = await mooring("why", `volume/${volume}`);
     return ran.stdout.includes("AttachedWithIncompatibleParameters") && ran;
   });
@@ -184,7 +187,7 @@ test("6120: an attached volume stays so over a kill and a restart", thorough(), 
   assert.deepEqual([await phase(), await startedAt()], ["Running", before]);
 });
 
-/** What is wrong, the command, its exit code and what it says. */
+/** What is wrong, the command, its exit code and what it prints. */
 const REFUSED: [string, string[], number, RegExp][] = [
   [
     "a node that does not exist",

@@ -44,7 +44,7 @@ test(
 );
 
 test(
-  "why follows a pod down to its ticket, and says no when the object is not there",
+  "why follows a pod down to its ticket, and ends with 1 when the object is not there",
   everyday(),
   async () => {
     const kubectl = new Kubectl(up.kubeconfig);
@@ -54,10 +54,10 @@ test(
       fileURLToPath(new URL("../../examples/standalone/notes.yaml", import.meta.url)),
     );
     await kubectl.run("wait", "--for=condition=Ready", "pod/notes", "--timeout=60s");
-    const told = await mooring("why", "pod/notes", "--kubeconfig", up.kubeconfig);
-    assert.equal(told.code, 0, told.stdout);
+    const output = await mooring("why", "pod/notes", "--kubeconfig", up.kubeconfig);
+    assert.equal(output.code, 0, output.stdout);
     assert.match(
-      told.stdout,
+      output.stdout,
       /Pod default\/notes: Running[\s\S]*PersistentVolumeClaim default\/notes: bound[\s\S]*ticket csi-.*satisfied/,
     );
     const missing = await mooring("why", "pvc/nothing", "--kubeconfig", up.kubeconfig, "--json");
@@ -75,10 +75,10 @@ apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: lost}
 spec: {accessModes: [ReadWriteOnce], storageClassName: nonsense, resources: {requests: {storage: 1Mi}}}`);
-  const told = await mooring("why", "pvc/lost", "--kubeconfig", up.kubeconfig);
-  assert.equal(told.code, 1);
-  assert.match(told.stdout, /StorageClass nonsense does not exist/);
-  assert.match(told.stdout, /^next: create StorageClass nonsense/m);
+  const output = await mooring("why", "pvc/lost", "--kubeconfig", up.kubeconfig);
+  assert.equal(output.code, 1);
+  assert.match(output.stdout, /StorageClass nonsense does not exist/);
+  assert.match(output.stdout, /^next: create StorageClass nonsense/m);
   await kubectl.run("delete", "pvc", "lost");
 });
 
@@ -115,7 +115,7 @@ test(
 );
 
 test(
-  "a pool that cannot be made ends up at once; a shared one is named where it says that it is up",
+  "a pool that cannot be made ends up at once; a shared one is named where it prints that it is up",
   thorough(),
   async (t) => {
     const other = await Up.create({ args: ["--shared-pool", "fast=/dev/null/none"] });
@@ -128,7 +128,7 @@ test(
     await rm(join(other.stateDir, "pools"));
     await other.start();
     const says = async () => /^mooring is up, .*$/m.exec(other.output)?.[0];
-    assert.equal(await eventually("it to say so", says), "mooring is up, without pool fast");
+    assert.equal(await eventually("it to print that", says), "mooring is up, without pool fast");
     assert.match(other.output, /^warning: pool fast is not ready: .*\/dev\/null.*\nnext: /m);
   },
 );

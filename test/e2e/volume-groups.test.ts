@@ -7,7 +7,7 @@ import { world } from "../support/world.ts";
 
 const KIND = { apiVersion: "storage.mooring.dev/v1alpha1" };
 
-test("a volume group of our own volumes: claims join it, it is cut by its name, and it ends without them", async (t) => {
+test("a volume group of our own volumes: claims join it, its snapshot is made by its name, and it ends without them", async (t) => {
   const { kubectl, up } = await world({ pool: "xfs" });
   const run = (...args: string[]) => mooring(...args, "--kubeconfig", up.kubeconfig);
   const done = async (...args: string[]): Promise<string> => {

@@ -42,18 +42,18 @@ async function undo({ data, wal }: Pair): Promise<void> {
   await wal.undo();
 }
 
-/** Starts a copy of the pair and hands it to `look`; nothing of it is left. */
+/** Starts a copy of the pair and hands it to `inspect`; nothing of it is left. */
 async function withCopy(
   driver: Driver,
   snapshots: { data: string; wal: string },
-  look: (copy: Postgresql) => Promise<void>,
+  inspect: (copy: Postgresql) => Promise<void>,
 ): Promise<void> {
   const pair = await publishPair(driver, snapshots);
   const sockets = join(driver.folder, freshName("pg"));
   const copy = await Postgresql.at(bin, pair.data.target, pair.wal.target, sockets);
   try {
     await copy.adopt();
-    await look(copy);
+    await inspect(copy);
   } finally {
     await copy.stop();
     await undo(pair);
@@ -118,13 +118,13 @@ for (const pool of sample(["xfs", "btrfs"] as PoolType[], { everyday: 1 })) {
         await driver.client.groupController.deleteVolumeGroupSnapshot({ groupSnapshotId, snapshotIds });
       }
 
-      const cut = async (what: keyof Pair) => {
+      const snapshot = async (what: keyof Pair) => {
         const request = { name: freshName(what), sourceVolumeId: pair[what].id };
         return (await driver.controller.createSnapshot(request)).snapshot?.snapshotId ?? "";
       };
-      const wal = await cut("wal");
+      const wal = await snapshot("wal");
       await live.query("CHECKPOINT");
-      const apart = { data: await cut("data"), wal };
+      const apart = { data: await snapshot("data"), wal };
       await withCopy(driver, apart, (copy) =>
         assert.rejects(copy.start(), /could not locate a valid checkpoint record/),
       );

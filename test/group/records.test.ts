@@ -24,7 +24,7 @@ test("a prefix is a prefix wherever it ends", () => {
     assert.deepEqual(evaluate(set(...last), Math.min(...last)), { last, violations: [] });
 });
 
-test("a wrong order, a gap between volumes and a lost acknowledgement are seen", () => {
+test("a wrong order, a hole between volumes and a lost acknowledgement are seen", () => {
   const violation = (pattern: RegExp, volumes: Buffer[], acknowledged = 0) =>
     assert.match(evaluate(volumes, acknowledged).violations.join("; "), pattern);
   violation(/volume 1 has 7, but volume 0 only 6/, set(6, 7));

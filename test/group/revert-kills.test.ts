@@ -6,14 +6,14 @@ import { scratch } from "../../packages/engine/src/testing/scratch.ts";
 import { playRound, type Round } from "./support/revert-round.ts";
 
 /**
- * Group reverts of what ordered writers have written, killed at every step. Whoever looks into the volumes meanwhile sees
+ * Group reverts of what ordered writers have written, killed at every step. Whoever reads the volumes meanwhile sees
  * what was there before the revert, or what was in the group snapshot: never the one after the other.
  */
 const POOLS = ["xfs", "btrfs"] as const;
 const VOLUMES = 3;
 /** Kills on each kind of pool. */
 const KILLS = howMany({ everyday: 0, full: 6, deep: 100 });
-/** A gap that a life comes by more often than another did is not always reached. */
+/** A failpoint that a life comes by more often than another did is not always reached. */
 const MOST_ROUNDS = 3;
 
 const program =
@@ -22,8 +22,8 @@ const program =
     : await bundleProgram(new URL("support/revert-life.ts", import.meta.url));
 after(() => program?.remove());
 
-/** The gaps that a revert comes by, each as often as it does. */
-function gapsOf(passed: readonly string[]): string[] {
+/** The failpoints that a revert comes by, each as often as it does. */
+function failpointsOf(passed: readonly string[]): string[] {
   const times = new Map<string, number>();
   return passed.map((name) => {
     const count = (times.get(name) ?? 0) + 1;
@@ -42,7 +42,7 @@ function progress(pool: string, kills: number, rounds: number, begun: number): v
 /** Rounds on the same volumes, one after the other. */
 function stage(dir: string, pool: Round["pool"]) {
   let number = 0;
-  return (more: Pick<Partial<Round>, "gap" | "way">) => {
+  return (more: Pick<Partial<Round>, "failpoint" | "way">) => {
     const round: Round = { pool, volumes: VOLUMES, number, part: "begin", way: "together", ...more };
     number += 1;
     return playRound(program?.path ?? "", dir, round);
@@ -55,33 +55,36 @@ for (const pool of sample(POOLS, { everyday: 0, full: 1 })) {
       const play = stage(await scratch(t, createHost()), pool);
       const whole = await play({});
       assert.deepEqual([whole.killed, whole.violations], [false, []]);
-      const all = gapsOf(whole.passed);
+      const all = failpointsOf(whole.passed);
       assert.ok(all.length > 30, `only ${all}`);
-      const gaps = currentPart() === "deep" ? all : sample(all, { everyday: 0, full: KILLS });
+      const failpoints = currentPart() === "deep" ? all : sample(all, { everyday: 0, full: KILLS });
       const killed = new Map<string, number>();
-      const looks = { before: 0, after: 0 };
+      const reads = { before: 0, after: 0 };
       let [kills, rounds] = [0, 0];
       const begun = performance.now();
       for (; kills < KILLS && rounds < MOST_ROUNDS * KILLS; rounds += 1) {
-        const gap = gaps[rounds % gaps.length] ?? "";
-        await t.test(`killed at ${gap}`, async () => {
-          const outcome = await play({ gap });
+        const failpoint = failpoints[rounds % failpoints.length] ?? "";
+        await t.test(`killed at ${failpoint}`, async () => {
+          const outcome = await play({ failpoint });
           assert.deepEqual(outcome.violations, []);
           if (outcome.killed) kills += 1;
-          if (outcome.killed) killed.set(gap, (killed.get(gap) ?? 0) + 1);
-          looks.before += outcome.looks.before;
-          looks.after += outcome.looks.after;
+          if (outcome.killed) killed.set(failpoint, (killed.get(failpoint) ?? 0) + 1);
+          reads.before += outcome.reads.before;
+          reads.after += outcome.reads.after;
         });
         progress(pool, kills, rounds + 1, begun);
       }
       t.diagnostic(`${kills} kills at ${killed.size} steps of ${all.length} in ${rounds} rounds`);
-      t.diagnostic(`workloads saw ${looks.before} times the new records, and ${looks.after} times the old`);
+      t.diagnostic(`workloads saw ${reads.before} times the new records, and ${reads.after} times the old`);
       assert.equal(kills, KILLS);
     });
 
     test("the same proof finds volumes that are put back one by one", thorough(), async (t) => {
       const play = stage(await scratch(t, createHost()), pool);
-      const { killed, violations } = await play({ way: "apart", gap: "engine/volume/restore-recorded" });
+      const { killed, violations } = await play({
+        way: "apart",
+        failpoint: "engine/volume/restore-recorded",
+      });
       assert.ok(killed);
       assert.ok(
         violations.some((violation) =>

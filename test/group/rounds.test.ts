@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CsiClient } from "@mooring/csi";
-import { cutTogether, type Stage } from "./support/rounds.ts";
+import { type Stage, snapshotTogether } from "./support/rounds.ts";
 
 const LATE = "volume v-1 on node a could not be cut before the deadline";
 
@@ -21,7 +21,7 @@ test("rounds whose barriers all miss their deadline end, with the last reason", 
   const result = fresh();
   const stage = stageOf(...Array.from({ length: 9 }, () => LATE));
   await assert.rejects(
-    cutTogether(stage, result, async () => {}, 2),
+    snapshotTogether(stage, result, async () => {}, 2),
     /5 barriers in a row.*volume v-1 on node a could not be cut/,
   );
   assert.equal(result.missedDeadlines, 5);
@@ -31,7 +31,7 @@ test("some missed deadlines are counted, what else goes wrong ends the rounds at
   const result = fresh();
   const stage = stageOf(LATE, "the cut of v-1, v-2 was not done within 5 s, after which writes went on");
   await assert.rejects(
-    cutTogether(stage, result, async () => {}, 2),
+    snapshotTogether(stage, result, async () => {}, 2),
     /broken/,
   );
   assert.equal(result.missedDeadlines, 2);

@@ -20,7 +20,7 @@ async function made(...more: string[]): Promise<Made[]> {
 
 const names = (objects: Made[]) => objects.map(({ kind, metadata }) => `${kind}/${metadata.name}`).sort();
 
-test("deploy/manifests is what the chart says", async () => {
+test("deploy/manifests is what the chart renders", async () => {
   const wanted = await renderManifests();
   const there = (await readdir(MANIFESTS)).sort();
   assert.deepEqual(there, [...wanted.keys()].sort(), "run: npm run manifests");
@@ -102,7 +102,7 @@ test("every part that can be chosen is made, and the controllers that can be nam
   );
 });
 
-test("our CSIDriver lets pods that are not root write: their fsGroup counts whatever the PersistentVolume says", async () => {
+test("our CSIDriver lets pods that are not root write: their fsGroup counts whatever the PersistentVolume has", async () => {
   const driver = (await made()).find(({ kind }) => kind === "CSIDriver");
   assert.deepEqual(driver?.spec, {
     attachRequired: true,

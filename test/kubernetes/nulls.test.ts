@@ -104,7 +104,7 @@ test("claims, clones, snapshots, restores, attachments, growth and deletion, whe
   );
 });
 
-test("a group snapshot is cut and deleted, where everything absent is null", async (t) => {
+test("a group snapshot is made and deleted, where everything absent is null", async (t) => {
   const w = await groupWorld(t, { serve: serve(t) });
   await w.claims("one", "two");
   await w.create("group");

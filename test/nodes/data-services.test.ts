@@ -117,7 +117,7 @@ describe("data services of a pool that two nodes share, by kubectl", () => {
   }
 
   test(
-    "a snapshot of a volume that nobody has is cut, and restored for a pod on the other node",
+    "a snapshot of a volume that nobody has is made, and restored for a pod on the other node",
     inItsTurn(),
     async () => {
       await written("cold");
@@ -141,8 +141,8 @@ describe("data services of a pool that two nodes share, by kubectl", () => {
       const script =
         "echo one > /data/f; sync /data/f; touch /data/ready; while :; do date > /data/g; sync; sleep 1; done";
       await apply(podOn("a", "hot-writer", script, "hot"));
-      const held = await volumeWhere("hot", ({ status }) => status?.currentNodeID === "a");
-      assert.equal(held.spec.pool, "common");
+      const attached = await volumeWhere("hot", ({ status }) => status?.currentNodeID === "a");
+      assert.equal(attached.spec.pool, "common");
       await eventually("the writer to have written", async () => {
         const path = (await nodes.machine("a").run("cat", "/proc/self/mountinfo"))
           .split("\n")
@@ -233,51 +233,58 @@ describe("data services of a pool that two nodes share, by kubectl", () => {
     await clear("undone");
   });
 
-  test("a job cuts a volume by the clock, whether nobody has it or a node", inItsTurn(), async () => {
-    await written("timed");
-    const id = await handle("timed");
-    await apply({
-      apiVersion: "storage.mooring.dev/v1alpha1",
-      kind: "RecurringJob",
-      metadata: { name: "often" },
-      spec: { cron: "* * * * *", task: "snapshot", retain: 1 },
-    });
-    const label = "recurring-job.storage.mooring.dev/often=enabled";
-    await nodes.kubectl.run("label", "volumes.storage.mooring.dev", id, label);
-    const store = await nodes.store();
-    const cut = (except: string | undefined) =>
-      eventually(
-        "a snapshot by the clock",
-        async () => {
-          const { items } = await store.list(Snapshots);
-          return items.find(
-            ({ spec, status, metadata }) =>
-              spec.volume === id && status?.readyToUse === true && metadata.uid !== except,
-          );
-        },
-        PATIENCE,
+  test(
+    "a job makes snapshots of a volume by the clock, whether nobody has it or a node",
+    inItsTurn(),
+    async () => {
+      await written("timed");
+      const id = await handle("timed");
+      await apply({
+        apiVersion: "storage.mooring.dev/v1alpha1",
+        kind: "RecurringJob",
+        metadata: { name: "often" },
+        spec: { cron: "* * * * *", task: "snapshot", retain: 1 },
+      });
+      const label = "recurring-job.storage.mooring.dev/often=enabled";
+      await nodes.kubectl.run("label", "volumes.storage.mooring.dev", id, label);
+      const store = await nodes.store();
+      const cut = (except: string | undefined) =>
+        eventually(
+          "a snapshot by the clock",
+          async () => {
+            const { items } = await store.list(Snapshots);
+            return items.find(
+              ({ spec, status, metadata }) =>
+                spec.volume === id && status?.readyToUse === true && metadata.uid !== except,
+            );
+          },
+          PATIENCE,
+        );
+      const first = await cut(undefined);
+      await detached("timed");
+      await apply(podOn("b", "timed-user", "echo in-use; exec sleep infinity", "timed"));
+      await volumeWhere(
+        "timed",
+        ({ status }) => status?.currentNodeID === "b" && status.state === "attached",
       );
-    const first = await cut(undefined);
-    await detached("timed");
-    await apply(podOn("b", "timed-user", "echo in-use; exec sleep infinity", "timed"));
-    await volumeWhere("timed", ({ status }) => status?.currentNodeID === "b" && status.state === "attached");
-    const second = await cut(first.metadata.uid);
-    assert.equal(second.status?.ownerID, "b");
-    // One is kept.
-    await eventually("the first to be removed", async () =>
-      store.get(Snapshots, { name: first.metadata.name }).then(
-        () => false,
-        (error: unknown) => isNotFound(error),
-      ),
-    );
-    await nodes.kubectl.run("delete", "recurringjob", "often");
-    await nodes.kubectl.run("delete", "pod", "timed-user");
-    await nodes.kubectl.run("delete", "snapshots.storage.mooring.dev", second.metadata.name);
-    await clear("timed");
-  });
+      const second = await cut(first.metadata.uid);
+      assert.equal(second.status?.ownerID, "b");
+      // One is kept.
+      await eventually("the first to be removed", async () =>
+        store.get(Snapshots, { name: first.metadata.name }).then(
+          () => false,
+          (error: unknown) => isNotFound(error),
+        ),
+      );
+      await nodes.kubectl.run("delete", "recurringjob", "often");
+      await nodes.kubectl.run("delete", "pod", "timed-user");
+      await nodes.kubectl.run("delete", "snapshots.storage.mooring.dev", second.metadata.name);
+      await clear("timed");
+    },
+  );
 
   test(
-    "a volume that fails on one node is mended and goes on at the other, where its next pod waits",
+    "a volume that fails on one node is repaired and goes on at the other, where its next pod waits",
     inItsTurn(),
     async () => {
       await apply(claim(NAMESPACE, "failed", { className: "common" }));

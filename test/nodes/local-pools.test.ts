@@ -24,7 +24,7 @@ describe("a node that joins over the network", () => {
     });
   });
 
-  test("says who it is: Node, CSINode, NodeAgent and a pool of its own", async () => {
+  test("reports who it is: Node, CSINode, NodeAgent and a pool of its own", async () => {
     const store = await nodes.store();
     const node = await store.get(KubeNodes, { name: "b" });
     assert.equal(node.metadata.labels?.row, "second");
@@ -56,7 +56,7 @@ describe("a node that joins over the network", () => {
     const bound = await store.get(PersistentVolumeClaims, { namespace: NAMESPACE, name: "notes" });
     const volume = await store.get(PersistentVolumes, { name: bound.spec?.volumeName ?? "" });
     assert.match(JSON.stringify(volume.spec?.nodeAffinity), /"b"/);
-    // Nothing says where: the data does.
+    // Nothing chooses where: the data does.
     await store.create(
       Pods,
       pod(NAMESPACE, "reader", "grep from-b /data/f", { mounts: { "/data": "notes" } }),
@@ -66,7 +66,7 @@ describe("a node that joins over the network", () => {
     assert.equal(ran.spec?.nodeName, "b");
   });
 
-  test("a volume of its pool cannot be published to another node, and the answer says why", async () => {
+  test("a volume of its pool cannot be published to another node, and the error says why", async () => {
     const store = await nodes.store();
     const bound = await store.get(PersistentVolumeClaims, { namespace: NAMESPACE, name: "notes" });
     const volume = await store.get(PersistentVolumes, { name: bound.spec?.volumeName ?? "" });
@@ -80,18 +80,18 @@ describe("a node that joins over the network", () => {
       "-p",
       ASK_FOR_A,
     );
-    const told = await eventually("a verdict", async () => {
+    const reported = await eventually("a result", async () => {
       const path = "jsonpath={.status.attachmentTicketStatuses.asked.conditions[0].message}";
-      const said = await kubectl.run("get", "volumeattachments.storage.mooring.dev", volumeId, "-o", path);
-      return said === "" ? undefined : said;
+      const log = await kubectl.run("get", "volumeattachments.storage.mooring.dev", volumeId, "-o", path);
+      return log === "" ? undefined : log;
     });
-    assert.equal(told, `the volume's data is on node "b"`);
+    assert.equal(reported, `the volume's data is on node "b"`);
   });
 
   async function succeeded(name: string): Promise<void> {
     const store = await nodes.store();
     await eventually(
-      `pod ${name} to succeed; b said:\n${nodes.machine("b").output.slice(-3000)}`,
+      `pod ${name} to succeed; b printed:\n${nodes.machine("b").output.slice(-3000)}`,
       async () => {
         const { status } = await store.get(Pods, { namespace: NAMESPACE, name });
         assert.notEqual(status?.phase, "Failed");

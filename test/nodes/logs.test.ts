@@ -43,7 +43,7 @@ describe("logs of pods on a machine that has joined, and streams into them", () 
     });
   }
 
-  async function said(...args: string[]): Promise<string> {
+  async function log(...args: string[]): Promise<string> {
     return nodes.kubectl.run("logs", "talker", ...args);
   }
 
@@ -56,18 +56,18 @@ describe("logs of pods on a machine that has joined, and streams into them", () 
   }
 
   test(
-    "are what kubectl shows, with its options and its words for what is not there",
+    "are what kubectl shows, with its options and its messages for what is not there",
     everyday(),
     async () => {
-      assert.equal(await eventually("the log", async () => (await said()) || undefined), "first\nsecond\n");
-      assert.equal(await said("--tail=1"), "second\n");
-      assert.equal(await said("--limit-bytes=5"), "first");
-      assert.match(await said("--timestamps"), /^\d{4}-\d\d-\d\dT[^ ]+ first\n/);
+      assert.equal(await eventually("the log", async () => (await log()) || undefined), "first\nsecond\n");
+      assert.equal(await log("--tail=1"), "second\n");
+      assert.equal(await log("--limit-bytes=5"), "first");
+      assert.match(await log("--timestamps"), /^\d{4}-\d\d-\d\dT[^ ]+ first\n/);
       await assert.rejects(
-        said("--previous"),
+        log("--previous"),
         /previous terminated container "main" in pod "talker" not found/,
       );
-      await assert.rejects(said("-c", "other"), /container other is not valid for pod talker/);
+      await assert.rejects(log("-c", "other"), /container other is not valid for pod talker/);
     },
   );
 
@@ -193,25 +193,25 @@ describe("logs of pods on a machine that has joined, and streams into them", () 
     const ended = once(follow, "close");
     await nodes.machine("a").seat.link("down");
     // Not yet known to be lost, and already not to be reached.
-    await assert.rejects(said(), /kept on node "a", which cannot be asked: (connect E|no answer for)/);
+    await assert.rejects(log(), /kept on node "a", which cannot be asked: (connect E|no answer for)/);
     await nodeIs(nodes, "a", "Unknown");
     await ended;
     assert.match(seen, /kept on node "a", which cannot be asked: the node has not been ready since/);
-    await assert.rejects(said(), /which cannot be asked: the node has not been ready since/);
+    await assert.rejects(log(), /which cannot be asked: the node has not been ready since/);
     await nodes.machine("a").seat.link("up");
     await nodeIs(nodes, "a", "True");
     // On a busy machine its lease may be late once more.
-    const again = await eventually("the log to be there again", () => said(), { mayThrow: true });
+    const again = await eventually("the log to be there again", () => log(), { mayThrow: true });
     assert.equal(again, "first\nsecond\n");
   });
 
   test(
-    "are said to be away when the node was stopped, and nothing of the way to them is left",
+    "are reported as away when the node was stopped, and nothing of the way to them is left",
     inItsTurn(),
     async () => {
       await nodes.machine("a").stop();
       await assert.rejects(access(), /not found/);
-      await assert.rejects(said(), /cannot be asked: Mooring was stopped there/);
+      await assert.rejects(log(), /cannot be asked: Mooring was stopped there/);
       await assert.rejects(
         nodes.kubectl.run("exec", "talker", "--", "true"),
         /runs on node "a", which cannot be reached: Mooring was stopped there/,

@@ -29,7 +29,7 @@ describe("pods of a machine that is lost", () => {
   const isBack = async (name: string) => {
     await nodeIs(nodes, name, "True");
     const store = await nodes.store();
-    await eventually(`our taints and words to leave node ${name}`, async () => {
+    await eventually(`our taints and messages to leave node ${name}`, async () => {
       const node = await store.get(KubeNodes, { name });
       const fenced = condition(node, "storage.mooring.dev/Fenced") === "True";
       return !fenced && taintsOf(node).every((taint) => !LOST.includes(taint));
@@ -52,14 +52,14 @@ describe("pods of a machine that is lost", () => {
   }
 
   test(
-    "its power is cut: they are marked for deletion, leave when its leases are lost, and go on elsewhere",
+    "its power is lost: they are marked for deletion, leave when its leases are lost, and go on elsewhere",
     everyday(),
     async () => {
       await claimed("powered", "common");
       const first = await PodWriter.create(nodes, "powered-a", "a", "powered");
       await first.progress(50);
       const second = await PodWriter.create(nodes, "powered-b", "b", "powered");
-      await nodes.machine("a").cutPower();
+      await nodes.machine("a").losePower();
       await nodeIs(nodes, "a", "Unknown");
       await first.gone();
       const lost = await (await nodes.store()).get(KubeNodes, { name: "a" });
@@ -109,11 +109,11 @@ describe("pods of a machine that is lost", () => {
       const first = await PodWriter.create(nodes, "killed-a", "a", "killed");
       await first.progress(50);
       const second = await PodWriter.create(nodes, "killed-b", "b", "killed");
-      await nodes.machine("a").cutPower();
-      for (const gap of ["marked", "tainted", "evicted", "removed"]) {
+      await nodes.machine("a").losePower();
+      for (const failpoint of ["marked", "tainted", "evicted", "removed"]) {
         await up.end("SIGKILL");
-        await up.start({ MOORING_FAILPOINT: `standalone/node-lifecycle/${gap}` }, { mayDie: true });
-        await eventually(`the API server to die where it has ${gap}`, async () => !up.alive, {
+        await up.start({ MOORING_FAILPOINT: `standalone/node-lifecycle/${failpoint}` }, { mayDie: true });
+        await eventually(`the API server to die where it has ${failpoint}`, async () => !up.alive, {
           withinMs: 240_000,
         });
       }
@@ -127,19 +127,19 @@ describe("pods of a machine that is lost", () => {
   );
 
   test(
-    "data that only it has: they wait, also when it is said to be off, and go on when it is back",
+    "data that only it has: they wait, also when it is tainted as off, and go on when it is back",
     inItsTurn(),
     async () => {
       await claimed("kept", "own");
       const store = await nodes.store();
       const first = await PodWriter.create(nodes, "kept-a", "a", "kept");
       await first.progress(50);
-      await nodes.machine("a").cutPower();
+      await nodes.machine("a").losePower();
       await eventually("its pod to be marked for deletion", async () => {
         const found = await first.object();
         return found?.metadata.deletionTimestamp !== undefined;
       });
-      // It held no lease: nobody but a person can know that it is off.
+      // It held no lease: nobody but an operator can know that it is off.
       assert.notEqual(await agent("a"), "Fenced");
       await nodes.kubectl.run("taint", "node", "a", `${OUT_OF_SERVICE}=nodeshutdown:NoExecute`);
       await first.gone();

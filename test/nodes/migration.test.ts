@@ -19,7 +19,7 @@ describe("a migratable volume of a shared pool", () => {
   const status = async (volume: TestVolume) =>
     (await (await nodes.store()).get(Volumes, { name: volume.id })).status;
 
-  /** A person says that the machine, which has lost its power, is off. */
+  /** An operator taints as off the machine, which has lost its power. */
   const isOff = (name: string) =>
     nodes.kubectl.run("taint", "node", name, "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute");
   const isOn = async (name: string) => {
@@ -94,7 +94,7 @@ describe("a migratable volume of a shared pool", () => {
       const a = nodes.machine("a");
       const { volume, writer: first } = await written("death");
       await volume.publish("b");
-      await a.cutPower();
+      await a.losePower();
       await isOff("a");
       await volume.detach("a");
       await eventually("the volume to be on b", async () => {
@@ -120,7 +120,7 @@ describe("a migratable volume of a shared pool", () => {
       const b = nodes.machine("b");
       const { volume, writer } = await written("target");
       await volume.publish("b");
-      await b.cutPower();
+      await b.losePower();
       await writer.progress(50);
       await isOff("b");
       await volume.detach("b");
@@ -147,7 +147,7 @@ describe("a migratable volume of a shared pool", () => {
       await volume.publish("b");
       await first.stop();
       await volume.unmount("a");
-      await nodes.machine("b").cutPower();
+      await nodes.machine("b").losePower();
       // Nobody knows yet: the migration is confirmed, and the source gives the volume away.
       const controller = await nodes.controller();
       const leave = { volumeId: volume.id, nodeId: "a" };
@@ -157,7 +157,7 @@ describe("a migratable volume of a shared pool", () => {
         const moving = spec.nodeID === "b" && now?.currentNodeID === "a";
         return moving && (await devicesBelow(a.stateDir)).length === 0;
       });
-      // The source has nothing of it any more, which does not wait for the target, nor for a person.
+      // The source has nothing of it any more, which does not wait for the target, nor for an operator.
       await left;
       assert.equal((await status(volume))?.currentMigrationNodeID, "b");
       await isOff("b");

@@ -124,7 +124,7 @@ describe("an upgrade or a restart takes nothing from who has it on another machi
   );
 });
 
-/** What the store of a version without tickets looks like. */
+/** The store of a version without tickets. */
 async function forgetTickets(path: string, name: string): Promise<void> {
   const registry = new ResourceRegistry([{ resource: VolumeAttachments, hasStatus: true }]);
   const store = await LocalStore.open({ path, registry });

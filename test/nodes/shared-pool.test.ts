@@ -82,7 +82,7 @@ describe("a pool that two nodes share", () => {
     );
 
     test(
-      `an agent that is killed leaves no writer behind: the guard cuts its device off (${round})`,
+      `an agent that is killed leaves no writer behind: the guard disconnects its device (${round})`,
       inItsTurn(),
       async () => {
         const a = nodes.machine("a");
@@ -94,7 +94,7 @@ describe("a pool that two nodes share", () => {
         await first.progress(10);
         await first.ended;
         assert.match(first.complaint, /write|sync/);
-        await a.cutPower();
+        await a.losePower();
         await isState("a", "Fenced");
         await volume.detach("a");
         await volume.publish("b");
@@ -146,14 +146,14 @@ describe("a pool that two nodes share", () => {
     );
 
     test(
-      `a node that dies is fenced by a person's word, and what it was promised is there on the other (${round})`,
+      `a node that dies is fenced by an operator's taint, and what it was promised is there on the other (${round})`,
       inItsTurn(),
       async () => {
         const a = nodes.machine("a");
         const volume = await TestVolume.create(nodes, `death-${round}`, "common");
         const first = new Writer(a, `${await volume.publish("a")}/log`);
         await first.progress(50);
-        await a.cutPower();
+        await a.losePower();
         await nodes.kubectl.run(
           "taint",
           "node",

@@ -58,9 +58,9 @@ describe("a volume that many nodes use", () => {
     await publish(id, "a");
     // Whoever has no ticket is not let in, although it reaches the server.
     const alone = await served(id, ({ spec }) => spec.users?.join() === "a");
-    const stranger = () => nodes.machine("b").run("nfs-cat", url(alone, "f"));
+    const untrusted = () => nodes.machine("b").run("nfs-cat", url(alone, "f"));
     await patiently("a", "nfs-ls", url(alone, ""));
-    await assert.rejects(stranger(), /mount_cb: NFS4.*NFS4ERR_(?:NOENT|ACCESS)/);
+    await assert.rejects(untrusted(), /mount_cb: NFS4.*NFS4ERR_(?:NOENT|ACCESS)/);
     await publish(id, "b");
     const share = await served(id, ({ spec }) => spec.users?.join() === "a,b");
     const from = join(nodes.shared, "from");
@@ -68,7 +68,7 @@ describe("a volume that many nodes use", () => {
     await patiently("a", "nfs-cp", from, url(share, "f"));
     assert.match(await patiently("b", "nfs-cat", url(share, "f")), /written by a/);
     if (!(await readFile("/proc/filesystems", "utf8")).includes("nfs4")) {
-      // The serving node has the file system itself; the other one is told where to go.
+      // The serving node has the file system itself; the other one learns where to go.
       const server = share.status?.nodeID ?? "";
       const staged = async (machine: string) => {
         const stagingTargetPath = join(nodes.folder, `${machine}-${id}`);
@@ -84,7 +84,7 @@ describe("a volume that many nodes use", () => {
     }
     await unpublish(id, "b");
     await eventually("the one without a ticket to be shut out", () =>
-      stranger().then(
+      untrusted().then(
         () => false,
         (error: Error) => /NFS4ERR_(?:NOENT|ACCESS)/.test(error.message),
       ),
@@ -110,11 +110,11 @@ describe("a volume that many nodes use", () => {
       const server = first.status?.nodeID ?? "";
       const other = server === "a" ? "b" : "a";
       const from = join(nodes.shared, "from");
-      await nodes.machine(other).run("sh", "-c", `echo before the power cut > ${from}`);
+      await nodes.machine(other).run("sh", "-c", `echo before the power loss > ${from}`);
       await patiently(other, "nfs-cp", from, url(first, "f"));
-      await nodes.machine(server).cutPower();
+      await nodes.machine(server).losePower();
       const next = await served(id, ({ status }) => status?.nodeID === other);
-      assert.match(await patiently(other, "nfs-cat", url(next, "f")), /before the power cut/);
+      assert.match(await patiently(other, "nfs-cat", url(next, "f")), /before the power loss/);
       await unpublish(id, server);
       await unpublish(id, other);
       const controller = await nodes.controller();

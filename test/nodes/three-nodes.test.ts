@@ -111,7 +111,7 @@ describe("three nodes that share a pool", () => {
     async () => {
       const volume = await TestVolume.create(nodes, "wanted", "common");
       const first = await write(volume, "a");
-      await nodes.machine("a").cutPower();
+      await nodes.machine("a").losePower();
       await isState("a", "Fenced");
       await volume.detach("a");
       const asked = await Promise.allSettled((["b", "c"] as const).map((name) => volume.publish(name)));

@@ -15,7 +15,7 @@ export const aPod = (
 
 type Container = NonNullable<ReturnType<typeof pod>["spec"]>["containers"][number];
 
-/** The pod with other words about its container. */
+/** The pod with other fields of its container. */
 export function withContainer(of: ReturnType<typeof pod>, fields: Partial<Container>): object {
   const [main] = of.spec?.containers ?? [];
   return { ...of, spec: { ...of.spec, containers: [{ ...main, ...fields }] } };

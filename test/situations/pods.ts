@@ -22,7 +22,7 @@ export const PODS: readonly Situation[] = [
     target: "pod/web",
     cause: /container main: CrashLoopBackOff: ended \d+ times, the last time with exit code 3/,
     next: /kubectl logs -n \S+ web -c main --previous/,
-    // It waits, runs, or has just ended, whenever doctor looks.
+    // It waits, runs, or has just ended, whenever doctor checks.
     doctor: /Pod \S+\/web +fail +container main: (CrashLoopBackOff|crashed \d+ times|ended with exit code 3)/,
   },
   {

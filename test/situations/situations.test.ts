@@ -32,7 +32,7 @@ function placed(object: object, namespace: string): object {
   return { ...rest, metadata: { ...own, ...at }, ...(pointed === undefined ? {} : { spec: pointed }) };
 }
 
-/** What `mooring why` prints, without a process for each look. */
+/** What `mooring why` prints, without a process for each read. */
 async function whyOf(target: string, namespace: string): Promise<string> {
   const [kind = "", name = ""] = target.split("/");
   const explain = explainerOf(kind);
@@ -47,19 +47,19 @@ async function make({ objects, breaks }: Situation, namespace: string): Promise<
   await breaks?.({ up, kubectl, namespace });
 }
 
-describe("what is broken is told with its cause, and what to do", { concurrency: 6 }, () => {
+describe("what is broken is reported with its cause, and what to do", { concurrency: 6 }, () => {
   for (const row of sample(ALL, { everyday: 3 })) {
     test(row.name, async () => {
       const namespace = namespaceOf(row);
       await make(row, namespace);
       const target =
         typeof row.target === "string" ? row.target : await row.target({ up, kubectl, namespace });
-      let said = "";
-      await eventually("the cause to be told", async () => {
-        said = await whyOf(target, namespace);
-        return row.cause.test(said) && (row.next === undefined || row.next.test(said));
+      let output = "";
+      await eventually("the cause to be reported", async () => {
+        output = await whyOf(target, namespace);
+        return row.cause.test(output) && (row.next === undefined || row.next.test(output));
       }).catch((error: Error) => {
-        throw new Error(`${error.message}; mooring why ${target} says:\n${said}`);
+        throw new Error(`${error.message}; mooring why ${target} prints:\n${output}`);
       });
       if (row.doctor === undefined) return;
       const { stdout } = await mooring("doctor", "--kubeconfig", up.kubeconfig, "--state-dir", up.stateDir);
@@ -68,7 +68,7 @@ describe("what is broken is told with its cause, and what to do", { concurrency:
   }
 });
 
-test("an object is found by its name alone, and what is called nothing is told", async () => {
+test("an object is found by its name alone, and an unknown name is reported", async () => {
   await kubectl.run("create", "namespace", "nameless");
   await kubectl.apply(JSON.stringify(placed({ ...PODS[0]?.objects[0] }, "nameless")));
   const found = await mooring("why", "web", "-n", "nameless", "--kubeconfig", up.kubeconfig);

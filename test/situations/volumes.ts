@@ -45,7 +45,7 @@ export const VOLUMES: readonly Situation[] = [
     doctor: /Volume v-\S+ +fail/,
   },
   {
-    name: "a volume whose image somebody has cut",
+    name: "a volume whose image somebody has truncated",
     objects: [aClaim("data")],
     breaks: async (world) => {
       await truncate(await imageOf(world), 32 << 20);
@@ -57,7 +57,7 @@ export const VOLUMES: readonly Situation[] = [
     doctor: /Volume v-\S+ +fail/,
   },
   {
-    name: "a person who holds the volume that a pod wants, without its device",
+    name: "an operator who has attached the volume that a pod wants, without its device",
     objects: [aClaim("data")],
     breaks: async (world) => {
       const volume = await volumeOf(world);
@@ -94,7 +94,7 @@ export const VOLUMES: readonly Situation[] = [
         await execute("umount", ["-l", target]);
     },
     target: "pod/web",
-    // The objects are as they should be: only who looks at the machine can tell.
+    // The objects are as they should be: only who reads the machine can see it.
     cause: /Pod \S+\/web: Running/,
     doctor: /Pod \S+\/web +fail +claim data is not mounted at [\s\S]*next: Pod \S+\/web: delete the pod/,
   },

@@ -13,7 +13,7 @@ const LEAST: Readonly<Record<string, number>> = {
 };
 const EXPORT = /^export (async |abstract )*(function\*?|class|interface|type|const|enum) \w/;
 
-test("what a package exports says what it is", async () => {
+test("what a package exports is documented", async () => {
   for (const [name, least] of Object.entries(LEAST)) {
     const folder = join(PACKAGES, name, "src");
     let [all, documented] = [0, 0];

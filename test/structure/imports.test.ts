@@ -17,7 +17,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   cli: ["csi", "store", "sidecars", "engine", "driver", "standalone"],
 };
 
-/** What a room of the engine may not import: each says where code runs, and no code runs in two places. */
+/** What a room of the engine may not import: each is named by where code runs, and no code runs in two places. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   api: ["cluster", "host", "leases", "node", "operator", "pools", "tickets"],
   host: ["cluster", "leases", "node", "operator", "pools", "tickets"],

@@ -2,13 +2,13 @@ import { readFile } from "node:fs/promises";
 import { request } from "node:https";
 
 /** `T` is what the test expects in the body. */
-export interface RestAnswer<T> {
+export interface RestResponse<T> {
   status: number;
   body: T;
 }
 
 /** A request with the token of a kubeconfig, for what kubectl cannot send. */
-export async function rest<T>(kubeconfig: string, path: string, body?: object): Promise<RestAnswer<T>> {
+export async function rest<T>(kubeconfig: string, path: string, body?: object): Promise<RestResponse<T>> {
   const text = await readFile(kubeconfig, "utf8");
   const field = (name: string): string => new RegExp(`${name}: ["']?([^\\s"']+)`).exec(text)?.[1] ?? "";
   const content = body === undefined ? undefined : JSON.stringify(body);
@@ -21,17 +21,21 @@ export async function rest<T>(kubeconfig: string, path: string, body?: object): 
   const ca = Buffer.from(field("certificate-authority-data"), "base64");
   return new Promise((resolve, reject) => {
     const method = content === undefined ? "GET" : "POST";
-    const sent = request(new URL(path, field("server")), { method, headers, ca, agent: false }, (answer) => {
-      const chunks: Buffer[] = [];
-      answer.on("data", (chunk: Buffer) => chunks.push(chunk));
-      answer.on("error", reject);
-      answer.on("end", () => {
-        resolve({
-          status: answer.statusCode ?? 0,
-          body: JSON.parse(Buffer.concat(chunks).toString("utf8")) as T,
+    const sent = request(
+      new URL(path, field("server")),
+      { method, headers, ca, agent: false },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on("data", (chunk: Buffer) => chunks.push(chunk));
+        response.on("error", reject);
+        response.on("end", () => {
+          resolve({
+            status: response.statusCode ?? 0,
+            body: JSON.parse(Buffer.concat(chunks).toString("utf8")) as T,
+          });
         });
-      });
-    });
+      },
+    );
     sent.on("error", reject);
     sent.end(content);
   });

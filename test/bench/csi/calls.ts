@@ -7,7 +7,7 @@ import { rawImage } from "./raw.ts";
 export const ECHO = "node:http2 echo";
 const IN_FLIGHT = 32;
 const SIZE = 64n * MIB;
-/** About what the answer with one volume has. */
+/** About what the response with one volume has. */
 const ANSWER_BYTES = 150;
 
 /** Probe, which does nothing, so against a server that does nothing at all. */

@@ -16,7 +16,7 @@ interface Job {
   name: string;
   unit: string;
   arguments: readonly string[];
-  /** From what fio says of the writes. */
+  /** From what fio reports of the writes. */
   value(write: { iops: number; bw_bytes: number }): number;
 }
 

@@ -6,7 +6,7 @@ import { Client, credentials } from "@grpc/grpc-js";
 
 /** A running echo, and a call to it by the same client library as the driver's. */
 export interface Echo {
-  /** Resolves with an answer of so many bytes. */
+  /** Resolves with a response of so many bytes. */
   call(bytes: number): Promise<void>;
   end(): Promise<void>;
 }

@@ -13,10 +13,10 @@ const PAGE = 100;
 const IN_FLIGHT = 32;
 const ROUNDS = sized(20, 2);
 
-type Answer = Awaited<ReturnType<CsiClient["controller"]["listVolumes"]>>;
+type ListResponse = Awaited<ReturnType<CsiClient["controller"]["listVolumes"]>>;
 
-const bytesOf = (answer: Answer): number =>
-  toBinary(v1.ListVolumesResponseSchema, create(v1.ListVolumesResponseSchema, answer)).length;
+const bytesOf = (response: ListResponse): number =>
+  toBinary(v1.ListVolumesResponseSchema, create(v1.ListVolumesResponseSchema, response)).length;
 
 function require(seen: number, where: string): void {
   if (seen !== LISTED) throw new Error(`${where} has ${seen} volumes, not ${LISTED}`);
@@ -39,7 +39,7 @@ async function allPages({ controller }: Driver): Promise<void> {
   require(seen, "the list of all pages");
 }
 
-/** ListVolumes of ten thousand, against the same look at the disk, and against an answer of as many bytes. */
+/** ListVolumes of ten thousand, against the same read of the disk, and against a response of as many bytes. */
 export async function listing(driver: Driver, echo: Echo): Promise<Measurement[]> {
   const { controller } = driver;
   const ids: string[] = [];

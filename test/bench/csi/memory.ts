@@ -39,7 +39,7 @@ const pair =
     return 2;
   };
 
-/** Made, attached, staged, published, cut while it is mounted, and everything taken away again. */
+/** Made, attached, staged, published, snapshotted while it is mounted, and everything taken away again. */
 const life =
   (driver: Driver): Turn =>
   async (index) => {
@@ -66,7 +66,7 @@ const life =
     return 10;
   };
 
-/** Mostly reads, as drivers are asked; {@link TURNS} says how much else. */
+/** Mostly reads, as drivers are asked; {@link TURNS} is how much else. */
 function mixed(driver: Driver): Turn {
   const [asked, made, lived] = [reads(driver), pair(driver), life(driver)];
   return async (index) => {

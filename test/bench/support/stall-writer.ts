@@ -1,6 +1,6 @@
 /**
  * Writes 4 KiB to each file in turn, each on disk before the next: `FILE...`. A line of input asks for the writes since
- * the last question, as JSON: `[[start, milliseconds], ...]`, start in milliseconds since 1970; one under way counts.
+ * the last request, as JSON: `[[start, milliseconds], ...]`, start in milliseconds since 1970; one under way counts.
  */
 import { fdatasync, openSync, write } from "node:fs";
 import { createInterface } from "node:readline";

@@ -24,8 +24,8 @@ export async function startStallWriter(program: string, files: readonly string[]
   return {
     writes: async () => {
       child.stdin.write("?\n");
-      const told: [number, number][] = JSON.parse((await lines.next()).value);
-      return told.map(([start, took]) => ({ start, end: start + took }));
+      const stalls: [number, number][] = JSON.parse((await lines.next()).value);
+      return stalls.map(([start, took]) => ({ start, end: start + took }));
     },
     stop: async () => {
       child.stdin.end();

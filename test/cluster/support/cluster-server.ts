@@ -16,7 +16,7 @@ export interface ClusterServer {
   kubectl: Kubectl;
   /** With every right, for what only a kubelet may do. */
   store: ObjectStore;
-  /** Writes a kubeconfig with the rights of one of Mooring's service accounts, on a node if one is named; answers its path. */
+  /** Writes a kubeconfig with the rights of one of Mooring's service accounts, on a node if one is named; returns its path. */
   accountKubeconfig(account: string, path: string, node?: string): Promise<string>;
   stop(): Promise<void>;
 }

@@ -15,7 +15,7 @@ import {
 export interface KubeletHalf {
   /** Waits for a socket in `plugins_registry` and asks who it is. */
   findPlugin(): Promise<PluginInfo>;
-  /** Tells the plugin that it is registered. */
+  /** Notifies the plugin that it is registered. */
   accept(): Promise<void>;
   socketIsThere(): Promise<boolean>;
   close(): void;
@@ -32,8 +32,10 @@ export async function kubeletAt(root: string): Promise<KubeletHalf> {
       client.makeUnaryRequest(
         ...([`/pluginregistration.Registration/${method}`, Buffer.from, (bytes: Buffer) => bytes] as const),
         ...([Buffer.from(request), { deadline: Date.now() + 30_000 }] as const),
-        (error: Error | null, answer?: Buffer) =>
-          error === null && answer !== undefined ? resolve(answer) : reject(error ?? new Error("no answer")),
+        (error: Error | null, response?: Buffer) =>
+          error === null && response !== undefined
+            ? resolve(response)
+            : reject(error ?? new Error("no response")),
       );
     });
   return {
@@ -44,8 +46,8 @@ export async function kubeletAt(root: string): Promise<KubeletHalf> {
       });
       client?.close();
       client = new Client(`unix:${join(registry, name)}`, credentials.createInsecure());
-      const answer = await call("GetInfo", toBinary(InfoRequestSchema, create(InfoRequestSchema)));
-      const info = fromBinary(PluginInfoSchema, answer);
+      const response = await call("GetInfo", toBinary(InfoRequestSchema, create(InfoRequestSchema)));
+      const info = fromBinary(PluginInfoSchema, response);
       await access(info.endpoint);
       return info;
     },

@@ -1,10 +1,10 @@
 import { MOORING_API_VERSION, NodeAgents } from "@mooring/engine";
 import { mutate, type ObjectStore } from "@mooring/store";
 
-/** A third of the time after which a node that says nothing is suspected. */
+/** A third of the time after which a silent node is suspected. */
 const BEAT_MS = 2_000;
 
-/** Says of the guest what an agent in it would say: it lives, at this address. The guest has a kernel, and no agent. */
+/** Reports of the guest what an agent in it would report: it lives, at this address. The guest has a kernel, and no agent. */
 export class AgentOfGuest {
   readonly name = "guest";
   readonly #store: ObjectStore;
@@ -28,7 +28,7 @@ export class AgentOfGuest {
     });
     await agent.#live();
     agent.#timer = setInterval(() => {
-      // The API server may be busy; the next one tells it.
+      // The API server may be busy; the next one reports it.
       agent.#beat = agent.#live().catch(() => {});
     }, BEAT_MS);
     return agent;

@@ -9,7 +9,7 @@ import { eventually } from "@mooring/store/testing";
 const INIT = fileURLToPath(new URL("init.sh", import.meta.url));
 
 /**
- * The guest's libc keeps to registers of 128 bits, the ones that its kernel saves when it is told of no others: see
+ * The guest's libc keeps to registers of 128 bits, the ones that its kernel saves when it finds no others: see
  * `withoutXstate`.
  */
 const TUNABLES =

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The first process of the guest. Its root is the host's, read-only; what it changes is in memory. Commands come as
-# lines `<number> <command>`; every line of an answer is `@<number> <text>`, the last one `@<number> exit <code>`.
+# lines `<number> <command>`; every line of a response is `@<number> <text>`, the last one `@<number> exit <code>`.
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
 mount -t tmpfs tmpfs /run

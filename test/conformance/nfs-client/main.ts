@@ -142,7 +142,7 @@ const CHECKS: Record<string, (scene: Scene) => Promise<string>> = {
     const controller = await nodes.controller();
     await controller.controllerPublishVolume({ volumeId, nodeId: agent.name, volumeCapability });
     const { line, options } = await mountLine(scene);
-    // The server is told of a new node while the node comes already.
+    // The server learns of a new node while the node comes already.
     await eventually("the share to let the guest in", () =>
       scene.guest.run(line).catch((error: unknown) => {
         if (String(error).includes("No such file or directory")) return undefined;
@@ -188,7 +188,7 @@ const CHECKS: Record<string, (scene: Scene) => Promise<string>> = {
     await progress(writer);
     const machine = scene.nodes.machine(SERVER);
     const before = await deviceOf(scene);
-    await machine.cutPower();
+    await machine.losePower();
     await occupy(scene, before);
     await machine.start();
     await progress(writer);

@@ -32,7 +32,7 @@ export class Driver {
   readonly #options: DriverOptions;
   #process: MooringProcess | undefined;
   #client: CsiClient | undefined;
-  #said = "";
+  #output = "";
 
   constructor(folder: string, options: DriverOptions) {
     this.folder = folder;
@@ -64,8 +64,8 @@ export class Driver {
     return this.client.node;
   }
   /** Everything that it wrote to stdout and stderr, over all its lives. */
-  get said(): string {
-    return this.#said + (this.#process === undefined ? "" : this.#process.stdout + this.#process.stderr);
+  get output(): string {
+    return this.#output + (this.#process === undefined ? "" : this.#process.stdout + this.#process.stderr);
   }
 
   /** A path for a mount; its parent exists. */
@@ -76,7 +76,7 @@ export class Driver {
   /** Starts it and waits for the socket; with `mayDie` also for its death before. */
   async start(env: NodeJS.ProcessEnv = {}, { mayDie = false } = {}): Promise<void> {
     const { mode = "all", poolSize = "4Gi", maxVolumes, logLevel } = this.#options;
-    this.#said = this.said;
+    this.#output = this.output;
     const args = ["driver", "--state-dir", this.stateDir, "--node-id", NODE, "--mode", mode].concat(
       ["--pool", this.pool, "--pool-size", poolSize],
       maxVolumes === undefined ? [] : ["--max-volumes", String(maxVolumes)],
@@ -105,7 +105,7 @@ export class Driver {
   }
 
   async restart(env: NodeJS.ProcessEnv = {}): Promise<void> {
-    assert.equal(await this.process.end("SIGTERM"), 0, this.said);
+    assert.equal(await this.process.end("SIGTERM"), 0, this.output);
     await this.start(env);
   }
 
@@ -113,13 +113,13 @@ export class Driver {
   async dispose(): Promise<void> {
     this.reconnect();
     const code = await this.#process?.end("SIGTERM");
-    // Another process that has just got a mount namespace of its own may hold copies of our mounts for a moment.
+    // Another process that has just got a mount namespace of its own may have copies of our mounts for a moment.
     const gone = async () => (await machineRemains(this.folder)).length === 0;
     await eventually("everything to be released", gone, { withinMs: RELEASE_MS }).catch(() => {});
     const left = await machineRemains(this.folder);
     await cleanUp(host, this.folder);
     assert.deepEqual(left, [], "mounts, devices and processes that are left");
-    assert.equal(code, 0, `the driver ended with ${code}:\n${this.said.slice(-4000)}`);
+    assert.equal(code, 0, `the driver ended with ${code}:\n${this.output.slice(-4000)}`);
   }
 }
 

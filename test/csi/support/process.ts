@@ -5,7 +5,7 @@ const BUNDLE = fileURLToPath(new URL("../../../dist/mooring.mjs", import.meta.ur
 
 const STOP_MS = 20_000;
 
-/** One `mooring` process, as a person or a supervisor starts it. */
+/** One `mooring` process, as an operator or a supervisor starts it. */
 export class MooringProcess {
   readonly #child: ChildProcess;
   readonly #ended: Promise<number | NodeJS.Signals>;
@@ -21,7 +21,7 @@ export class MooringProcess {
     this.#child.stderr?.on("data", (chunk: Buffer) => {
       this.stderr += chunk.toString();
     });
-    // "close" and not "exit": its last words are in by then.
+    // "close" and not "exit": its last output is in by then.
     this.#ended = new Promise((resolve, reject) => {
       this.#child.once("error", reject);
       this.#child.once("close", (code, signal) => resolve(code ?? signal ?? 0));

@@ -3,12 +3,12 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, statfs } from "node:fs/promises";
 import { basename } from "node:path";
 import { type Driver, host, NODE } from "./driver.ts";
-import { capability, cut, detach, MIB, remove, volumeId } from "./volumes.ts";
+import { capability, createSnapshot, detach, MIB, remove, volumeId } from "./volumes.ts";
 
 /** One mutating call: what must be there before it, the call, and how to take everything away after it. */
 export interface Story {
   prepare(driver: Driver): Promise<string>;
-  /** Resolves with the answer, and with what the machine shows of the call where the answer does not tell. */
+  /** Resolves with the response, and with what the machine shows of the call where the response does not. */
   call(driver: Driver, subject: string): Promise<unknown>;
   undo(driver: Driver, subject: string): Promise<void>;
 }
@@ -69,20 +69,20 @@ async function prepareTuned(driver: Driver): Promise<string> {
 }
 
 async function tuned(driver: Driver, id: string): Promise<unknown> {
-  const answer = await tune(driver, id, { readAheadKiB: "256", discard: "true" });
+  const response = await tune(driver, id, { readAheadKiB: "256", discard: "true" });
   const [mount] = await host.mounts.at(staging(driver));
   assert.ok(mount, "the volume is still mounted");
   const readAhead = await readFile(`/sys/block/${basename(mount.source)}/queue/read_ahead_kb`, "utf8");
   assert.equal(readAhead.trim(), "256");
   assert.ok(mount.superOptions.includes("discard"), mount.superOptions.join());
-  return answer;
+  return response;
 }
 
 async function expandOnNode(driver: Driver, id: string): Promise<unknown> {
-  const answer = await driver.node.nodeExpandVolume({ volumeId: id, volumePath: staging(driver) });
+  const response = await driver.node.nodeExpandVolume({ volumeId: id, volumePath: staging(driver) });
   const { blocks, bsize } = await statfs(staging(driver));
   assert.equal(BigInt(blocks * bsize), grown.requiredBytes - XFS_LOG);
-  return answer;
+  return response;
 }
 
 async function undoSnapshot(driver: Driver, sourceId: string): Promise<void> {
@@ -102,7 +102,7 @@ const cloneVolume = (driver: Driver, id: string) =>
 
 const members = ["crash", "crash-too"];
 
-/** Two volumes in use, of which a group is cut; the subject is their ids. */
+/** Two volumes in use, of which a group snapshot is made; the subject is their ids. */
 async function prepareGroup(driver: Driver): Promise<string> {
   const ids: string[] = [];
   for (const name of members) {
@@ -116,13 +116,13 @@ async function prepareGroup(driver: Driver): Promise<string> {
   return ids.join();
 }
 
-const cutGroup = (driver: Driver, ids: string) =>
+const createGroupSnapshot = (driver: Driver, ids: string) =>
   driver.client.groupController.createVolumeGroupSnapshot({
     ...{ name: "crash", sourceVolumeIds: ids.split(","), parameters: { deadlineSeconds: "60" } },
   });
 
 async function undoGroup(driver: Driver, ids: string): Promise<void> {
-  const { groupSnapshot } = await cutGroup(driver, ids);
+  const { groupSnapshot } = await createGroupSnapshot(driver, ids);
   await deleteGroup(driver, subjectOfGroup(groupSnapshot));
   await undoMembers(driver, ids);
 }
@@ -136,7 +136,7 @@ async function undoMembers(driver: Driver, ids: string): Promise<void> {
   }
 }
 
-type GroupSnapshot = Awaited<ReturnType<typeof cutGroup>>["groupSnapshot"];
+type GroupSnapshot = Awaited<ReturnType<typeof createGroupSnapshot>>["groupSnapshot"];
 
 /** The ids of a group and of its snapshots. */
 const subjectOfGroup = (group: GroupSnapshot): string =>
@@ -159,7 +159,7 @@ export const STORIES: Readonly<Record<string, Story>> = {
   "CreateVolume from a snapshot": {
     prepare: async (driver) => {
       const id = await make(driver);
-      const { snapshotId } = await cut(driver, "source", id);
+      const { snapshotId } = await createSnapshot(driver, "source", id);
       await remove(driver, id);
       return snapshotId;
     },
@@ -210,18 +210,18 @@ export const STORIES: Readonly<Record<string, Story>> = {
   DeleteSnapshot: {
     prepare: async (driver) => {
       const id = await make(driver);
-      const { snapshotId } = await cut(driver, "crash", id);
+      const { snapshotId } = await createSnapshot(driver, "crash", id);
       await remove(driver, id);
       return snapshotId;
     },
     call: (driver, snapshotId) => driver.controller.deleteSnapshot({ snapshotId }),
     undo: async () => {},
   },
-  CreateVolumeGroupSnapshot: { prepare: prepareGroup, call: cutGroup, undo: undoGroup },
+  CreateVolumeGroupSnapshot: { prepare: prepareGroup, call: createGroupSnapshot, undo: undoGroup },
   DeleteVolumeGroupSnapshot: {
     prepare: async (driver) => {
       const ids = await prepareGroup(driver);
-      const { groupSnapshot } = await cutGroup(driver, ids);
+      const { groupSnapshot } = await createGroupSnapshot(driver, ids);
       await undoMembers(driver, ids);
       return subjectOfGroup(groupSnapshot);
     },

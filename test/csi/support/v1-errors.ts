@@ -33,7 +33,7 @@ export interface Row extends Condition {
   call(scene: Scene): Promise<unknown>;
   /** The object that the message names. */
   names(scene: Scene): string;
-  /** What it says to do. */
+  /** What to do, by its message. */
   next: RegExp;
 }
 
@@ -302,11 +302,11 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   },
   {
     ...{ rpc: "Probe", condition: "Missing required dependency", code: "FAILED_PRECONDITION" },
-    why: "a driver that lacks a program says so with the first pool; test/csi/probe.test.ts has a pool that is not healthy",
+    why: "a driver that lacks a program reports it with the first pool; test/csi/probe.test.ts has a pool that is not healthy",
   },
   {
     ...{ rpc: "DeleteSnapshot", condition: "Snapshot in use", code: "FAILED_PRECONDITION" },
-    why: "only while a restore runs, which takes milliseconds; packages/driver/src/controller/cluster.test.ts holds one back",
+    why: "only while a restore runs, which takes milliseconds; packages/driver/src/controller/cluster.test.ts delays one",
   },
   {
     ...{
@@ -318,7 +318,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   },
   {
     ...{ rpc: "ControllerExpandVolume", condition: "Volume in use", code: "FAILED_PRECONDITION" },
-    why: "images and devices grow in use, so that this is never the answer",
+    why: "images and devices grow in use, so that this is never the result",
   },
   {
     ...{ rpc: "NodeExpandVolume", condition: "Volume in use", code: "FAILED_PRECONDITION" },

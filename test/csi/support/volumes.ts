@@ -28,7 +28,7 @@ export interface CreateVolumeInit {
 }
 export type Volume = NonNullable<Awaited<ReturnType<CsiClient["controller"]["createVolume"]>>["volume"]>;
 
-/** CreateVolume of 16 MiB for ext4 unless said otherwise. */
+/** CreateVolume of 16 MiB for ext4 by default. */
 export async function createVolume(
   driver: Driver,
   name: string,
@@ -53,7 +53,7 @@ export async function remove(driver: Driver, ...ids: string[]): Promise<void> {
   for (const id of ids) await driver.controller.deleteVolume({ volumeId: id });
 }
 
-export async function cut(driver: Driver, name: string, sourceVolumeId: string) {
+export async function createSnapshot(driver: Driver, name: string, sourceVolumeId: string) {
   const { snapshot } = await driver.controller.createSnapshot({ name, sourceVolumeId });
   assert.ok(snapshot, "OK comes with a snapshot");
   return snapshot;
@@ -110,11 +110,11 @@ export async function staged(
   };
 }
 
-/** Asserts code and a message that a person can read; hands back the message. */
+/** Asserts code and a message that an operator can read; returns the message. */
 export async function fails(code: string, call: Promise<unknown>, text?: RegExp): Promise<string> {
   const failure = await failureOf(call);
   assert.equal(failure.code, code, failure.message);
-  assert.ok(failure.message.length > 10, `the message says something: ${failure.message}`);
+  assert.ok(failure.message.length > 10, `the message is long enough: ${failure.message}`);
   if (text !== undefined) assert.match(failure.message, text);
   return failure.message;
 }

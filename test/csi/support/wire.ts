@@ -2,19 +2,19 @@ import { once } from "node:events";
 import { connect as connectHttp2, type IncomingHttpHeaders } from "node:http2";
 import { connect } from "node:net";
 
-export interface WireAnswer {
+export interface WireResponse {
   /** gRPC status as a number. */
   status: number;
   /** grpc-message, decoded. */
   message: string;
   /** Headers and trailers. */
   headers: IncomingHttpHeaders;
-  /** Messages of the answer without their frames. */
+  /** Messages of the response without their frames. */
   messages: Buffer[];
 }
 
 /** One unary call as bytes over HTTP/2, by a client that shares nothing with the driver's own library. */
-export async function wireCall(socket: string, path: string, request: Uint8Array): Promise<WireAnswer> {
+export async function wireCall(socket: string, path: string, request: Uint8Array): Promise<WireResponse> {
   const session = connectHttp2("http://localhost", { createConnection: () => connect(socket) });
   try {
     const stream = session.request({

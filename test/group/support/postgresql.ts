@@ -131,7 +131,7 @@ export class Postgresql {
     await this.#run("pg_amcheck", [...this.#target(), ...all]);
   }
 
-  /** pgbench until the answer is called, with so many transactions a second; 0 is as many as there can be. */
+  /** pgbench until the returned function is called, with so many transactions a second; 0 is as many as there can be. */
   bench(clients: number, rate: number): () => Promise<void> {
     const pace = rate === 0 ? [] : ["-R", String(rate)];
     const args = [...this.#target(), "-n", "-c", String(clients), ...pace, "-T", "100000", "postgres"];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import type { CsiClient } from "@mooring/csi";
 import { openResult } from "./results.ts";
-import { cutApart, cutTogether, onStage } from "./rounds.ts";
+import { onStage, snapshotApart, snapshotTogether } from "./rounds.ts";
 import { type Row, snapshotsOf, timeIsUp, titleOf } from "./rows.ts";
 import type { Site } from "./volume-set.ts";
 
@@ -18,9 +18,9 @@ export async function proveRow(
   const open = () => result.sets < sets || result.control === undefined;
   if (open() && !timeIsUp()) {
     await onStage(client, await sites(), row, async (stage) => {
-      await cutTogether(stage, result, save, sets);
+      await snapshotTogether(stage, result, save, sets);
       if (timeIsUp()) return;
-      result.control = (await cutApart(stage)).violations.length;
+      result.control = (await snapshotApart(stage)).violations.length;
       await save();
     });
   }

@@ -33,7 +33,7 @@ export function decode(volume: number, bytes: Buffer): number | undefined {
   return encode(volume, sequence).equals(bytes) ? sequence : undefined;
 }
 
-export interface TicketResult {
+export interface SetResult {
   /** Last record of every volume. */
   last: number[];
   /** Empty: the set is a prefix of what was written, and nothing acknowledged is missing. */
@@ -44,7 +44,7 @@ export interface TicketResult {
  * Judges one restored set: `volumes` in the order they are written in, each from offset 0. `acknowledged`: the last
  * record that was durable on all volumes before the snapshot was asked for.
  */
-export function evaluate(volumes: readonly Buffer[], acknowledged: number): TicketResult {
+export function evaluate(volumes: readonly Buffer[], acknowledged: number): SetResult {
   const violations: string[] = [];
   const last = volumes.map((bytes, volume) => lastOf(volume, bytes, violations));
   for (const [volume, sequence] of last.entries()) {
@@ -60,7 +60,7 @@ export function evaluate(volumes: readonly Buffer[], acknowledged: number): Tick
   return { last, violations };
 }
 
-/** The last record of one volume; every slot has to hold the latest record up to it that belongs there. */
+/** The last record of one volume; every slot has to have the latest record up to it that belongs there. */
 function lastOf(volume: number, bytes: Buffer, violations: string[]): number {
   const found = Array.from({ length: SLOTS }, (_, slot) => {
     const sequence = decode(volume, bytes.subarray(slot * RECORD_BYTES, (slot + 1) * RECORD_BYTES));

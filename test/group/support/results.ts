@@ -9,15 +9,15 @@ const BUNDLE = fileURLToPath(new URL("../../../dist/mooring.mjs", import.meta.ur
 export interface RowResult {
   /** Which program it was: the begin of the bundle's SHA-256. */
   bundle: string;
-  /** Sets that were judged. */
+  /** Sets that were evaluated. */
   sets: number;
   /** How many of them were restored into volumes and read there. */
   restored: number;
-  /** What was wrong with a set, in words; empty is what has to be. */
+  /** What was wrong with a set, as text; empty is what has to be. */
   violations: string[];
   /** Barriers that missed their deadline: no set, and the writers went on. */
   missedDeadlines: number;
-  /** Violations that were seen in snapshots that are not of one moment; absent until that was looked at. */
+  /** Violations that were seen in snapshots that are not of one moment; absent until that was checked. */
   control?: number;
 }
 

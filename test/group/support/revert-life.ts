@@ -1,6 +1,6 @@
 /**
  * One life of a node with its arbiter, data services and group reverts, which puts the volumes of a {@link Round} back:
- * `revert-life.ts DIR ROUND`. Says what it has come to by messages to its parent, and waits for one before it goes on.
+ * `revert-life.ts DIR ROUND`. Reports what it has come to by messages to its parent, and waits for one before it goes on.
  */
 import { once } from "node:events";
 import { join } from "node:path";
@@ -67,14 +67,14 @@ async function begin(): Promise<void> {
   const members = volumes.map((volume) => ({ volume, snapshot: snapshotOf(round, volume), pool: POOL }));
   const object = groupObject(group, volumes, { deadlineSeconds: 60 });
   await store.create(GroupSnapshots, { ...object, spec: { ...object.spec, members } });
-  const cut = await until(
+  const snapshot = await until(
     store,
     GroupSnapshots,
     group,
     ({ status }) => status?.state !== undefined && /ready|failed/.test(status.state),
   );
-  if (cut.status?.state !== "ready") throw new Error(JSON.stringify(cut.status));
-  await say({ cut: true });
+  if (snapshot.status?.state !== "ready") throw new Error(JSON.stringify(snapshot.status));
+  await say({ snapshot: true });
   await Promise.all(workloads.map((workload) => workload.leave()));
   await Promise.all(workloads.map((workload) => workload.idle()));
   await groupSnapshot(
@@ -82,13 +82,13 @@ async function begin(): Promise<void> {
     group,
     Object.fromEntries(volumes.map((each) => [each, snapshotOf(round, each)])),
   );
-  const passed = armFailpoint(round.gap);
+  const passed = armFailpoint(round.failpoint);
   if (round.way === "together") await createRevert(store, revert, group);
   await finish();
   await say({ passed });
 }
 
-/** Goes on where the last life was killed, while workloads come, look and leave. */
+/** Goes on where the last life was killed, while workloads come, read and leave. */
 async function end(): Promise<void> {
   let over = false;
   // A life may have been killed before it had asked.
@@ -112,7 +112,7 @@ async function finish(): Promise<void> {
     await revertIn(store, revert, "Complete", ({ metadata }) => (metadata.finalizers ?? []).length === 0);
     return;
   }
-  // What a group revert must not be: one volume after the other, and others may look meanwhile.
+  // What a group revert must not be: one volume after the other, and others may read meanwhile.
   for (const volume of volumes) {
     if (round.part === "end") await Promise.all(workloads.map((workload) => workload.seenOften(2)));
     const restoreFrom = { snapshot: snapshotOf(round, volume), request: revert };

@@ -12,12 +12,12 @@ import { type Seen, sumOf } from "./revert-workload.ts";
 import { startRing } from "./ring.ts";
 import { readRecordsAt } from "./volume-set.ts";
 
-/** One revert of all volumes, in two lives of a node. The first is killed at `gap`, or ends when all is done. */
+/** One revert of all volumes, in two lives of a node. The first is killed at `failpoint`, or ends when all is done. */
 export interface Round {
   pool: "xfs" | "btrfs";
   volumes: number;
   number: number;
-  gap?: string;
+  failpoint?: string;
   part: "begin" | "end";
   /** `apart`: every volume by itself, one after the other, as a control. */
   way: "together" | "apart";
@@ -26,12 +26,12 @@ export interface Round {
 /** What a round came to. */
 export interface Outcome {
   killed: boolean;
-  /** Gaps that a life passed that was not killed, from when the revert was asked for. */
+  /** Failpoints that a life passed that was not killed, from when the revert was asked for. */
   passed: string[];
-  /** In words; empty is what has to be. */
+  /** As text; empty is what has to be. */
   violations: string[];
   /** What workloads saw after the kill: how many times the records from before the revert, and those of the snapshot. */
-  looks: { before: number; after: number };
+  reads: { before: number; after: number };
 }
 
 /** Sums of the records of each volume: in the group snapshot, and when the writers had left. */
@@ -51,26 +51,26 @@ export async function playRound(program: string, dir: string, round: Round): Pro
   const violations: string[] = [];
   const { expected, passed, end } = await live(program, dir, { ...round, part: "begin" }, async (life) => ({
     expected: await write(life, dir, round, violations),
-    passed: (await life.answer<{ passed: string[] }>())?.passed ?? [],
+    passed: (await life.response<{ passed: string[] }>())?.passed ?? [],
     end: await life.ended,
   }));
   const killed = end === "SIGKILL";
   if (!killed && end !== 0) violations.push(`the first life ended with ${end}`);
   if (killed && round.way === "together") violations.push(...(await atRest(dir, round, expected)));
   const seen = await live(program, dir, { ...round, part: "end" }, async (life) => {
-    const told = await life.answer<{ seen: Seen[] }>();
+    const received = await life.response<{ seen: Seen[] }>();
     const code = await life.ended;
     if (code !== 0) violations.push(`the life after the kill ended with ${code}`);
-    return told?.seen ?? [];
+    return received?.seen ?? [];
   });
-  const { wrong, looks } = judge(round, expected, seen);
+  const { wrong, reads } = checkSeen(round, expected, seen);
   violations.push(...wrong, ...(await leaks(dir)));
-  return { killed, passed, violations, looks };
+  return { killed, passed, violations, reads };
 }
 
 /** Records under ordered writers, a group snapshot among them. */
 async function write(life: Life, dir: string, round: Round, violations: string[]): Promise<Expected> {
-  const { devices = [] } = (await life.told<{ devices: string[] }>()) ?? {};
+  const { devices = [] } = (await life.received<{ devices: string[] }>()) ?? {};
   // The rounds before have left records.
   const { last } = evaluate(await Promise.all(devices.map(readRecordsAt)), 0);
   const ring = await startRing(
@@ -86,7 +86,7 @@ async function write(life: Life, dir: string, round: Round, violations: string[]
     await ring.advance(20);
     const acknowledged = ring.acknowledged();
     life.goOn();
-    await life.told();
+    await life.received();
     const snapshots = volumesOf(round).map((volume) => imageOf(dir, snapshotOf(round, volume)));
     const old = await Promise.all(snapshots.map(readRecordsAt));
     violations.push(...evaluate(old, acknowledged).violations);
@@ -121,29 +121,30 @@ async function atRest(dir: string, round: Round, expected: Expected): Promise<st
 }
 
 /** Nobody may see what was before the revert when anybody has seen what is after it. */
-function judge(
+function checkSeen(
   round: Round,
   expected: Expected,
   seen: readonly Seen[],
-): { wrong: string[]; looks: Outcome["looks"] } {
+): { wrong: string[]; reads: Outcome["reads"] } {
   const wrong: string[] = [];
   const names = volumesOf(round);
-  const told = seen.map((each) => {
+  const received = seen.map((each) => {
     const index = names.indexOf(each.volume);
     const what =
       each.sum === expected.old[index] ? "after" : each.sum === expected.new[index] ? "before" : "neither";
     return { ...each, what };
   });
-  for (const { volume, what } of told) if (what === "neither") wrong.push(`${volume} is neither old nor new`);
-  const after = told.filter(({ what }) => what === "after");
-  const before = told.filter(({ what }) => what === "before");
+  for (const { volume, what } of received)
+    if (what === "neither") wrong.push(`${volume} is neither old nor new`);
+  const after = received.filter(({ what }) => what === "after");
+  const before = received.filter(({ what }) => what === "before");
   const first = Math.min(...after.map(({ from }) => from));
   for (const { volume, to } of before)
     if (to > first) wrong.push(`${volume} was seen from before the revert when another was back`);
   for (const volume of names)
-    if (told.filter((each) => each.volume === volume).at(-1)?.what !== "after")
+    if (received.filter((each) => each.volume === volume).at(-1)?.what !== "after")
       wrong.push(`${volume} is not back in the end`);
-  return { wrong, looks: { before: before.length, after: after.length } };
+  return { wrong, reads: { before: before.length, after: after.length } };
 }
 
 async function leaks(dir: string): Promise<string[]> {
@@ -158,10 +159,10 @@ async function leaks(dir: string): Promise<string[]> {
 
 interface Life {
   /** Its next message; undefined when it has ended instead. */
-  told<T>(): Promise<T | undefined>;
+  received<T>(): Promise<T | undefined>;
   goOn(): void;
   /** The same, and lets it go on. */
-  answer<T>(): Promise<T | undefined>;
+  response<T>(): Promise<T | undefined>;
   /** Its code, or the signal that has ended it. */
   ended: Promise<unknown>;
 }
@@ -178,18 +179,18 @@ async function live<R>(
     ...{ env, execArgv: [], stdio: ["ignore", "ignore", "inherit", "ipc"] },
   });
   const ended = once(child, "exit").then(([code, signal]) => signal ?? code);
-  const told = async <T>(): Promise<T | undefined> => {
+  const received = async <T>(): Promise<T | undefined> => {
     const next = once(child, "message").then(([message]) => message as T);
     return Promise.race([next, ended.then(() => undefined)]);
   };
   const goOn = () => void child.send("go on");
-  const answer = async <T>(): Promise<T | undefined> => {
-    const message = await told<T>();
+  const response = async <T>(): Promise<T | undefined> => {
+    const message = await received<T>();
     if (message !== undefined) goOn();
     return message;
   };
   try {
-    return await play({ told, goOn, answer, ended });
+    return await play({ received, goOn, response, ended });
   } finally {
     child.kill("SIGKILL");
     await ended;

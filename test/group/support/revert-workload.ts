@@ -8,7 +8,7 @@ import { addTicket, removeTickets, ticketStatus } from "../../../packages/engine
 import { readRecordsAt } from "./volume-set.ts";
 
 const ID = "csi-w";
-/** Counts what workloads of this process do, so that it can be told what was before what. */
+/** Counts what workloads of this process do, so that it is known what was before what. */
 let moments = 0;
 
 /** What a workload saw in a volume that it had from one moment to another. */
@@ -63,7 +63,7 @@ export class Workload {
     );
   }
 
-  /** Comes, looks and leaves, again and again, and once more when all is over. */
+  /** Comes, reads and leaves, again and again, and once more when all is over. */
   async watch(over: () => boolean): Promise<Seen[]> {
     for (;;) {
       const last = over();
@@ -78,10 +78,10 @@ export class Workload {
     }
   }
 
-  /** Waits until it has looked so many times more. */
+  /** Waits until it has read so many times more. */
   async seenOften(times: number): Promise<void> {
     const goal = this.#seen.length + times;
-    await eventually(`${this.name} to be looked at`, async () => this.#seen.length >= goal);
+    await eventually(`${this.name} to be read`, async () => this.#seen.length >= goal);
   }
 
   /** Nobody has it, and it is closed. */

@@ -13,7 +13,7 @@ const run = promisify(execFile);
 
 /** N writers in a ring: each writes its volume when the one before has written the same record durably. */
 export interface Ring {
-  /** The last record that is durable on all volumes, as far as this process knows. */
+  /** The last record that is durable on all volumes, as far as this process has recorded. */
   acknowledged(): number;
   /** Waits until so many more records are on all volumes. */
   advance(records: number): Promise<void>;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { CsiClient } from "@mooring/csi";
 import { inspectSnapshots } from "./inspect.ts";
 import { freshName } from "./names.ts";
-import { evaluate, type TicketResult } from "./records.ts";
+import { evaluate, type SetResult } from "./records.ts";
 import type { RowResult } from "./results.ts";
 import { type Ring, startRing } from "./ring.ts";
 import { accessAt, RESTORE_EVERY, type Row, timeIsUp } from "./rows.ts";
@@ -13,7 +13,7 @@ export const PATIENT = { deadlineSeconds: "60" };
 const DEADLINES = { longest: PATIENT, default: {} };
 /** Barriers in a row that may miss their deadline. A busy machine lets some of them; all of them would go on for ever. */
 const MOST_MISSES = 5;
-/** What a barrier says that was not done in time. */
+/** The error of a barrier that was not done in time. */
 const LATE = /before the deadline|was not done within|did not come to a stop within|were still when the last/;
 /** Records between two sets, over all volumes together. */
 const PROGRESS = 64;
@@ -27,7 +27,7 @@ export interface Stage {
 }
 
 /** A group snapshot with its members in the order of the volumes. */
-interface CopyRequest {
+interface SnapshotSet {
   groupSnapshotId: string;
   snapshotIds: string[];
   /** The last record that was durable everywhere before it was asked for. */
@@ -56,38 +56,44 @@ export async function onStage(
 }
 
 /**
- * Group snapshots under load until the result has so many, each judged while the next is cut. Returns earlier when the
+ * Group snapshots under load until the result has so many, each evaluated while the next is made. Returns earlier when the
  * time is up. Throws when one barrier after the other misses its deadline.
  */
-export async function cutTogether(
+export async function snapshotTogether(
   stage: Stage,
   result: RowResult,
   save: () => Promise<void>,
   sets: number,
 ): Promise<void> {
-  let judging: Promise<void> = Promise.resolve();
+  let evaluating: Promise<void> = Promise.resolve();
   let misses = 0;
   for (let round = result.sets; round < sets && !timeIsUp(); ) {
-    const cut = await tryCut(stage);
-    await judging;
-    if ("missed" in cut) {
+    const snapshot = await trySnapshot(stage);
+    await evaluating;
+    if ("missed" in snapshot) {
       result.missedDeadlines += 1;
       misses += 1;
       await save();
-      if (misses === MOST_MISSES) throw new Error(`${misses} barriers in a row, the last: ${cut.missed}`);
+      if (misses === MOST_MISSES)
+        throw new Error(`${misses} barriers in a row, the last: ${snapshot.missed}`);
       continue;
     }
     misses = 0;
-    judging = evaluateSet(stage, cut, round, result).then(save);
-    // Whoever waits for it next is told; until then nobody listens.
-    judging.catch(() => {});
+    evaluating = evaluateSet(stage, snapshot, round, result).then(save);
+    // Whoever waits for it next gets the error; until then nobody listens.
+    evaluating.catch(() => {});
     round += 1;
   }
-  await judging;
+  await evaluating;
 }
 
-/** `missed`: what a barrier said that missed its deadline. The writers then go on, and there is no set. */
-async function tryCut({ client, ring, volumes, deadline }: Stage): Promise<CopyRequest | { missed: string }> {
+/** `missed`: the error of a barrier that missed its deadline. The writers then go on, and there is no set. */
+async function trySnapshot({
+  client,
+  ring,
+  volumes,
+  deadline,
+}: Stage): Promise<SnapshotSet | { missed: string }> {
   await ring.advance(Math.max(3, Math.ceil(PROGRESS / volumes.length)));
   const acknowledged = ring.acknowledged();
   const request = {
@@ -109,8 +115,13 @@ async function tryCut({ client, ring, volumes, deadline }: Stage): Promise<CopyR
   }
 }
 
-async function evaluateSet(stage: Stage, cut: CopyRequest, round: number, result: RowResult): Promise<void> {
-  const { groupSnapshotId, snapshotIds, acknowledged } = cut;
+async function evaluateSet(
+  stage: Stage,
+  snapshot: SnapshotSet,
+  round: number,
+  result: RowResult,
+): Promise<void> {
+  const { groupSnapshotId, snapshotIds, acknowledged } = snapshot;
   const restored = round % RESTORE_EVERY === 0;
   const read = restored ? restoreSnapshots : inspectSnapshots;
   const { last, violations } = evaluate(await read(stage.volumes, snapshotIds), acknowledged);
@@ -122,7 +133,7 @@ async function evaluateSet(stage: Stage, cut: CopyRequest, round: number, result
 }
 
 /** Snapshots one after the other, with records written in between: what a group snapshot must not be. */
-export async function cutApart({ client, ring, volumes }: Stage): Promise<TicketResult> {
+export async function snapshotApart({ client, ring, volumes }: Stage): Promise<SetResult> {
   const acknowledged = ring.acknowledged();
   const snapshots: string[] = [];
   for (const { id: sourceVolumeId } of volumes) {

@@ -72,7 +72,7 @@ export function snapshotsOf({ volumes }: Row): number {
   return volumes === 2 && currentPart() !== "everyday" ? 3 : 2;
 }
 
-/** Every so many sets one is restored as a user does it; the others are looked at where they are. */
+/** Every so many sets one is restored as a user does it; the others are read where they are. */
 export const RESTORE_EVERY = whole ? 10 : currentPart() === "everyday" ? 2 : 1;
 
 /** `MOORING_GROUP_UNTIL`: a time as `Date.parse` takes it, after which no further set is begun. */

@@ -105,7 +105,7 @@ export async function publishVolume(site: Site, name: string, wish: VolumeWish):
   return { id: volumeId, site, access, target, path, undo };
 }
 
-/** As an orchestrator does: a call is repeated while its answer is that it cannot be done right now. */
+/** As an orchestrator does: a call is repeated while its result is that it cannot be done right now. */
 function repeated<T extends object>(call: () => Promise<T>): Promise<T> {
   return eventually("an answer", () =>
     call().catch((error: { codeName?: string }) => {

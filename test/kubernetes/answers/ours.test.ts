@@ -37,8 +37,8 @@ test("the tables have more than 500 cases, and say why where ours differs on pur
   const tables = await Promise.all(Object.keys(TABLES).map(readTable));
   const cases = tables.flatMap((table) => table.cases);
   assert.ok(cases.length >= 500, `${cases.length} cases`);
-  for (const { question, answer, ours } of cases) {
-    assert.notEqual(answer, "?", question.join(" "));
-    if (ours !== undefined) assert.match(ours, /^\S[^,]*, \w.{8,}/, question.join(" "));
+  for (const { request, response, ours } of cases) {
+    assert.notEqual(response, "?", request.join(" "));
+    if (ours !== undefined) assert.match(ours, /^\S[^,]*, \w.{8,}/, request.join(" "));
   }
 });

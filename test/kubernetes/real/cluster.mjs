@@ -7,7 +7,7 @@ import { crashes } from "./flow/crashes.mjs";
 import { groups } from "./flow/groups.mjs";
 import { takeDataAway, uninstall } from "./flow/leave.mjs";
 import { copies, growOnline, statistics, writeAndRead } from "./flow/volumes.mjs";
-import { judgeRights } from "./rights.mjs";
+import { evaluateRights } from "./rights.mjs";
 import { startControlPlane } from "./support/control-plane.mjs";
 import { Kube } from "./support/kube.mjs";
 import { furnish, NODE_ADDRESS } from "./support/namespaces.mjs";
@@ -18,9 +18,9 @@ const say = (text) => process.stdout.write(`${text}\n`);
 
 async function timed(name, run) {
   const from = Date.now();
-  const answer = await run();
+  const result = await run();
   say(`  ${name}: ${((Date.now() - from) / 1000).toFixed(1)} s`);
-  return answer;
+  return result;
 }
 
 async function install(kube) {
@@ -32,11 +32,11 @@ async function install(kube) {
     await kube.kubectl("-n", "mooring", "rollout", "status", target, "--timeout=240s");
 }
 
-/** What a person would look at first. */
+/** What an operator would read first. */
 async function explain(cluster) {
-  const look = async (name, ...args) =>
+  const save = async (name, ...args) =>
     writeFile(join(cluster.logs, `${name}.txt`), await cluster.kubectl(...args).catch(String));
-  await look(
+  await save(
     "objects",
     "get",
     "all,pvc,pv,volumesnapshots,volumeattachments.storage.k8s.io",
@@ -44,10 +44,10 @@ async function explain(cluster) {
     "-o",
     "wide",
   );
-  await look("events", "get", "events", "-A");
-  await look("pods", "describe", "pods", "-A");
-  await look("node-log", "-n", "mooring", "logs", "daemonset/mooring-node", "--tail=2000");
-  await look(
+  await save("events", "get", "events", "-A");
+  await save("pods", "describe", "pods", "-A");
+  await save("node-log", "-n", "mooring", "logs", "daemonset/mooring-node", "--tail=2000");
+  await save(
     "controller-log",
     "-n",
     "mooring",
@@ -56,7 +56,7 @@ async function explain(cluster) {
     "app.kubernetes.io/component=controller",
     "--tail=2000",
   );
-  say(`what it looks like: ${cluster.logs}`);
+  say(`its state: ${cluster.logs}`);
 }
 
 await furnish(folder);
@@ -74,7 +74,7 @@ try {
   await timed("group snapshot and restore", () => groups(kube));
   await timed("kill -9 of the node's process and the controller", () => crashes(kube));
   await timed("claims go", () => takeDataAway(kube));
-  await timed("rights", () => judgeRights(cluster, say));
+  await timed("rights", () => evaluateRights(cluster, say));
   await timed("uninstall", () => uninstall(kube));
 } catch (error) {
   await explain(cluster);

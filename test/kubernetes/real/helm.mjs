@@ -16,7 +16,7 @@ async function ours(cluster, kinds) {
   return found.split("\n").filter((line) => line !== "");
 }
 
-/** helm as an administrator; throws what it says. */
+/** helm as an administrator; throws what it prints. */
 export function helmOf(cluster) {
   return async (...args) => {
     const { helm } = await kubectlPaths();

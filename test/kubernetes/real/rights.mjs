@@ -42,7 +42,7 @@ const ELSEWHERE = [
   [/mooring-node \(kube-system\): .* coordination\.k8s\.io\/leases$/, "pools that nodes share"],
 ];
 
-export async function judgeRights(cluster, say) {
+export async function evaluateRights(cluster, say) {
   await askDoctor(cluster);
   const { refused, used } = await readAudit(cluster.auditLog);
   const unused = await unusedRights(join(ROOT, "deploy/manifests/rbac.yaml"), used);

@@ -9,7 +9,7 @@ interface Loop {
   "back-file": string;
   "back-maj:min": string;
   autoclear: boolean;
-  /** As it was when we looked: tells this use of the number from the next one. */
+  /** As it was when we read it: distinguishes this use of the number from the next one. */
   sequence: string;
 }
 

@@ -116,7 +116,7 @@ export class Machine {
     return ["--target", String(this.pid), "--mount", "--net"];
   }
 
-  /** Ends it as a person would. */
+  /** Ends it as an operator would. */
   async stop(): Promise<void> {
     if (this.#child === undefined) return;
     this.#child.kill("SIGTERM");
@@ -143,8 +143,8 @@ export class Machine {
     }
   }
 
-  /** What a power cut does: every process at once, and with the last one the mounts; then the devices. */
-  async cutPower(): Promise<void> {
+  /** What a power loss does: every process at once, and with the last one the mounts; then the devices. */
+  async losePower(): Promise<void> {
     // Asked while its mounts are there: of a folder that others have as well, paths say whose a device is.
     const detach = await detachLater(this.stateDir);
     await eventually(`processes of ${this.name} to be gone`, async () => {

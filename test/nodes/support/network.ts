@@ -3,7 +3,7 @@ import { command, tried } from "./command.ts";
 
 /** One machine's place in the network: a namespace of its own and a cable to the bridge. */
 export interface Seat {
-  /** `/run/netns/<name>`; also what `ip netns` knows it by. */
+  /** `/run/netns/<name>`; also its name for `ip netns`. */
   namespace: string;
   address: string;
   /** Pulls the cable out, or puts it in again. */

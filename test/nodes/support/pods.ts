@@ -19,7 +19,7 @@ const IMPATIENT = ["not-ready", "unreachable"].map((word) => ({
   ...{ key: `node.kubernetes.io/${word}`, operator: "Exists", effect: "NoExecute", tolerationSeconds: 1 },
 }));
 
-/** A pod on one machine that stamps what it writes into its claim, and says in its log what is safe there. */
+/** A pod on one machine that stamps what it writes into its claim, and prints in its log what is safe there. */
 export class PodWriter {
   readonly name: string;
   readonly node: string;

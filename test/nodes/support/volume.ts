@@ -86,7 +86,7 @@ export class TestVolume {
     await node.nodeUnstageVolume({ volumeId: this.id, stagingTargetPath });
   }
 
-  /** What Kubernetes does when a pod has left a machine, or the machine is said to be off. */
+  /** What Kubernetes does when a pod has left a machine, or the machine is tainted as off. */
   async detach(machine: string): Promise<void> {
     const controller = await this.#nodes.controller();
     await controller.controllerUnpublishVolume({ volumeId: this.id, nodeId: machine });

@@ -50,7 +50,7 @@ export class Nodes {
     }
   }
 
-  /** Machines that have the shared pool `common`, with leases and a grace so short that a test can wait for their end, unless it says otherwise. */
+  /** Machines that have the shared pool `common`, with leases and a grace so short that a test can wait for their end, by default. */
   static async sharing(
     names: readonly string[],
     nodeGrace = "32s",
@@ -132,10 +132,10 @@ export class Nodes {
     return machine;
   }
 
-  /** The last of all: what is said here is said of every machine's remains. */
+  /** The last of all: what is reported here is of every machine's remains. */
   async dispose(): Promise<void> {
     try {
-      // Its machines may be dead, or new ones: of their devices nothing is said here.
+      // Its machines may be dead, or new ones: of their devices nothing is reported here.
       if (this.#up?.alive === true) await nothingLeftOver(await this.store(), this.up.stateDir);
     } finally {
       await this.#end();
@@ -143,7 +143,7 @@ export class Nodes {
   }
 
   async #end(): Promise<void> {
-    for (const machine of this.machines.values()) await machine.cutPower().catch(() => {});
+    for (const machine of this.machines.values()) await machine.losePower().catch(() => {});
     this.#csi?.close();
     this.#store?.close();
     await this.#up?.dispose().catch(() => {});

@@ -123,8 +123,8 @@ export interface Stint {
 }
 
 /**
- * Reads the stamps: every writer's numbers are without a gap from 1 on, and nobody writes again after somebody else
- * has. Throws with the first line that breaks this. A line that the end of a machine has cut short does not count.
+ * Reads the stamps: every writer's numbers are complete from 1 on, and nobody writes again after somebody else
+ * has. Throws with the first line that breaks this. A line that the end of a machine has truncated does not count.
  */
 export function stints(content: string): Stint[] {
   const found: Stint[] = [];

@@ -27,7 +27,7 @@ interface World extends GroupWorld {
   snapshot(name?: string, spec?: object): Promise<void>;
   label(name: string, app: string | null): Promise<unknown>;
   /** Source claims of the members that have a snapshot. */
-  cutOf(): Promise<string[]>;
+  snapshotOf(): Promise<string[]>;
 }
 
 /** Two claims in VolumeGroup `db`. */
@@ -66,7 +66,7 @@ async function start(t: TestContext, options: HarnessOptions = {}): Promise<Worl
         type: "merge",
         body: { metadata: { labels: { app } } },
       }),
-    cutOf: async () => (await w.members()).map(of).sort(),
+    snapshotOf: async () => (await w.members()).map(of).sort(),
   };
 }
 
@@ -76,8 +76,8 @@ test("a group snapshot of a VolumeGroup copies its members, and nobody joins, le
   await w.claims("other");
   await w.label("other", null);
   await w.db(joined("a", "b"));
-  let answer = () => {};
-  driver.faults.add({ method: CREATE, until: new Promise<void>((resolve) => (answer = resolve)) });
+  let respond = () => {};
+  driver.faults.add({ method: CREATE, until: new Promise<void>((resolve) => (respond = resolve)) });
   await w.snapshot();
   await w.h.until("the call runs", () => w.requests(CREATE).length === 1);
   assert.deepEqual(
@@ -99,9 +99,9 @@ test("a group snapshot of a VolumeGroup copies its members, and nobody joins, le
     .slice(before)
     .filter(({ method }) => /Membership|DeleteVolumeGroup$/.test(method));
   assert.deepEqual(changes, [], "nothing is changed on the storage system");
-  answer();
+  respond();
   await w.ready();
-  assert.deepEqual(await w.cutOf(), ["a", "b"]);
+  assert.deepEqual(await w.snapshotOf(), ["a", "b"]);
   await w.h.until("the group ends", async () => (await w.h.find(VolumeGroups, "db", NS)) === undefined);
 });
 
@@ -116,37 +116,37 @@ test("a freeze ends with a group snapshot that fails, and with a group snapshot 
   await w.db(joined("a"));
   driver.faults.clear();
   await w.ready();
-  assert.deepEqual(await w.cutOf(), ["a", "b"], "the members are those of the time at which it was begun");
+  assert.deepEqual(await w.snapshotOf(), ["a", "b"], "the members are those of the time at which it was begun");
   await w.remove();
   await w.gone();
 
-  let answer = () => {};
-  driver.faults.add({ method: CREATE, until: new Promise<void>((resolve) => (answer = resolve)) });
+  let respond = () => {};
+  driver.faults.add({ method: CREATE, until: new Promise<void>((resolve) => (respond = resolve)) });
   const before = w.requests(CREATE).length;
   await w.snapshot();
   await w.h.until("the call runs", () => w.requests(CREATE).length > before);
   await w.label("b", "db");
   await w.remove();
   await w.db(({ status }) => status?.frozenFor === undefined);
-  answer();
+  respond();
   await w.db(joined("a", "b"));
   await w.gone();
 });
 
 test("a driver that lets the call for a snapshot hang keeps the group frozen until the call is given up, and no longer", async (t) => {
   const w = await start(t, { sidecars: { timeoutMs: 1_000 } });
-  let answer = () => {};
-  w.h.driver.faults.add({ method: CREATE, until: new Promise<void>((resolve) => (answer = resolve)) });
+  let respond = () => {};
+  w.h.driver.faults.add({ method: CREATE, until: new Promise<void>((resolve) => (respond = resolve)) });
   await w.snapshot();
   await w.h.until("the call runs", () => w.requests(CREATE).length === 1);
   await w.db(({ status }) => status?.frozenFor?.[0]?.name === "group");
   await w.error(/did not answer CreateVolumeGroupSnapshot within 1000 ms/);
   await w.db(({ status }) => status?.frozenFor === undefined);
   await w.label("b", null);
-  answer();
+  respond();
   await w.db(joined("a"));
   await w.ready();
-  assert.deepEqual(await w.cutOf(), ["a", "b"], "the members are those of the time at which it was begun");
+  assert.deepEqual(await w.snapshotOf(), ["a", "b"], "the members are those of the time at which it was begun");
 });
 
 test("a freeze ends with the driver's response, also one that has neither a creation time nor that it is ready", async (t) => {
@@ -186,7 +186,7 @@ test("a claim that may not be protected for a snapshot is reported, and the grou
   await w.db(joined("a"));
   isForbidden = false;
   await w.ready();
-  assert.deepEqual(await w.cutOf(), ["a"]);
+  assert.deepEqual(await w.snapshotOf(), ["a"]);
 });
 
 test("what speaks against it is reported, and it goes on when that is gone", async (t) => {
@@ -204,7 +204,7 @@ test("what speaks against it is reported, and it goes on when that is gone", asy
   await w.error(/VolumeGroup db has no members yet/);
   await w.label("a", "db");
   await w.ready();
-  assert.deepEqual(await w.cutOf(), ["a"]);
+  assert.deepEqual(await w.snapshotOf(), ["a"]);
   await store.delete(VolumeGroups, at("db"));
   await w.h.until("the group ends", async () => (await w.h.find(VolumeGroups, "db", NS)) === undefined);
   await w.snapshot("late");
@@ -233,7 +233,7 @@ test("a claim that is deleted just when the group was frozen is reported, leaves
   await w.error(/claim b is being deleted/);
   w.h.driver.faults.clear();
   await w.ready();
-  assert.deepEqual(await w.cutOf(), ["a"]);
+  assert.deepEqual(await w.snapshotOf(), ["a"]);
   await store.patch(PersistentVolumeClaims, at("b"), {
     type: "merge",
     body: { metadata: { finalizers: null } },
@@ -258,5 +258,5 @@ test("the members of a VolumeGroup are each protected once until they are cut, a
   const patches = Number(/(\d+) patch persistentvolumeclaims/.exec(table)?.[1]);
   // Found again and again: whoever lets claims go took those of a group snapshot by name for nobody's.
   assert.ok(patches <= 2 * 32 + 4, table);
-  assert.equal((await w.cutOf()).length, 32);
+  assert.equal((await w.snapshotOf()).length, 32);
 });

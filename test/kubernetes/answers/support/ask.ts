@@ -1,8 +1,8 @@
 import type { Connection, Reply, Who } from "./connection.ts";
 import { strictNamespace } from "./world.ts";
 
-/** What somebody asks in one line of a table; answers one cell. */
-export type Ask = (server: Connection, question: readonly string[]) => Promise<string>;
+/** What somebody asks in one line of a table; returns one cell. */
+export type Ask = (server: Connection, request: readonly string[]) => Promise<string>;
 
 const PATCHES: Readonly<Record<string, string>> = {
   MERGE: "application/merge-patch+json",
@@ -29,7 +29,7 @@ async function filledIn(server: Connection, body: string): Promise<string> {
   return body.replace(pod[0], reply.body.metadata?.uid ?? "");
 }
 
-/** WHO, METHOD, PATH, BODY: the code of the answer. Nothing is kept. */
+/** WHO, METHOD, PATH, BODY: the code of the response. Nothing is kept. */
 export const askRequest: Ask = async (server, [who = "", method = "", path = "", text = ""]) => {
   const body = await filledIn(server, text);
   const query = `${path.includes("?") ? "&" : "?"}dryRun=All${method === "APPLY" ? "&fieldManager=x" : ""}`;
@@ -82,10 +82,10 @@ export const askPodSecurity: Ask = async (server, [level = "", version = "", , c
   };
   const namespace = await strictNamespace(server, level, version);
   const path = `/api/v1/namespaces/${namespace}/pods?dryRun=All`;
-  return verdict(await server.send("POST", path, { body: JSON.stringify(pod) }));
+  return outcomeOf(await server.send("POST", path, { body: JSON.stringify(pod) }));
 };
 
-function verdict({ code, body: { message = "" } }: Reply): string {
+function outcomeOf({ code, body: { message = "" } }: Reply): string {
   if (code === 201) return "ok";
   const violated = /violates PodSecurity "[^"]*": (.*)$/s.exec(message)?.[1];
   return violated ?? `${code}`;

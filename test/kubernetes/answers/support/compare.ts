@@ -14,39 +14,39 @@ export const TABLES: Readonly<Record<string, Ask>> = {
 /** Questions on the way at the same time. */
 const AT_ONCE = 6;
 
-async function answersOf(server: Connection, ask: Ask, cases: readonly Case[]): Promise<string[]> {
-  const answers: string[] = [];
+async function responsesOf(server: Connection, ask: Ask, cases: readonly Case[]): Promise<string[]> {
+  const responses: string[] = [];
   const left = [...cases.entries()];
   const work = async (): Promise<void> => {
     for (let next = left.shift(); next !== undefined; next = left.shift())
-      answers[next[0]] = await ask(server, next[1].question);
+      responses[next[0]] = await ask(server, next[1].request);
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
-  return answers;
+  return responses;
 }
 
 /** Lines of each table that ours is asked every day; the others are the rest's. */
 const EVERY_DAY = 100;
 
-/** The lines of a table that are answered otherwise. Ours may differ where the line says so, and only as it says. */
+/** The lines of a table that are answered otherwise. Ours may differ where the line has it, and only in that way. */
 export async function differences(server: Connection, name: string, whose: "ours" | "theirs") {
   const table = await readTable(name);
   const cases = whose === "ours" ? sample(table.cases, { everyday: EVERY_DAY }) : table.cases;
-  const answers = await answersOf(server, askOf(name), cases);
-  return cases.flatMap(({ question, answer, ours }, index) => {
-    const expected = whose === "ours" && ours !== undefined ? (ours.split(", ")[0] ?? "") : answer;
-    const got = answers[index] ?? "";
-    return got === expected ? [] : [`${question.join(" | ")}\n  expected: ${expected}\n  answered: ${got}`];
+  const responses = await responsesOf(server, askOf(name), cases);
+  return cases.flatMap(({ request, response, ours }, index) => {
+    const expected = whose === "ours" && ours !== undefined ? (ours.split(", ")[0] ?? "") : response;
+    const got = responses[index] ?? "";
+    return got === expected ? [] : [`${request.join(" | ")}\n  expected: ${expected}\n  answered: ${got}`];
   });
 }
 
 /** Writes down what a Kubernetes API server answers. */
 export async function record(server: Connection, name: string): Promise<void> {
   const table = await readTable(name);
-  const answers = await answersOf(server, askOf(name), table.cases);
+  const responses = await responsesOf(server, askOf(name), table.cases);
   await writeTable({
     ...table,
-    cases: table.cases.map((each, index) => ({ ...each, answer: answers[index] ?? "" })),
+    cases: table.cases.map((each, index) => ({ ...each, response: responses[index] ?? "" })),
   });
 }
 

@@ -49,14 +49,18 @@ export class Connection {
     if (body !== undefined)
       Object.assign(headers, { "content-type": type, "content-length": String(Buffer.byteLength(body)) });
     return new Promise((resolve, reject) => {
-      const sent = request(new URL(path, this.#server), { method, headers, agent: this.#agent }, (answer) => {
-        const chunks: Buffer[] = [];
-        answer.on("data", (chunk: Buffer) => chunks.push(chunk));
-        answer.on("error", reject);
-        answer.on("end", () =>
-          resolve({ code: answer.statusCode ?? 0, body: read(Buffer.concat(chunks).toString()) }),
-        );
-      });
+      const sent = request(
+        new URL(path, this.#server),
+        { method, headers, agent: this.#agent },
+        (response) => {
+          const chunks: Buffer[] = [];
+          response.on("data", (chunk: Buffer) => chunks.push(chunk));
+          response.on("error", reject);
+          response.on("end", () =>
+            resolve({ code: response.statusCode ?? 0, body: read(Buffer.concat(chunks).toString()) }),
+          );
+        },
+      );
       sent.on("error", reject);
       sent.end(body);
     });

@@ -3,10 +3,10 @@ import { fileURLToPath } from "node:url";
 
 const FOLDER = fileURLToPath(new URL("..", import.meta.url));
 
-/** One line: the question in its columns, the answer of a Kubernetes API server, and ours where it differs on purpose. */
+/** One line: the request in its columns, the response of a Kubernetes API server, and ours where it differs on purpose. */
 export interface Case {
-  question: readonly string[];
-  answer: string;
+  request: readonly string[];
+  response: string;
   /** `422: hostPID cannot be honoured` */
   ours?: string;
 }
@@ -18,7 +18,7 @@ export interface Table {
   cases: readonly Case[];
 }
 
-/** The columns of a table are a question, `=`, the answer, and perhaps `ours: ANSWER, WHY`. */
+/** The columns of a table are a request, `=`, the response, and perhaps `ours: ANSWER, WHY`. */
 export async function readTable(name: string): Promise<Table> {
   const lines = (await readFile(`${FOLDER}/${name}.tsv`, "utf8")).trimEnd().split("\n");
   const head = lines.filter((line) => line.startsWith("#"));
@@ -31,15 +31,15 @@ function parseCase(line: string): Case {
   const at = cells.indexOf("=");
   const ours = cells.slice(at + 2).find((cell) => cell.startsWith("ours: "));
   return {
-    question: cells.slice(0, at),
-    answer: cells[at + 1] ?? "",
+    request: cells.slice(0, at),
+    response: cells[at + 1] ?? "",
     ...(ours === undefined ? {} : { ours: ours.slice("ours: ".length) }),
   };
 }
 
 export async function writeTable({ name, head, cases }: Table): Promise<void> {
-  const lines = cases.map(({ question, answer, ours }) =>
-    [...question, "=", answer, ...(ours === undefined ? [] : [`ours: ${ours}`])].join("\t"),
+  const lines = cases.map(({ request, response, ours }) =>
+    [...request, "=", response, ...(ours === undefined ? [] : [`ours: ${ours}`])].join("\t"),
   );
   const path = `${FOLDER}/${name}.tsv`;
   await writeFile(`${path}.new`, `${[...head, ...lines].join("\n")}\n`);

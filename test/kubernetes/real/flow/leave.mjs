@@ -1,4 +1,4 @@
-// People take their claims away, then Mooring: nothing of it is left in the cluster, and nothing on the machine but its folder.
+// Users take their claims away, then Mooring: nothing of it is left in the cluster, and nothing on the machine but its folder.
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";

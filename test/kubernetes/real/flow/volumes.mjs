@@ -23,15 +23,15 @@ export async function writeAndRead(kube) {
   assert.equal(await kube.sh("writer", "cd /data && md5sum -c sum"), "file: OK");
 }
 
-/** What the kubelet tells of volumes: asked of the driver, of raw ones by a path of the kubelet's own. */
+/** What the kubelet reports of volumes: asked of the driver, of raw ones by a path of the kubelet's own. */
 export async function statistics(kube) {
   const wanted = [
     /kubelet_volume_stats_capacity_bytes\{[^}]*persistentvolumeclaim="data"/,
     /kubelet_volume_stats_capacity_bytes\{[^}]*persistentvolumeclaim="raw"\} 6.7108864e\+07/,
   ];
   await until("statistics of both volumes", async () => {
-    const said = await kube.kubectl("get", "--raw", `/api/v1/nodes/${kube.cluster.node}/proxy/metrics`);
-    return wanted.every((each) => each.test(said));
+    const output = await kube.kubectl("get", "--raw", `/api/v1/nodes/${kube.cluster.node}/proxy/metrics`);
+    return wanted.every((each) => each.test(output));
   });
 }
 

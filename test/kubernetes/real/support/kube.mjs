@@ -1,4 +1,4 @@
-// What a person does with kubectl, and waits for.
+// What an operator does with kubectl, and waits for.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { until } from "./program.mjs";
@@ -12,14 +12,14 @@ export class Kube {
   /** `kubectl apply` of these objects. */
   async apply(...objects) {
     const child = spawn("kubectl", ["--kubeconfig", this.cluster.admin, "apply", "-f", "-"]);
-    let said = "";
+    let output = "";
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding("utf8").on("data", (text) => {
-        said += text;
+        output += text;
       });
     child.stdin.end(JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }));
     const [code] = await once(child, "close");
-    if (code !== 0) throw new Error(`kubectl apply: ${said}`);
+    if (code !== 0) throw new Error(`kubectl apply: ${output}`);
   }
 
   /** `target`: `pvc/data`. */
@@ -27,7 +27,7 @@ export class Kube {
     return this.kubectl("-n", namespace, "get", target, "-o", `jsonpath=${path}`);
   }
 
-  /** Until a field is as wanted; says what it was, and what has happened to the object. */
+  /** Until a field is as wanted; reports what it was, and what has happened to the object. */
   async shows(target, path, wanted, seconds = 180) {
     let seen;
     const matches = async () => {
@@ -47,7 +47,7 @@ export class Kube {
       await this.shows(`pod/${pod}`, '{.status.conditions[?(@.type=="Ready")].status}', "True", 240);
   }
 
-  /** A shell line in a pod; answers what it prints. */
+  /** A shell line in a pod; returns what it prints. */
   async sh(pod, line) {
     return (await this.kubectl("exec", pod, "--", "sh", "-c", line)).trim();
   }

@@ -17,7 +17,7 @@ const OWN = ["/var/lib", "/var/log", "/run"];
 /** What a kubelet sets for the whole machine. */
 const SYSCTLS = { "vm/overcommit_memory": 1, "kernel/panic": 10, "kernel/panic_on_oops": 1 };
 
-/** Runs a script as the first process of a new machine; answers its exit code. When it ends, all of its machine does. */
+/** Runs a script as the first process of a new machine; returns its exit code. When it ends, all of its machine does. */
 export async function runApart(script, args) {
   const child = spawn(
     "unshare",

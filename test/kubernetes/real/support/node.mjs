@@ -1,4 +1,4 @@
-// A node as people have them: containerd and a kubelet, with pods that have addresses of their own.
+// A node as clusters have them: containerd and a kubelet, with pods that have addresses of their own.
 import { execFile } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -43,7 +43,7 @@ const kubeletConfig = ({ pki, cgroup, socket }) => ({
   },
   authorization: { mode: "AlwaysAllow" },
   ...{ tlsCertFile: pki.at("node.crt"), tlsPrivateKeyFile: pki.at("node.key") },
-  // The disk is everybody's on this machine, and its room says nothing.
+  // The disk is everybody's on this machine, and its room means nothing.
   evictionHard: {
     ...{ "memory.available": "0%", "nodefs.available": "0%", "imagefs.available": "0%" },
     "nodefs.inodesFree": "0%",

@@ -5,7 +5,7 @@ import { openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Tries until it answers something; says what it waited for, and why it did not happen. */
+/** Tries until it returns something; reports what it waited for, and why it did not happen. */
 export async function until(what, check, seconds = 180) {
   const deadline = Date.now() + seconds * 1000;
   for (let last; ; await sleep(200)) {
@@ -53,7 +53,7 @@ export class Program {
     return this.#child.exitCode ?? this.#child.signalCode;
   }
 
-  async said() {
+  async output() {
     return readFile(this.log, "utf8").catch(() => "");
   }
 }
