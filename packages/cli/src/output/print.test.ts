@@ -18,7 +18,7 @@ const VOLUME = {
 
 test("-o: JSON and YAML are the same data, and wide is the table with more columns", async (t) => {
   const api = await cannedApi(t);
-  api.answer = () => ({ code: 200, body: { metadata: {}, items: [VOLUME] } });
+  api.response = () => ({ code: 200, body: { metadata: {}, items: [VOLUME] } });
   const list = async (...args: string[]) => {
     const { code, stdout, stderr } = await mooring([
       "volume",
