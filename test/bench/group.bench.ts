@@ -145,7 +145,7 @@ async function measure(store: RestStore, raw: string, images: readonly string[],
   const cloned = { ours: 0, raw: 0 };
   const lap = laps();
   await take(store, "noon");
-  lap("cut");
+  lap("snapshot");
   reverted.raw = await time(ROUNDS, () => rawCopies(raw, images));
   reverted.ours = await time(ROUNDS, (round) => revert(store, round));
   for (let round = 0; round < ROUNDS; round += 1) await gone(store, VolumeGroupReverts, `revert-${round}`);

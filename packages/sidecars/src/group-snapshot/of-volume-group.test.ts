@@ -116,7 +116,11 @@ test("a freeze ends with a group snapshot that fails, and with a group snapshot 
   await w.db(joined("a"));
   driver.faults.clear();
   await w.ready();
-  assert.deepEqual(await w.snapshotOf(), ["a", "b"], "the members are those of the time at which it was begun");
+  assert.deepEqual(
+    await w.snapshotOf(),
+    ["a", "b"],
+    "the members are those of the time at which it was begun",
+  );
   await w.remove();
   await w.gone();
 
@@ -146,7 +150,11 @@ test("a driver that lets the call for a snapshot hang keeps the group frozen unt
   respond();
   await w.db(joined("a"));
   await w.ready();
-  assert.deepEqual(await w.snapshotOf(), ["a", "b"], "the members are those of the time at which it was begun");
+  assert.deepEqual(
+    await w.snapshotOf(),
+    ["a", "b"],
+    "the members are those of the time at which it was begun",
+  );
 });
 
 test("a freeze ends with the driver's response, also one that has neither a creation time nor that it is ready", async (t) => {
