@@ -232,4 +232,29 @@ export const CLAIMS: readonly Situation[] = [
     cause: /is being deleted; Bound to claim \S+\/data, held by/,
     next: /kubectl delete pvc -n \S+ data/,
   },
+  {
+    name: "labels that a volume is to have, of a class that makes volumes",
+    objects: [withSpec(aClaim("data"), { selector: { matchLabels: { tier: "gold" } } })],
+    target: "pvc/data",
+    cause: /ProvisioningFailed: claim Selector is not supported/,
+    next: /kubectl describe pvc/,
+  },
+  {
+    name: "attributes of a class that nobody has made",
+    objects: [withSpec(aClaim("data"), { volumeAttributesClassName: "gold" })],
+    target: "pvc/data",
+    cause: /ProvisioningFailed: VolumeAttributesClass gold does not exist/,
+    next: /kubectl describe pvc/,
+  },
+  {
+    name: "a copy of a claim of another namespace",
+    objects: [
+      withSpec(aClaim("data"), {
+        dataSourceRef: { kind: "PersistentVolumeClaim", name: "origin", namespace: "default" },
+      }),
+    ],
+    target: "pvc/data",
+    cause: /ProvisioningFailed: .*data sources in another namespace are not supported/,
+    next: /kubectl describe pvc/,
+  },
 ];

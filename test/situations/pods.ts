@@ -148,4 +148,61 @@ export const PODS: readonly Situation[] = [
     cause: /Pod \S+\/web: is being deleted since \S+: held by example\.com\/holds-it/,
     next: /whoever set the finalizer has to take it away/,
   },
+  {
+    name: "more of the processor than any node has",
+    objects: [withContainer(aPod("web"), { resources: { requests: { cpu: "1000" } } })],
+    target: "pod/web",
+    cause: /Pod \S+\/web: Pending: 0\/1 nodes are available: .*cpu/,
+    next: /kubectl describe nodes/,
+  },
+  {
+    name: "a ConfigMap as a volume that nobody has made",
+    objects: [withSpec(aPod("web"), { volumes: [{ name: "settings", configMap: { name: "settings" } }] })],
+    target: "pod/web",
+    cause: /Pod \S+\/web: Pending: FailedMount: .*settings/,
+    next: /kubectl describe pod -n \S+ web/,
+  },
+  {
+    name: "a key that a Secret does not have",
+    objects: [
+      { apiVersion: "v1", kind: "Secret", metadata: { name: "keys" }, stringData: { user: "ann" } },
+      withContainer(aPod("web"), {
+        env: [{ name: "PASSWORD", valueFrom: { secretKeyRef: { name: "keys", key: "password" } } }],
+      }),
+    ],
+    target: "pod/web",
+    cause: /container main: CreateContainerConfigError: .*password/,
+    next: /kubectl describe pod -n \S+ web/,
+  },
+  {
+    name: "a hook that fails after the start",
+    objects: [
+      withContainer(aPod("web"), { lifecycle: { postStart: { exec: { command: ["sh", "-c", "exit 4"] } } } }),
+    ],
+    target: "pod/web",
+    cause: /container main: .*PostStartHookError: command exited with 4/,
+    next: /kubectl (describe pod|logs) -n \S+ web/,
+  },
+  {
+    name: "a folder of an image that is not there",
+    objects: [withContainer(aPod("web"), { image: "dir:/no/such/root" })],
+    target: "pod/web",
+    cause: /container main: \w+: .*\/no\/such\/root/,
+    next: /correct its image/,
+  },
+  {
+    name: "a claim that only one pod may use, and two do",
+    objects: [
+      withSpec(aClaim("data"), { accessModes: ["ReadWriteOncePod"] }),
+      aPod("first", undefined, { "/data": "data" }),
+    ],
+    breaks: async ({ kubectl, namespace }) => {
+      await kubectl.run("wait", "--for=condition=Ready", "pod/first", "-n", namespace, "--timeout=120s");
+      const second = { ...aPod("web", undefined, { "/data": "data" }), metadata: { name: "web", namespace } };
+      await kubectl.apply(JSON.stringify(second));
+    },
+    target: "pod/web",
+    cause: /Pod \S+\/web: Pending: .*ReadWriteOncePod access mode: pod "first" uses "data"/,
+    next: /end the other: kubectl delete pod -n \S+ first/,
+  },
 ];

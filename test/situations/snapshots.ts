@@ -146,4 +146,44 @@ export const SNAPSHOTS: readonly Situation[] = [
     next: /kubectl get volumegroupclasses/,
     doctor: /VolumeGroupClone \S+\/copy +fail[\s\S]*VolumeGroup \S+\/db +fail/,
   },
+  {
+    name: "a revert to a group snapshot that nobody has made",
+    objects: [ofGroups("VolumeGroupRevert", "back", { source: { volumeGroupSnapshotName: "noon" } })],
+    target: "volumegrouprevert/back",
+    cause: /VolumeGroupSnapshot \S+\/noon: does not exist/,
+    next: /mooring group list -n/,
+  },
+  {
+    name: "a volume group of a class that nobody has made",
+    objects: [
+      ofGroups("VolumeGroup", "db", {
+        volumeGroupClassName: "gold",
+        source: { selector: { matchLabels: { app: "db" } } },
+      }),
+    ],
+    target: "volumegroup/db",
+    cause: /VolumeGroup \S+\/db: .*gold/,
+    next: /kubectl get volumegroupclasses/,
+    doctor: /VolumeGroup \S+\/db +fail/,
+  },
+  {
+    name: "a volume group with a claim that is not bound",
+    objects: [
+      {
+        apiVersion: "storage.mooring.dev/v1alpha1",
+        kind: "VolumeGroupClass",
+        metadata: { name: "groups", namespace: "" },
+        deletionPolicy: "Delete",
+        driver: "csi.mooring.dev",
+      },
+      labelled("log", { className: "gold" }),
+      ofGroups("VolumeGroup", "shop", {
+        volumeGroupClassName: "groups",
+        source: { selector: { matchLabels: { app: "shop" } } },
+      }),
+    ],
+    target: "volumegroup/shop",
+    cause: /PersistentVolumeClaim \S+\/log: StorageClass gold does not exist/,
+    next: /create StorageClass gold/,
+  },
 ];

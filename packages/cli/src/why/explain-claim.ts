@@ -88,7 +88,10 @@ async function toBeProvisioned(context: Context, provisioner: string | undefined
 /** The snapshot, or the claim, that it is made of, as long as that is what it waits for. */
 async function explainSource(context: Context, claim: PersistentVolumeClaim): Promise<Finding | undefined> {
   const { namespace = "default" } = claim.metadata;
-  const source = claim.spec?.dataSource ?? claim.spec?.dataSourceRef;
+  const { dataSource, dataSourceRef } = claim.spec ?? {};
+  const source = dataSource ?? dataSourceRef;
+  // The provisioner refuses it, and its event says so.
+  if (dataSource === undefined && (dataSourceRef?.namespace ?? namespace) !== namespace) return undefined;
   if (source?.kind === "VolumeSnapshot") {
     const snapshot = await context.explain("volumesnapshot", namespace, source.name);
     return result(snapshot) === "ok" ? undefined : snapshot;

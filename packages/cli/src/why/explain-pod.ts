@@ -60,7 +60,11 @@ function unscheduled(pod: Pod, subject: string, message: string, children: Findi
   // A claim that is not bound has its own next step.
   if (children.some(({ state }) => state !== "ok"))
     return finding("waiting", subject, `Pending: ${message}`, { children });
-  const next = `compare what it asks for with the nodes: kubectl describe pod -n ${namespace} ${name}, kubectl describe nodes`;
+  const [, other] = /ReadWriteOncePod access mode: pod "([^"]+)" uses/.exec(message) ?? [];
+  const next =
+    other === undefined
+      ? `compare what it asks for with the nodes: kubectl describe pod -n ${namespace} ${name}, kubectl describe nodes`
+      : `only one pod may use the claim; end the other: kubectl delete pod -n ${namespace} ${other}`;
   return finding("waiting", subject, `Pending: ${message}`, { children, next });
 }
 
