@@ -10,7 +10,7 @@ import {
   type MessageInitShape,
   toBinary,
 } from "@bufbuild/protobuf";
-import { covers } from "@mooring/store/testing";
+import { covers, howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import { fromStatus, toStatus } from "./errors/status.ts";
 import { randomMessage } from "./fuzz/generate.ts";
@@ -40,7 +40,7 @@ const messages = seeds.map((seed) => {
   const desc: DescMessage = random.pick([first, ...rest]);
   return { desc, message: randomMessage(desc, { ids: new Map(), folder: "/f" }, random) };
 });
-const runs = { numRuns: 2000 };
+const runs = { numRuns: howMany({ everyday: 500, full: 2_000 }) };
 
 test("any message survives its bytes", () => {
   fc.assert(

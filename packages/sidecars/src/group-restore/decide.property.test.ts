@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PersistentVolumeClaim } from "@mooring/store";
+import { howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import { RESTORE_UID, type VolumeGroupRestore } from "../kube/group-restore.ts";
 import { claim, storageClass } from "../testing/objects.ts";
@@ -132,7 +133,7 @@ test("whatever happens in between, a restore rests, touches nothing of others, a
           SOURCES.map(() => "Bound"),
         );
     }),
-    { numRuns: 3_000 },
+    { numRuns: howMany({ everyday: 1_000, full: 3_000 }) },
   );
 });
 
@@ -155,6 +156,6 @@ test("left alone with a group snapshot that is ready, every restore ends ready w
       world.settle();
       assert.equal(world.restore.status?.phase, "Ready", JSON.stringify(world.restore.status));
     }),
-    { numRuns: 2_000 },
+    { numRuns: howMany({ everyday: 700, full: 2_000 }) },
   );
 });

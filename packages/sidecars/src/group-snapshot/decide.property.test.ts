@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import { type GroupAction, GroupModel } from "../testing/group-model.ts";
 
@@ -32,7 +33,7 @@ test("whatever happens between the steps: a group has all its members in the end
       model.check();
       model.checkEnd();
     }),
-    { numRuns: 3_000 },
+    { numRuns: howMany({ everyday: 1_000, full: 3_000 }) },
   );
 });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { covers } from "@mooring/store/testing";
+import { covers, howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import type { AttacherType, AttachmentTicket } from "../../api/attachment.ts";
 import { ATTACHER_RULES, CLONE_WAITING } from "../../tickets/attacher-types.ts";
@@ -49,7 +49,7 @@ describe("any view", () => {
   const always = (property: (s: AnySetup, decision: Decision) => boolean) =>
     fc.assert(
       fc.property(anySetup, (s) => property(s, decide(build(s)))),
-      { numRuns: 3000 },
+      { numRuns: howMany({ everyday: 1_000, full: 3_000 }) },
     );
 
   test("the spec moves only from empty to a node or from a node to empty", () =>
@@ -129,7 +129,7 @@ describe("any view", () => {
         }
         return false;
       }),
-      { numRuns: 2000 },
+      { numRuns: howMany({ everyday: 700, full: 2_000 }) },
     );
   });
 });
