@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { type CsiClient, connect, v0, v1 } from "@mooring/csi";
 import { covers, eventually, everyday, sample, thorough } from "@mooring/store/testing";
 import { apart } from "../../packages/engine/src/testing/apart.ts";
+import { afterFile } from "../support/at-end.ts";
 import { filesBelow, machineRemains } from "../support/remains.ts";
 import { prepareDriver } from "./support/driver.ts";
 import { MooringProcess, plainEnvironment } from "./support/process.ts";
@@ -13,7 +14,7 @@ import { startTwoNodes } from "./support/two-nodes.ts";
 import { wireCall } from "./support/wire.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "mooring-csi-process-"));
-after(async () => {
+afterFile(async () => {
   assert.deepEqual(await machineRemains(folder), []);
   await rm(folder, { recursive: true, force: true });
 });

@@ -207,7 +207,6 @@ deletionPolicy: Retain`);
     );
 
     await kubectl.run("delete", "pvc", "--all");
-    assert.equal(await up.end("SIGTERM"), 0);
   });
 }
 

@@ -127,8 +127,8 @@ test("only ports on which a program of the pod listens are reached, though all p
 });
 
 test("who may read a pod may not thereby connect to it", async () => {
-  await kubectl.run("create", "role", "gets", "--verb=get", "--resource=pods/portforward,pods");
-  await kubectl.run("create", "rolebinding", "gets", "--role=gets", "--user=reader");
+  await kubectl.run("create", "role", "forwards", "--verb=get", "--resource=pods/portforward,pods");
+  await kubectl.run("create", "rolebinding", "forwards", "--role=forwards", "--user=reader");
   await assert.rejects(
     kubectl.run("port-forward", "pod/alone", ":80", "--as=reader"),
     /cannot create resource "pods\/portforward"/,

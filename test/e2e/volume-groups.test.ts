@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { thorough } from "@mooring/store/testing";
+import { sample, thorough } from "@mooring/store/testing";
 import { claim } from "../support/manifests.ts";
 import { mooring } from "../support/mooring.ts";
 import { world } from "../support/world.ts";
 
+/** That of the other files of copies, which have the same world. */
+const [pool = "xfs"] = sample(["xfs", "btrfs"] as const, { everyday: 1 });
 const KIND = { apiVersion: "storage.mooring.dev/v1alpha1" };
 
 test("a volume group of our own volumes: claims join it, its snapshot is made by its name, and it ends without them", async (t) => {
-  const { kubectl, up } = await world({ pool: "xfs" });
+  const { kubectl, up } = await world({ pool });
   const run = (...args: string[]) => mooring(...args, "--kubeconfig", up.kubeconfig);
   const done = async (...args: string[]): Promise<string> => {
     const { code, stderr, stdout } = await run(...args);

@@ -115,13 +115,19 @@ export class Up {
     return RestStore.fromKubeconfig(this.kubeconfig);
   }
 
-  /** Disposed of, once nothing outlives the volume that it was for. A process that a test has ended says nothing of that. */
+  /**
+   * Disposed of, once nothing outlives the volume that it was for, and ended as it should. A process that a test has ended
+   * says nothing of that.
+   */
   async disposeWhole(): Promise<void> {
+    const isAlive = this.alive;
     try {
-      if (this.alive) await nothingLeftOver(await this.store(), this.stateDir);
+      if (isAlive) await nothingLeftOver(await this.store(), this.stateDir);
     } finally {
       await this.dispose();
     }
+    if (isAlive && this.#child?.exitCode !== 0)
+      throw new Error(`mooring up ended with ${this.#child?.exitCode}:\n${this.output.slice(-4000)}`);
   }
 
   /**

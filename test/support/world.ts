@@ -1,4 +1,3 @@
-import { after } from "node:test";
 import { eventually } from "@mooring/store/testing";
 import { afterFiles } from "./at-end.ts";
 import { Kubectl } from "./kubectl.ts";
@@ -13,26 +12,24 @@ export interface World {
   gone(kind: string, name: string): Promise<void>;
 }
 
-let common: Promise<Up> | undefined;
+const ups = new Map<string, Promise<Up>>();
 
-function commonUp(): Promise<Up> {
-  common ??= started({}, afterFiles);
-  return common;
-}
-
-async function started(options: UpOptions, atEnd: (end: () => Promise<void>) => void = after): Promise<Up> {
+async function started(options: UpOptions): Promise<Up> {
   const up = await Up.create(options);
-  atEnd(() => up.disposeWhole());
+  afterFiles(() => up.disposeWhole());
   await up.start();
   return up;
 }
 
 /**
- * A running `mooring up` and a kubectl on it, disposed of when the tests have ended. Files of one process that want nothing
- * of it in particular have the same one: `scripts/lib/tests/lanes.mjs` says which they are.
+ * A running `mooring up` and a kubectl on it, disposed of when the tests have ended. Files of one process that want the same
+ * of it have the same one, and leave nothing in it: `scripts/lib/tests/lanes.mjs` says which they are.
  */
-export async function world(options?: UpOptions): Promise<World> {
-  const up = await (options === undefined ? commonUp() : started(options));
+export async function world(options: UpOptions = {}): Promise<World> {
+  const key = JSON.stringify(options);
+  const running = ups.get(key) ?? started(options);
+  ups.set(key, running);
+  const up = await running;
   const kubectl = new Kubectl(up.kubeconfig);
   return {
     up,

@@ -13,6 +13,32 @@ const WAITING = ["test/cluster/", "test/nodes/", "test/e2e/"];
 /** What is tested here has to be done in time. */
 const TIMED = ["test/group/", "test/scale/"];
 
+/**
+ * Files that every day have one process: for the machines of test/nodes/support/pair.ts, for one of test/support/world.ts,
+ * or for what they load. What they put away they put away by test/support/at-end.ts.
+ */
+const WORLDS = {
+  pair: ["logs", "lost-machine", "migration", "shared-pool", "shared-volumes"].map((name) => `nodes/${name}`),
+  up: [
+    ...["attack/containers", "situations/situations"],
+    ...["controller", "exec", "live-objects", "port-forward", "provisioning"].map((name) => `e2e/${name}`),
+  ],
+  drivers: [
+    ...[
+      "capabilities",
+      "create-volume",
+      "docs",
+      "identity",
+      "node-publish",
+      "node-stage",
+      "probe",
+      "process",
+    ],
+    ...["silent-server", "snapshots", "topology", "v0", "volumes"],
+  ].map((name) => `csi/${name}`),
+  pool: ["group-snapshots", "groups", "snapshots", "volume-groups"].map((name) => `e2e/${name}`),
+};
+
 /** Whole files that `npm test` leaves to `npm run test:rest`. */
 const THOROUGH = [
   // What is said to wrong input.
@@ -65,11 +91,19 @@ const LANES = {
 
 /**
  * How a file is run: `cost` in processors, `apart` for a mount namespace of its own, `seconds` as long as it takes when
- * nobody has seen it run, `shares` when it may share its process with others. What has to be done in time is left to the
- * rest of the tests.
+ * nobody has seen it run, `shares` when it may share its process with others, `world` names what it has in common with all
+ * files of one process. What has to be done in time is left to the rest of the tests.
  */
 export function laneOf(file, part) {
   const path = relative(ROOT, file);
+  const world = part === "everyday" ? worldOf(path) : undefined;
+  return { ...laneOfPath(path, part), world };
+}
+
+const worldOf = (path) =>
+  Object.keys(WORLDS).find((world) => WORLDS[world].some((name) => path === `test/${name}.test.ts`));
+
+function laneOfPath(path, part) {
   const isBelow = (folder) => path.startsWith(folder);
   if (PURE.some(isBelow)) return LANES.pure;
   if (TIMED.some(isBelow)) return part === "everyday" ? { ...LANES.host, shares: false } : LANES.clock;

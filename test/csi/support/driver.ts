@@ -3,11 +3,11 @@ import { mkdir, mkdtemp } from "node:fs/promises";
 import { connect as connectSocket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after } from "node:test";
 import { type CsiClient, connect } from "@mooring/csi";
 import { createHost, type PoolType } from "@mooring/engine";
 import { eventually } from "@mooring/store/testing";
 import { cleanUp } from "../../../packages/driver/src/testing/world.ts";
+import { afterFile } from "../../support/at-end.ts";
 import { machineRemains } from "../../support/remains.ts";
 import { MooringProcess, plainEnvironment } from "./process.ts";
 
@@ -147,7 +147,7 @@ export async function prepareDriver(options: DriverOptions = {}): Promise<Driver
 /** A running driver for the tests of one file. */
 export async function startDriver(options: DriverOptions = {}): Promise<Driver> {
   const driver = await prepareDriver(options);
-  after(() => driver.dispose());
+  afterFile(() => driver.dispose());
   await driver.start();
   return driver;
 }

@@ -1,13 +1,13 @@
 import { mkdir, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after } from "node:test";
 import { type CsiClient, connect, createServer } from "@mooring/csi";
 import { createDriver } from "@mooring/driver";
 import { ENGINE_KINDS, startAgent, startArbiter, startServices } from "@mooring/engine";
 import { Events, LocalStore, ResourceRegistry, silentLogger } from "@mooring/store";
 import { cleanUp } from "../../../packages/driver/src/testing/world.ts";
 import { endServers } from "../../../packages/engine/src/testing/scratch.ts";
+import { afterFile } from "../../support/at-end.ts";
 import { host } from "./driver.ts";
 
 /** Two nodes of one store, as in a cluster: a controller plugin, and a node plugin with a pool on each node. */
@@ -33,7 +33,7 @@ export async function startTwoNodes(): Promise<TwoNodes> {
   const common = { store, logger: silentLogger, signal: stop.signal };
   const done: Promise<void>[] = [];
   const closing: (() => Promise<void> | void)[] = [];
-  after(async () => {
+  afterFile(async () => {
     for (const close of closing) await close();
     stop.abort();
     await Promise.allSettled(done);
