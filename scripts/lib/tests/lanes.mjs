@@ -63,7 +63,7 @@ const THOROUGH = [
   ...["csi/pages", "group/ordered-writers"].map((name) => `test/${name}`),
   "packages/engine/src/simulation/small-scope",
   "packages/sidecars/src/volume-group/churn",
-  "packages/standalone/src/apiserver/large-list",
+  ...["crd-kubectl", "large-list"].map((name) => `packages/standalone/src/apiserver/${name}`),
   // Tests of which every one is long: what they set up first has its price as well.
   ...["doctor-rights", "two-processes"].map((name) => `test/cluster/${name}`),
   "packages/standalone/src/apiserver/fuzz/leases",
