@@ -22,6 +22,8 @@ import { type Measurement, SHORT, sized, time } from "./measure.ts";
 const command = promisify(execFile);
 const SIZES = (process.env["MOORING_BENCH_SIZES"] ?? (SHORT ? "2" : "2,8,32")).split(",").map(Number);
 const ROUNDS = Number(process.env["MOORING_BENCH_ROUNDS"] ?? sized(5, 1));
+/** Milliseconds for one object: a bench that stands still says so, a busy machine takes its time. */
+const LIMIT_MS = 600_000;
 /** Written into every member before its snapshot. */
 const DATA_BYTES = 8 << 20;
 const namespace = "default";
@@ -39,7 +41,7 @@ async function reached<T extends KubeObject>(
     store,
     { resource, key: { namespace, name } },
     is,
-    AbortSignal.timeout(180_000),
+    AbortSignal.timeout(LIMIT_MS),
   );
   if (found === undefined) throw new Error(`${resource.kind} ${name} is gone`);
   return found;
@@ -50,7 +52,7 @@ async function gone(store: RestStore, resource: Resource, name: string): Promise
     if (!isNotFound(error)) throw error;
   });
   const isGone = (object: KubeObject | undefined) => object === undefined;
-  await waitFor(store, { resource, key: { namespace, name } }, isGone, AbortSignal.timeout(180_000));
+  await waitFor(store, { resource, key: { namespace, name } }, isGone, AbortSignal.timeout(LIMIT_MS));
 }
 
 /** A claim that is bound, with data in its image; resolves with the image's path. */
