@@ -54,7 +54,7 @@ export interface ServeOptions {
   signal: AbortSignal;
   /** Return INTERNAL where a response breaks a rule of CSI; for tests. */
   strictResponses?: boolean;
-  /** Told of every CSI call when it is over. */
+  /** Called after every CSI call. */
   observe?: Observe;
 }
 

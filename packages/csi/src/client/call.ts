@@ -7,7 +7,7 @@ import { fromStatus } from "../errors/status.ts";
 import type { CallOptions } from "../wire/method-types.ts";
 
 /**
- * What grpc-js says when our own deadline is over. It tells how many milliseconds each part of the call took, which is
+ * What grpc-js says when our own deadline is over. It gives the milliseconds that each part of the call took, which is
  * another message each time: whoever writes it into an object would write at every attempt.
  */
 const OWN_DEADLINE = /^Deadline exceeded(?: after |$)/;

@@ -21,7 +21,7 @@ export interface ConnectOptions {
    * themselves.
    */
   retry?: RetryPolicy;
-  /** Told of every call when it is over, with the time that its retries took; a place for metrics. */
+  /** Called after every call, with the time that its retries took; a place for metrics. */
   observe?: Observe;
   /** Wait until the plugin reports that it is ready, for at most so many milliseconds. Default: do not wait. */
   readyTimeoutMs?: number;

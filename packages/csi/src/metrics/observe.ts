@@ -3,15 +3,15 @@ import { toCsiError } from "../errors/status.ts";
 import type { Logger } from "../log/logger.ts";
 
 /**
- * Told of every call once it is over; a place for metrics. `method` is the one that was called, for example
+ * Called after every call; a place for metrics. `method` is the one that was called, for example
  * `csi.v0.Controller/CreateVolume`; `code` is gRPC's name, `OK` included.
  */
 export type Observe = (call: { method: string; code: CodeName; milliseconds: number }) => void;
 
 /** A running clock for one call; called when the call is over. */
-type Tell = (code: CodeName) => void;
+type Report = (code: CodeName) => void;
 
-function clock(method: string, observe: Observe | undefined, logger: Logger): Tell {
+function clock(method: string, observe: Observe | undefined, logger: Logger): Report {
   const start = performance.now();
   return (code) => {
     try {

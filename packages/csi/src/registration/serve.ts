@@ -14,7 +14,7 @@ export interface RegistrationOptions {
   driver: string;
   /** Path of the driver's own socket, as the kubelet sees it; no scheme. */
   driverSocket: string;
-  /** Told each time the kubelet has accepted the driver, or has refused it and why. */
+  /** Called each time the kubelet has accepted the driver, or has refused it and why. */
   onStatus?: (registered: boolean, error: string) => void;
   logger?: Logger;
 }

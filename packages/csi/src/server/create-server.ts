@@ -26,7 +26,7 @@ export interface ServerOptions {
   /** Around every call, the first outermost. They run after logging and validation, before the locks. */
   interceptors?: readonly Interceptor[];
   /**
-   * Told of every call of a CSI method when it is over, with the method that was called and the code that was
+   * Called after every call of a CSI method, with the method that was called and the code that was
    * returned, whatever refused it: the wire, a field rule, a service that is not served. A place for metrics.
    */
   observe?: Observe;

@@ -50,7 +50,7 @@ export function choosePool(all: readonly Pool[], wish: PoolWish): Pool {
   const reachable = byTopology(source, wish);
   if (reachable.length === 0) {
     throw CsiError.resourceExhausted("no pool is reachable from the topology that was asked for", {
-      hint: "Look at the Pool objects: which node has one, and is it ready?",
+      hint: "Check the Pool objects: which node has one, and is it ready?",
     });
   }
   const [fitting] = reachable.filter((pool) => availableBytes(pool) >= wish.size);

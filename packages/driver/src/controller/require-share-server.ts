@@ -19,7 +19,7 @@ export async function requireShareServer(
   throw CsiError.failedPrecondition(
     `node "${node}" cannot serve volume "${volumeId}" to others: ${error.message}`,
     {
-      hint: `Mend that on node "${node}" and repeat the call, or use a SINGLE_NODE access mode.`,
+      hint: `Repair that on node "${node}" and repeat the call, or use a SINGLE_NODE access mode.`,
     },
   );
 }

@@ -14,7 +14,7 @@ export async function groupResponse(driver: DriverContext, group: GroupSnapshot,
   const present = snapshots.filter((snapshot) => snapshot !== undefined);
   if (present.length < snapshots.length) {
     throw CsiError.internal(`group snapshot "${name}" has lost a member`, {
-      hint: `Look at it: kubectl get groupsnapshot ${name} -o yaml`,
+      hint: `Read it: kubectl get groupsnapshot ${name} -o yaml`,
     });
   }
   const pools = await listObjects(driver.store, Pools, signal);

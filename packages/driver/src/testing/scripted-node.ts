@@ -49,7 +49,7 @@ export interface Cluster {
   client: CsiClient;
   store: LocalStore;
   script: Script;
-  /** Looks at everything again, after the script has changed. */
+  /** Reads everything again, after the script has changed. */
   wake(): Promise<void>;
   end(): Promise<void>;
 }

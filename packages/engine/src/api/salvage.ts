@@ -2,7 +2,7 @@ import { MOST_ATTEMPTS } from "./attempts.ts";
 import type { VolumeSalvage } from "./faults.ts";
 import type { Volume } from "./volume.ts";
 
-const MENDED: readonly (VolumeSalvage["state"] | undefined)[] = ["Clean", "Repaired"];
+const REPAIRED: readonly (VolumeSalvage["state"] | undefined)[] = ["Clean", "Repaired"];
 
 /**
  * True while a volume's data cannot be trusted. An agent never calls a volume faulted without recording what the fault
@@ -10,13 +10,13 @@ const MENDED: readonly (VolumeSalvage["state"] | undefined)[] = ["Clean", "Repai
  */
 export function isFaulted({ status }: Pick<Volume, "status">): boolean {
   if (status?.robustness !== "faulted" || status.salvage === undefined) return false;
-  return !MENDED.includes(status.salvage.state);
+  return !REPAIRED.includes(status.salvage.state);
 }
 
 /** A fault that was not repaired, whatever the volume's robustness is; a lost image is whole when it is found again. */
 export function openFault({ status }: Pick<Volume, "status">): VolumeSalvage | undefined {
   const { salvage } = status ?? {};
-  const open = salvage !== undefined && salvage.cause !== "image-lost" && !MENDED.includes(salvage.state);
+  const open = salvage !== undefined && salvage.cause !== "image-lost" && !REPAIRED.includes(salvage.state);
   return open ? salvage : undefined;
 }
 

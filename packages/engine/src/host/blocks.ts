@@ -8,7 +8,7 @@ import type { Exec } from "./host.ts";
 const BLOCK = 4096;
 const MIB = 1024 ** 2;
 /** Less than this between two ranges is read along with them: cheaper than one more program. */
-const GAP = 16 * MIB;
+const MERGE_DISTANCE = 16 * MIB;
 
 /** The message about a place in a file or device that the disk does not give back. */
 const UNREADABLE = /Input\/output error|Structure needs cleaning/;
@@ -91,7 +91,7 @@ async function* near(ranges: AsyncIterable<Range>): AsyncIterable<Range> {
   for await (const range of ranges) {
     const offset = range.offset - (range.offset % BLOCK);
     const end = Math.ceil((range.offset + range.length) / BLOCK) * BLOCK;
-    if (current !== undefined && offset - (current.offset + current.length) < GAP) {
+    if (current !== undefined && offset - (current.offset + current.length) < MERGE_DISTANCE) {
       current = { offset: current.offset, length: end - current.offset };
       continue;
     }

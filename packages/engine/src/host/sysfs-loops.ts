@@ -15,7 +15,7 @@ export interface SysfsLoop extends LoopDevice {
   sectorSize: number;
   /** The file was unlinked while attached. */
   deleted: boolean;
-  /** Tells this attachment from every other of the same device; empty on kernels before 5.15. */
+  /** Distinguishes this attachment from every other of the same device; empty on kernels before 5.15. */
   sequence: string;
 }
 

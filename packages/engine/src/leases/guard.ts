@@ -15,7 +15,7 @@ const LINE = /^(loop\d+) (\S+) (\d+)(?: (\S+))?$/;
 interface Guarded {
   /** `loop3` */
   name: string;
-  /** Tells this attachment of the device from every other. */
+  /** Distinguishes this attachment of the device from every other. */
   sequence: string;
   /** Milliseconds since boot. */
   deadline: number;

@@ -19,7 +19,7 @@ const host = createHost();
 const child = await bundleProgram(new URL("../testing/crash-child.ts", import.meta.url));
 after(child.remove);
 
-/** Gaps that the child's story does not come through; each has its own test elsewhere. */
+/** Failpoints that the child's story does not reach; each has its own test elsewhere. */
 const ELSEWHERE: readonly string[] = [
   "engine/snapshot/recorded-lost",
   "engine/snapshot/recorded-settled",

@@ -1,4 +1,4 @@
-/** Gaps of the agent that only the work of data services comes through. */
+/** Failpoints of the agent that only the work of data services reaches. */
 export const OF_JOBS: readonly string[] = [
   "engine/pool/folder-next",
   "engine/volume/device-hidden",

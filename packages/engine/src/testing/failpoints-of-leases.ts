@@ -1,4 +1,4 @@
-/** Gaps of the agent that only volumes of shared pools come through: see the crash test of the leases. */
+/** Failpoints of the agent that only volumes of shared pools reach: see the crash test of the leases. */
 export const OF_LEASES: readonly string[] = [
   "engine/volume/device-dropped",
   "engine/volume/image-renewed",

@@ -6,7 +6,7 @@ import type { MountEntry } from "@mooring/engine";
 /** A controller of the version 2 hierarchy, or why there is none. */
 export type IoController = { root: string } | { missing: string };
 
-/** Looks for the io controller: it may be with the version 1 hierarchy (`blkio`), or not in the kernel at all. */
+/** Finds the io controller: it may be with the version 1 hierarchy (`blkio`), or not in the kernel at all. */
 export async function ioController(
   mounts: readonly Pick<MountEntry, "fsType" | "target" | "superOptions">[],
 ): Promise<IoController> {

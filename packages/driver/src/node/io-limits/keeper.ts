@@ -41,7 +41,7 @@ export class IoLimitKeeper {
   }
 
   /**
-   * Looks at a volume after anything about it has changed, and at the groups of its workloads. What fails is tried again
+   * Reads a volume after anything about it has changed, and at the groups of its workloads. What fails is tried again
    * by and by: a volume is not kept from anybody because of it.
    */
   async follow(volume: Volume): Promise<void> {

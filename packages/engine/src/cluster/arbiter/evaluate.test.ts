@@ -12,7 +12,7 @@ const hidden = { parameters: { disableFrontend: "true" } };
 const either = { parameters: { disableFrontend: "any" } };
 
 /** Name, what is there, the ticket that asks, and its result. */
-const TOLD: [string, Setup, string, string, RegExp][] = [
+const RESULTS: [string, Setup, string, string, RegExp][] = [
   [
     "a snapshot that gives way learns for whom",
     on("a", { tickets: [ticket("s", "snapshot-controller", "a"), ticket("w", "csi-attacher", "b")] }),
@@ -96,7 +96,7 @@ const TOLD: [string, Setup, string, string, RegExp][] = [
 ];
 
 describe("the results of tickets while others have the volume", () => {
-  for (const [name, setup, id, reason, message] of TOLD) {
+  for (const [name, setup, id, reason, message] of RESULTS) {
     test(name, () => {
       const result = decide(view(setup)).results[id];
       assert.deepEqual([result?.satisfied, result?.reason], [false, reason]);

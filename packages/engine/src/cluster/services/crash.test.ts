@@ -18,7 +18,7 @@ const host = createHost();
 const child = await bundleProgram(new URL("testing/crash-child.ts", import.meta.url));
 after(child.remove);
 
-/** Gaps that the story does not come through; each has its own test beside its service. */
+/** Failpoints that the story does not reach; each has its own test beside its service. */
 const ELSEWHERE: readonly string[] = [];
 
 async function live(dir: string, type: PoolType, failpoint: string | undefined): Promise<unknown> {

@@ -19,7 +19,7 @@ const host = createHost();
 const child = await bundleProgram(new URL("./testing/crash-child.ts", import.meta.url));
 after(child.remove);
 
-/** Gaps that a group on one node does not come by; `cluster-crash.test.ts` has all but a ready group that is damaged. */
+/** Failpoints that a group on one node does not reach; `cluster-crash.test.ts` has all but a ready group that is damaged. */
 const ELSEWHERE = /recorded-(cutting|releasing|unready)|reported-(quiesced|cut)$/;
 /** Only btrfs pools have a subvolume. */
 const SUBVOLUME = /subvolume|images-extracted/;

@@ -11,7 +11,7 @@ const MOST = 64;
 const AT_A_TIME = 4;
 
 /**
- * Looks at attached devices that no file system is mounted from here, some in every round. Reads the image behind a
+ * Probes attached devices that no file system is mounted from here, some in every round. Reads the image behind a
  * device and not the device: whoever freezes or moves a volume wants nobody to have that open.
  */
 export class DeviceProbes {

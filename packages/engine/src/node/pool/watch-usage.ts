@@ -3,7 +3,7 @@ import type { AgentContext } from "../context.ts";
 import { openConditions, sameConditions } from "./conditions.ts";
 import { layoutOf } from "./layout-of.ts";
 
-const LOOK_EVERY_MS = 1000;
+const POLL_MS = 1000;
 /** A change of this part of the pool is reported at once; less with the next regular read. */
 const NOTABLE = 0.005;
 
@@ -25,7 +25,7 @@ export async function watchUsage(
         if (!signal.aborted) logger.warn({ err: error, pool: name }, "cannot read a pool");
       }
     }
-    await host.clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
+    await host.clock.sleep(POLL_MS, signal).catch(() => {});
   }
 }
 

@@ -64,7 +64,7 @@ function isWanted({ nodeID, share, volume, device }: ShareView): boolean {
 function serve(view: ShareView): ShareStep {
   const { nodeID, device, mounted, servers, silences, share, endpoint, recorded, address, healthMs } = view;
   if (device === undefined) return fail("UNAVAILABLE", "the volume has no device");
-  // Told before it comes back, however soon that is: those who use it have lost it.
+  // Reported before it comes back, however soon that is: those who use it have lost it.
   if (servers === 0 && share?.status?.state === "running" && share.status.nodeID === nodeID)
     return record(view, { state: "stopped", nodeID }) ?? REST;
   // Of a device that is gone: nothing that is mounted from it works any more.

@@ -25,7 +25,7 @@ for (const spec of sample([XFS, EXT4], { everyday: 1 })) {
     await write(bench, "f", "kept");
     await bench.host.exec.run("sync", ["-f", layout(bench).mount]);
     const { mount } = layout(bench);
-    // Looked out for before it happens, however fast it goes by.
+    // Watched for before it happens, however fast it goes by.
     const stopped = share(
       bench,
       ({ status }) => status?.state === "stopped" && status.endpoint === undefined,
