@@ -11,7 +11,7 @@ export interface VolumeGroupClass extends KubeObject {
   deletionPolicy: GroupDeletionPolicy;
   /** Given to the driver; keys with `csi.storage.k8s.io/` are for us. */
   parameters?: Record<string, string>;
-  /** Only this very word deletes the claims and volumes of a group together with it. */
+  /** Only this very value deletes the claims and volumes of a group together with it. */
   deleteMembers?: "true" | "false";
   /** Default `Repair`. */
   driftPolicy?: DriftPolicy;
@@ -20,10 +20,10 @@ export interface VolumeGroupClass extends KubeObject {
 }
 
 /**
- * - `Waiting`: the claim will be a member when it can be: the message says what it lacks.
+ * - `Waiting`: the claim will be a member when it can be: the message names what it lacks.
  * - `Joining`, `Joined`: it is protected, and its volume is about to be in the group, or is.
  * - `Leaving`: the volume is taken out of the group, then the claim is let go.
- * - `LeftOut`: it cannot be a member now; the message says why. The others are not held up.
+ * - `LeftOut`: it cannot be a member now; the message has the reason. The others are not delayed.
  * - `Lost`: its PersistentVolume is gone. The volume stays in the group until the claim is deleted.
  * - `Drifted`: somebody has taken it out of the group on the storage system, and the policy is to report that.
  */
@@ -40,11 +40,11 @@ export interface GroupMember {
   volumeHandle?: string;
 }
 
-/** A group snapshot of the group that is being cut. */
+/** A group snapshot of the group that is being made. */
 export interface FrozenFor {
   name: string;
   uid: string;
-  /** Counts from 0: what is told to one attempt is not told to the next. */
+  /** Counts from 0: what is granted to one attempt is not granted to the next. */
   attempt: number;
 }
 
@@ -83,7 +83,7 @@ export interface VolumeGroup extends KubeObject {
     members?: GroupMember[];
     /** Claims that are left out and not listed because there are too many of them. */
     omitted?: number;
-    /** Group snapshots until whose cut nobody joins or leaves. */
+    /** Group snapshots until which are made nobody joins or leaves. */
     frozenFor?: FrozenFor[];
     /** With `spec.memberSize`: how many of the members have that size, and what the others wait for. */
     growth?: { size: string; grown: number; total: number; waiting: GrowingMember[] };
@@ -141,5 +141,5 @@ export const VolumeGroupContents = kind<VolumeGroupContent>(
 /** Served at `/apis/storage.mooring.dev/v1alpha1/volumegroupclasses`; cluster-wide. */
 export const VolumeGroupClasses = kind<VolumeGroupClass>("VolumeGroupClass", "volumegroupclasses", false);
 
-/** Members of one group where neither class nor content says how many. */
+/** Members of one group where neither class nor content sets how many. */
 export const DEFAULT_MAX_MEMBERS = 100;

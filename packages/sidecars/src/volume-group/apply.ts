@@ -12,7 +12,7 @@ import { callFailure } from "../csi/codes.ts";
 import { deleteObject, type MetadataChange, patchMetadata, patchObject, patchStatus } from "../kube/patch.ts";
 import { readSecret, readSecretIfAny, SecretMissing } from "../secrets/read.ts";
 import { type VolumeGroup, type VolumeGroupContent, VolumeGroupContents } from "./api.ts";
-import { answerOf, lookAt } from "./calls.ts";
+import { getGroup, groupResultOf } from "./calls.ts";
 import { growClaim } from "./grow-claim.ts";
 import type { GrowthRefusals } from "./growth-refusals.ts";
 import { lockFor } from "./lock.ts";
@@ -25,30 +25,30 @@ import {
   VOLUME_GROUP_CONTENT_FINALIZER,
   VOLUME_GROUP_FINALIZER,
 } from "./names.ts";
-import { setQuestion } from "./question.ts";
 import type { RecordStep } from "./record.ts";
+import { requestKeyOfSet } from "./request-key.ts";
 import type { VolumeGroupStep } from "./step.ts";
 import type { StorageMemory } from "./storage-memory.ts";
 import type { VolumeGroupView } from "./view.ts";
 
-const gap = (name: string) => failpoint(`sidecars/volume-group/${name}`);
+const point = (name: string) => failpoint(`sidecars/volume-group/${name}`);
 const failpoints = {
-  finalizerAdded: gap("group-guarded"),
-  contentMade: gap("content-made"),
-  bound: gap("content-bound"),
-  marked: gap("marked-being-created"),
-  created: gap("group-created"),
-  recorded: gap("recorded"),
-  contentSaid: gap("content-conditions-written"),
-  held: gap("claim-held"),
-  modified: gap("group-modified"),
-  released: gap("claim-released"),
-  told: gap("status-written"),
-  claimDeleted: gap("claim-deleted"),
-  deleted: gap("group-deleted"),
-  contentDeleted: gap("content-deleted"),
-  contentReleased: gap("content-released"),
-  groupReleased: gap("group-released"),
+  finalizerAdded: point("group-guarded"),
+  contentMade: point("content-made"),
+  bound: point("content-bound"),
+  marked: point("marked-being-created"),
+  created: point("group-created"),
+  recorded: point("recorded"),
+  contentConditionsWritten: point("content-conditions-written"),
+  held: point("claim-held"),
+  modified: point("group-modified"),
+  released: point("claim-released"),
+  statusWritten: point("status-written"),
+  claimDeleted: point("claim-deleted"),
+  deleted: point("group-deleted"),
+  contentDeleted: point("content-deleted"),
+  contentReleased: point("content-released"),
+  groupReleased: point("group-released"),
 };
 
 /** Makes one change: to an object, or by one call to the driver. */
@@ -88,7 +88,7 @@ export class VolumeGroupSteps {
     const { cluster, driver, store } = this.#context;
     const change = (what: MetadataChange) => patchMetadata(store, cluster.volumeGroups, group, what);
     switch (step.do) {
-      case "guard-group":
+      case "add-finalizer":
         await change({
           addFinalizers: [VOLUME_GROUP_FINALIZER],
           annotations: { [GROUP_DRIVER]: driver.info.name },
@@ -100,10 +100,10 @@ export class VolumeGroupSteps {
         failpoints.contentMade();
         return true;
       case "hold-claim":
-        await this.#hold(step, view, group);
+        await this.#freezeKey(step, view, group);
         return true;
       case "write-status":
-        await this.#tell(step, view, group);
+        await this.#report(step, view, group);
         return true;
       case "release-group":
         await change({ removeFinalizers: [VOLUME_GROUP_FINALIZER] });
@@ -140,7 +140,7 @@ export class VolumeGroupSteps {
         return this.#record(step, content, group);
       case "write-content-conditions":
         await patchStatus(store, contents, content, step.status);
-        return failpoints.contentSaid();
+        return failpoints.contentConditionsWritten();
       case "delete-content":
         await deleteObject(store, contents, content);
         return failpoints.contentDeleted();
@@ -152,7 +152,7 @@ export class VolumeGroupSteps {
   }
 
   /** Finalizer and mark come in one write that insists on the claim we have seen: of two groups, one gets it. */
-  async #hold(
+  async #freezeKey(
     { claim, handle }: { claim: PersistentVolumeClaim; handle: string },
     { content }: VolumeGroupView,
     group: VolumeGroup,
@@ -187,19 +187,19 @@ export class VolumeGroupSteps {
     try {
       await patchMetadata(store, cluster.claims, claim, change);
     } catch (error) {
-      // The next look has to see what is in the way.
+      // The next read has to see what is in the way.
       if (isStatus(error, "Conflict", "NotFound", "Invalid")) await cluster.claims.refresh(keyOf(claim));
       throw error;
     }
   }
 
-  async #tell(
+  async #report(
     { news, status }: Extract<VolumeGroupStep, { do: "write-status" }>,
     { candidates }: VolumeGroupView,
     group: VolumeGroup,
   ): Promise<void> {
     const { cluster, events, store } = this.#context;
-    // Fields that are not said any more go.
+    // Fields that are not set any more go.
     const gone = Object.keys(group.status ?? {}).filter((key) => !(key in status));
     const cleared = Object.fromEntries(gone.map((key) => [key, null]));
     await patchStatus(store, cluster.volumeGroups, group, { ...cleared, ...status });
@@ -208,7 +208,7 @@ export class VolumeGroupSteps {
       const subject: KubeObject | undefined = claimName === undefined ? group : claim;
       if (subject !== undefined) events.event(subject, type, reason, message);
     }
-    failpoints.told();
+    failpoints.statusWritten();
   }
 
   async #record(
@@ -221,7 +221,7 @@ export class VolumeGroupSteps {
     try {
       await patchStatus(store, cluster.volumeGroupContents, content, step.status);
     } catch (error) {
-      // Another process has written after its own call: which of the two calls came last, only the driver knows.
+      // Another process has written after its own call: which of the two calls came last, only the driver can show.
       if (isConflict(error)) this.#memory.settled(uid, "doubtful");
       throw error;
     }
@@ -248,21 +248,21 @@ export class VolumeGroupSteps {
             const request = { name, parameters: content.spec.parameters ?? {}, secrets };
             const made = await volumeGroup.createVolumeGroup(request, options);
             failpoints.created();
-            memory.created(uid, answerOf(made.volumeGroup));
+            memory.created(uid, groupResultOf(made.volumeGroup));
           },
         );
         return true;
-      case "look":
+      case "get-group":
         await this.#attempt(
           view,
           content,
-          ({ message }) => memory.failed(uid, "look", step.handle, message),
+          ({ message }) => memory.failed(uid, "get", step.handle, message),
           async (secrets, options) => {
             const canGet = driver.info.volumeGroups.has("GET_VOLUME_GROUP");
-            const found = await lookAt(driver.client, step.handle, { canGet, secrets }, options);
+            const found = await getGroup(driver.client, step.handle, { canGet, secrets }, options);
             const message = `volume group ${step.handle} does not exist`;
             if (found === undefined) memory.vanished(uid, step.handle, { message, proven: canGet });
-            else memory.looked(uid, found);
+            else memory.received(uid, found);
           },
         );
         return true;
@@ -274,7 +274,7 @@ export class VolumeGroupSteps {
           view,
           content,
           ({ code, message }) => {
-            // Drivers exist that answer so for what is gone already.
+            // Drivers exist that return this for what is gone already.
             if (code === Code.NOT_FOUND) memory.deleted(uid);
             else memory.failed(uid, "delete", step.handle, message);
           },
@@ -315,11 +315,11 @@ export class VolumeGroupSteps {
           options,
         );
         failpoints.modified();
-        this.#memory.modified(uid, answerOf(changed.volumeGroup), volumeIds);
+        this.#memory.modified(uid, groupResultOf(changed.volumeGroup), volumeIds);
       },
     );
     this.#context.logger.debug(
-      { group: volumeGroupId, volumes: volumeIds.length, set: setQuestion(volumeIds) },
+      { group: volumeGroupId, volumes: volumeIds.length, set: requestKeyOfSet(volumeIds) },
       "asked for members",
     );
   }
@@ -347,7 +347,7 @@ export class VolumeGroupSteps {
       const { message } = callFailure(error);
       failed(error instanceof SecretMissing ? { code: Code.UNAUTHENTICATED, message } : callFailure(error));
       logger.warn({ content: content.metadata.name, error: message }, "a call about a volume group failed");
-      // A group says it in its conditions; a content that is left has nobody else to say it.
+      // A group reports it in its conditions; of a content that is left nothing else reports it.
       if (group === undefined) events.event(content, "Warning", "CallFailed", message);
     }
   }

@@ -18,7 +18,7 @@ export type TicketResult =
   /** It cannot be a member. `handle`: it is held all the same, and has to be let go. */
   | { kind: "left-out"; reason: string; message: string; handle?: string };
 
-/** What says whether a claim may be in the group, besides the claim itself. */
+/** What decides whether a claim may be in the group, besides the claim itself. */
 export interface Surroundings {
   group: VolumeGroup;
   driver: string;
@@ -52,7 +52,7 @@ function assessHeld(around: Surroundings, { claim, volume }: Candidate, handle: 
   return { kind: "member", handle, lost: volume === undefined };
 }
 
-/** Why a claim that the group holds belongs to it no more; undefined: the group still asks for it. */
+/** Why a claim that the group keeps belongs to it no more; undefined: the group still asks for it. */
 export function objectionTo(
   { actual, group }: Pick<Surroundings, "actual" | "group">,
   claim: PersistentVolumeClaim,

@@ -1,6 +1,6 @@
 import { Code, type CsiClient, type volumegroup } from "@mooring/csi";
 import { callFailure } from "../csi/codes.ts";
-import type { GroupAnswer } from "./view.ts";
+import type { GroupResult } from "./view.ts";
 
 interface CallOptions {
   signal: AbortSignal;
@@ -10,8 +10,8 @@ interface CallOptions {
 /** How often a list is begun anew before the driver is believed to be unable to give one. */
 const MOST_STARTS = 5;
 
-/** What the driver said of a group. Throws when it names none. */
-export function answerOf(group: volumegroup.VolumeGroup | undefined): GroupAnswer {
+/** What the driver returned of a group. Throws when it names none. */
+export function groupResultOf(group: volumegroup.VolumeGroup | undefined): GroupResult {
   const { volumeGroupContext = {}, volumeGroupId = "", volumes = [] } = group ?? {};
   if (volumeGroupId === "") throw new Error("the driver answered without an id of the group");
   return {
@@ -22,16 +22,16 @@ export function answerOf(group: volumegroup.VolumeGroup | undefined): GroupAnswe
 }
 
 /** What is in a group now; undefined: there is no such group. */
-export async function lookAt(
+export async function getGroup(
   { volumeGroup }: CsiClient,
   volumeGroupId: string,
   { canGet, secrets }: { canGet: boolean; secrets: Record<string, string> },
   options: CallOptions,
-): Promise<GroupAnswer | undefined> {
+): Promise<GroupResult | undefined> {
   if (!canGet) return (await listGroups(volumeGroup, secrets, options)).get(volumeGroupId);
   try {
     const found = await volumeGroup.controllerGetVolumeGroup({ volumeGroupId, secrets }, options);
-    return answerOf(found.volumeGroup);
+    return groupResultOf(found.volumeGroup);
   } catch (error) {
     if (callFailure(error).code === Code.NOT_FOUND) return undefined;
     throw error;
@@ -46,7 +46,7 @@ async function listGroups(
   client: Pick<CsiClient["volumeGroup"], "listVolumeGroups">,
   secrets: Record<string, string>,
   options: CallOptions,
-): Promise<Map<string, GroupAnswer>> {
+): Promise<Map<string, GroupResult>> {
   for (let starts = 1; ; starts += 1) {
     try {
       return await allPages(client, secrets, options);
@@ -60,14 +60,14 @@ async function allPages(
   client: Pick<CsiClient["volumeGroup"], "listVolumeGroups">,
   secrets: Record<string, string>,
   options: CallOptions,
-): Promise<Map<string, GroupAnswer>> {
-  const groups = new Map<string, GroupAnswer>();
+): Promise<Map<string, GroupResult>> {
+  const groups = new Map<string, GroupResult>();
   let startingToken = "";
   do {
     const page = await client.listVolumeGroups({ startingToken, secrets }, options);
     for (const { volumeGroup } of page.entries) {
-      const answer = answerOf(volumeGroup);
-      groups.set(answer.handle, answer);
+      const result = groupResultOf(volumeGroup);
+      groups.set(result.handle, result);
     }
     startingToken = page.nextToken;
   } while (startingToken !== "");

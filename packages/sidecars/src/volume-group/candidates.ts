@@ -5,7 +5,7 @@ import { concerns, requirementsOf, takesWhatIsThere } from "./concerns.ts";
 import { contentOf, isInGroupOf } from "./in-group.ts";
 
 /**
- * The claims that a look at the group looks at. They come from indexes, not from everything in the namespace: a namespace of
+ * The claims that a read of the group reads. They come from indexes, not from everything in the namespace: a namespace of
  * a thousand claims and sixty groups would otherwise be gone through for each step of each group.
  */
 export function claimsOf(cluster: Cluster, group: VolumeGroup): PersistentVolumeClaim[] {
@@ -24,7 +24,7 @@ export function claimsOf(cluster: Cluster, group: VolumeGroup): PersistentVolume
   return [...byName.values()].filter((claim) => concerns(group, claim, isInGroup));
 }
 
-/** Claims that one condition of a selector leaves, the others not asked yet; the most telling one that an index has. */
+/** Claims that one condition of a selector leaves, the others not asked yet; the most selective one that an index has. */
 function selectable(
   { claims }: Cluster,
   namespace: string,

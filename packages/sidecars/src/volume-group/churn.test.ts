@@ -263,7 +263,7 @@ test("two operators, claims and groups that come, change and go, faults and rest
   for (let done = 0; done < size.changes; done += LAP) {
     for (let index = 0; index < LAP; index += BURST) {
       await churn.burst();
-      progress.look();
+      progress.read();
     }
     w.driver.faults.clear();
     await w.until(

@@ -42,7 +42,7 @@ export function asksFor(group: VolumeGroup, claim: PersistentVolumeClaim): boole
   );
 }
 
-/** A group whose content was brought in and that says nothing of members: they are those that the storage system has. */
+/** A group whose content was brought in and that sets nothing of members: they are those that the storage system has. */
 export function takesWhatIsThere({ spec: { source } }: VolumeGroup): boolean {
   return (
     source.volumeGroupContentName !== undefined &&
@@ -51,7 +51,7 @@ export function takesWhatIsThere({ spec: { source } }: VolumeGroup): boolean {
   );
 }
 
-/** Whether a look at the group looks at this claim: one test for reading and for being woken. */
+/** Whether a read of the group reads this claim: one test for reading and for being woken. */
 export function concerns(
   group: VolumeGroup,
   claim: PersistentVolumeClaim,

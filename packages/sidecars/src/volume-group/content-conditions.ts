@@ -4,14 +4,14 @@ import type { VolumeGroupContent } from "./api.ts";
 import { isFor } from "./content-for.ts";
 import { driftMessage } from "./drift.ts";
 import { type Truth, truth } from "./status.ts";
-import type { ContentSays, Decision } from "./step.ts";
+import type { ContentReport, Decision } from "./step.ts";
 import type { VolumeGroupView } from "./view.ts";
 
 type ContentStatus = NonNullable<VolumeGroupContent["status"]>;
 
 /**
  * The decision, with the content's conditions: they go along with what is recorded, and else have a write of their own
- * before the group itself is told how it stands.
+ * before the group itself reports how it stands.
  */
 export function withContentConditions(
   view: VolumeGroupView,
@@ -19,14 +19,14 @@ export function withContentConditions(
   decision: Decision,
 ): Decision {
   if (decision.do === "record") {
-    const said = conditionsOf(view, content, { ...content.status, ...decision.status });
-    return { ...decision, status: { ...decision.status, ...said } };
+    const reported = conditionsOf(view, content, { ...content.status, ...decision.status });
+    return { ...decision, status: { ...decision.status, ...reported } };
   }
   if (!["done", "wait", "write-status"].includes(decision.do)) return decision;
   const { conditions, ready } = content.status ?? {};
-  const said = conditionsOf(view, content, content.status ?? {});
-  if (said === undefined || isDeepStrictEqual(said, { ready, conditions })) return decision;
-  return { do: "write-content-conditions", status: said };
+  const reported = conditionsOf(view, content, content.status ?? {});
+  if (reported === undefined || isDeepStrictEqual(reported, { ready, conditions })) return decision;
+  return { do: "write-content-conditions", status: reported };
 }
 
 /** The conditions of the view's content with this status; undefined: it is not for this view to say. */
@@ -34,7 +34,7 @@ function conditionsOf(
   view: VolumeGroupView,
   content: VolumeGroupContent,
   status: Partial<ContentStatus>,
-): ContentSays | undefined {
+): ContentReport | undefined {
   const { group, now, storage } = view;
   const { uid } = content.spec.volumeGroupRef;
   if (content.spec.driver !== view.driver) return undefined;
@@ -72,7 +72,7 @@ function ready({ storage }: VolumeGroupView, isThere: boolean): Truth {
     : truth(false, "NotSeen", "the group was not seen on the storage system yet");
 }
 
-/** A VolumeGroup says itself which call fails; a content that is left of one has nobody else to say it. */
+/** A VolumeGroup reports itself which call fails; of a content that is left of one nothing else does. */
 function degraded({ group, storage }: VolumeGroupView, { drift }: Partial<ContentStatus>): Truth {
   if (storage.gone)
     return truth(true, "GroupMissing", "the group does not exist on the storage system any more");

@@ -15,10 +15,10 @@ import { IMPORTED } from "./testing/crash-story.ts";
 
 const bundle = await bundleProgram(new URL("testing/crash-child.ts", import.meta.url));
 after(bundle.remove);
-const gaps = failpointNames().filter((name) => name.startsWith("sidecars/volume-group/"));
-/** Where a group, or a member, exists that only the storage system or a mark of ours knows about. */
+const failpoints = failpointNames().filter((name) => name.startsWith("sidecars/volume-group/"));
+/** Where a group, or a member, exists that only the storage system or a mark of ours shows. */
 const UNSETTLED = /\/(content-made|content-bound|marked|group-created|recorded|claim-held|group-modified)/;
-const unsettled = gaps.filter((name) => UNSETTLED.test(name));
+const unsettled = failpoints.filter((name) => UNSETTLED.test(name));
 
 const DEADLINE_MS = 90_000;
 type Part = "build" | "tear-down";
@@ -36,14 +36,14 @@ async function startPlace(t: TestContext) {
   });
   const { groups } = driver.volumeGroups;
   groups.set(IMPORTED, { id: IMPORTED, name: "by hand", parameters: "[]", members: new Set() });
-  /** True when it was killed at the gap, false when it did its part. */
-  const live = async (part: Part, gap?: string): Promise<boolean> => {
+  /** True when it was killed at the failpoint, false when it did its part. */
+  const live = async (part: Part, point?: string): Promise<boolean> => {
     const { MOORING_FAILPOINT: _none, ...rest } = process.env;
-    const env = gap === undefined ? rest : { ...rest, MOORING_FAILPOINT: gap };
+    const env = point === undefined ? rest : { ...rest, MOORING_FAILPOINT: point };
     const args = [bundle.path, folder, driver.endpoint, part];
     const child = spawn(process.execPath, args, { env, stdio: "inherit", timeout: DEADLINE_MS });
     const [code, signal] = (await once(child, "exit")) as [number | null, string | null];
-    if (signal === "SIGKILL" && gap !== undefined) return true;
+    if (signal === "SIGKILL" && point !== undefined) return true;
     assert.equal(signal ?? code, 0, `${part} is done`);
     return false;
   };
@@ -75,13 +75,13 @@ async function assertBuilt({ driver, members }: Place): Promise<string[]> {
 }
 
 describe("volume groups whose control plane is killed", { concurrency: 2 }, () => {
-  killEveryFailpoint(gaps, { everyday: 1, full: 8 }, (gap) => {
-    test(`killed at ${gap}: the next life has the same members, and deletes what it may`, async (t) => {
+  killEveryFailpoint(failpoints, { everyday: 1, full: 8 }, (point) => {
+    test(`killed at ${point}: the next life has the same members, and deletes what it may`, async (t) => {
       const place = await startPlace(t);
-      const inBuild = await place.live("build", gap);
+      const inBuild = await place.live("build", point);
       if (inBuild) await place.live("build");
       const doomed = await assertBuilt(place);
-      if (!inBuild) assert.ok(await place.live("tear-down", gap), `${gap} was never passed`);
+      if (!inBuild) assert.ok(await place.live("tear-down", point), `${point} was never passed`);
       await place.live("tear-down");
       const { backend, volumeGroups } = place.driver;
       assert.deepEqual([...volumeGroups.groups.keys(), ...backend.volumes.keys()], [], "nothing is left");
@@ -93,10 +93,10 @@ describe("volume groups whose control plane is killed", { concurrency: 2 }, () =
     });
   });
 
-  killEveryFailpoint(unsettled, { everyday: 1, full: 4 }, (gap) => {
-    test(`killed at ${gap}, and everything is deleted at once: no group is left`, async (t) => {
+  killEveryFailpoint(unsettled, { everyday: 1, full: 4 }, (point) => {
+    test(`killed at ${point}, and everything is deleted at once: no group is left`, async (t) => {
       const place = await startPlace(t);
-      assert.ok(await place.live("build", gap), `${gap} was never passed`);
+      assert.ok(await place.live("build", point), `${point} was never passed`);
       await place.live("tear-down");
       const { backend, volumeGroups } = place.driver;
       // What was never brought in is nobody's to delete.

@@ -5,9 +5,9 @@ import { frozenFor } from "./freeze.ts";
 import { type Growth, growthOf } from "./growth.ts";
 import { type Membership, membershipOf } from "./membership.ts";
 import { VOLUME_GROUP_BEING_CREATED } from "./names.ts";
-import { setQuestion } from "./question.ts";
-import { recordAnswer, recordDrift } from "./record.ts";
-import { isPaused, report } from "./report.ts";
+import { recordDrift, recordResult } from "./record.ts";
+import { isBackingOff, report } from "./report.ts";
+import { requestKeyOfSet } from "./request-key.ts";
 import { beginning, type Conditions, standing, truth } from "./status.ts";
 import type { Decision } from "./step.ts";
 import type { VolumeGroupView } from "./view.ts";
@@ -21,32 +21,32 @@ export function decideBound(
   const { now, storage } = view;
   const membership = membershipOf(view, group, content);
   const growth = growthOf(view, group, membership);
-  const tell = (mayFreeze = false) =>
+  const reportNow = (mayFreeze = false) =>
     report(view, withGrowth(conditionsOf(view, group, content, membership), growth), membership.members, {
       mayFreeze,
       growth,
     });
-  if (storage.answer !== undefined) return recordAnswer(content, storage.answer, membership, now);
+  if (storage.result !== undefined) return recordResult(content, storage.result, membership, now);
   const handle = content.status?.volumeGroupHandle ?? content.spec.source?.volumeGroupHandle;
   const isOurs = content.spec.source === undefined;
   if (handle === undefined || (storage.gone && isOurs && repairs(content)))
-    return decideCreation(view, content) ?? tell();
-  const requestKey = view.canLook && (!storage.certain || storage.due || storage.gone);
-  if (requestKey && !isPaused(view, "look", handle)) return { do: "look", handle };
-  const isKnown = content.status?.volumeHandles !== undefined && (storage.certain || !view.canLook);
-  if (!isKnown || storage.gone) return tell();
+    return decideCreation(view, content) ?? reportNow();
+  const mustGet = view.canGetGroup && (!storage.certain || storage.due || storage.gone);
+  if (mustGet && !isBackingOff(view, "get", handle)) return { do: "get-group", handle };
+  const isKnown = content.status?.volumeHandles !== undefined && (storage.certain || !view.canGetGroup);
+  if (!isKnown || storage.gone) return reportNow();
   const isFrozen = frozenFor(group, view.freezes).length > 0;
   const change = isFrozen ? undefined : decideMembers(view, handle, content, membership);
   if (change !== undefined) return change;
   // Growing changes no membership: a freeze does not keep it.
   if (growth?.grow !== undefined) return { do: "grow-claim", claim: growth.grow, size: growth.status.size };
-  return tell(true);
+  return reportNow(true);
 }
 
-/** The mark comes first: after a crash nobody could tell whether the driver was asked. */
+/** The mark comes first: after a crash nothing would show whether the driver was asked. */
 function decideCreation(view: VolumeGroupView, { metadata }: VolumeGroupContent): Decision | undefined {
   if (metadata.annotations?.[VOLUME_GROUP_BEING_CREATED] === undefined) return { do: "mark-being-created" };
-  return isPaused(view, "create", "") ? undefined : { do: "create-group" };
+  return isBackingOff(view, "create", "") ? undefined : { do: "create-group" };
 }
 
 function decideMembers(
@@ -63,9 +63,9 @@ function decideMembers(
   const forgotten = recordDrift(content, drift);
   if (forgotten !== undefined) return forgotten;
   const isSame = target.length === actual.size && target.every((each) => actual.has(each));
-  // Nobody knows whether a call of an earlier life still holds a volume that is to go: asking again tells.
+  // It is unknown whether a call of an earlier life still keeps a volume that is to go: asking again shows it.
   const isUnclear = !certain && leaving.length > 0;
-  if ((!isSame || isUnclear) && !isPaused(view, "modify", setQuestion(target)))
+  if ((!isSame || isUnclear) && !isBackingOff(view, "modify", requestKeyOfSet(target)))
     return { do: "modify", handle, volumeHandles: target, added: target.filter((each) => !actual.has(each)) };
   const free = leaving.find((each) => certain && !actual.has(each.handle));
   return free === undefined ? undefined : { do: "release-claim", claim: free.claim };

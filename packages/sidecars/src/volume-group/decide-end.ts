@@ -10,9 +10,9 @@ import {
   VOLUME_GROUP_CONTENT_FINALIZER,
   VOLUME_GROUP_FINALIZER,
 } from "./names.ts";
-import { setQuestion } from "./question.ts";
-import { recordAnswer } from "./record.ts";
-import { isPaused, report } from "./report.ts";
+import { recordResult } from "./record.ts";
+import { isBackingOff, report } from "./report.ts";
+import { requestKeyOfSet } from "./request-key.ts";
 import { ending } from "./status.ts";
 import type { Decision } from "./step.ts";
 import type { Candidate, VolumeGroupView } from "./view.ts";
@@ -29,7 +29,7 @@ export function decideEnd(view: VolumeGroupView): Decision {
   if (content === undefined) return releaseClaims(view) ?? releaseGroup(view);
   if (content.spec.driver !== view.driver) return DONE;
   const { storage } = view;
-  if (storage.answer !== undefined) return recordAnswer(content, storage.answer, { desired: [] }, view.now);
+  if (storage.result !== undefined) return recordResult(content, storage.result, { desired: [] }, view.now);
   const isUsed = content.spec.volumeGroupRef.uid !== undefined;
   if (!isUsed) return isDeleting(content) ? releaseContent(content) : DONE;
   if (isNowhere(view, content)) return cleanUp(view, content);
@@ -94,19 +94,19 @@ function cleanUp(view: VolumeGroupView, content: VolumeGroupContent): Decision {
   return releaseGroup(view);
 }
 
-/** First the volumes leave, unless they are to be deleted by explicit word; then the group goes; then the claims are free. */
+/** First the volumes leave, unless they are to be deleted explicitly; then the group goes; then the claims are free. */
 function remove(view: VolumeGroupView, content: VolumeGroupContent): Decision {
-  const { canLook, group, storage } = view;
+  const { canGetGroup, group, storage } = view;
   // Content left of a retained group stays until somebody deletes it; one of a deleted group goes by itself.
   if (group === undefined && content.spec.source !== undefined && !isDeleting(content))
     return releaseClaims(view) ?? DONE;
   const handle = handleOf(content);
   if (handle === undefined)
-    return isPaused(view, "create", "") ? waits(view, "finds out what was made") : { do: "create-group" };
-  if (canLook && !storage.certain)
-    return isPaused(view, "look", handle)
+    return isBackingOff(view, "create", "") ? waits(view, "finds out what was made") : { do: "create-group" };
+  if (canGetGroup && !storage.certain)
+    return isBackingOff(view, "get", handle)
       ? waits(view, "looks what is in the group")
-      : { do: "look", handle };
+      : { do: "get-group", handle };
   const doomed = content.spec.deleteMembers === "true" ? doomedOf(view, content) : [];
   const alive = doomed.find(({ each }) => !isDeleting(each.claim));
   if (alive !== undefined) return { do: "delete-claim", claim: alive.each.claim };
@@ -131,25 +131,25 @@ function empty(
 ): Decision {
   const { storage } = view;
   const actual = content.status?.volumeHandles ?? [];
-  // A list may have missed the group. Asked for no volumes at all, the driver says whether the group is there.
+  // A list may have missed the group. Asked for no volumes at all, the driver returns whether the group is there.
   const keep = storage.gone ? [] : actual.filter((each) => doomed.includes(each)).sort();
   const isSure = storage.certain && !storage.gone;
   const isClear = isSure && keep.length === actual.length;
-  if (!isClear && !isPaused(view, "modify", setQuestion(keep)))
+  if (!isClear && !isBackingOff(view, "modify", requestKeyOfSet(keep)))
     return { do: "modify", handle, volumeHandles: keep, added: [] };
   const free = heldBy(view).find((each) => isSure && !actual.includes(each.handle));
   if (free !== undefined) return { do: "release-claim", claim: free.each.claim };
   if (!isClear) return waits(view, "takes the volumes out of the group");
-  if (isPaused(view, "delete", handle)) return waits(view, "deletes the group");
-  return storage.ageMs > MOST_AGE_MS ? lookAgain(view, handle, keep) : { do: "delete-group", handle };
+  if (isBackingOff(view, "delete", handle)) return waits(view, "deletes the group");
+  return storage.ageMs > MOST_AGE_MS ? readAgain(view, handle, keep) : { do: "delete-group", handle };
 }
 
 /** What somebody has put into the group on the storage system meanwhile must not go with it. */
-function lookAgain(view: VolumeGroupView, handle: string, keep: string[]): Decision {
-  const { canLook } = view;
-  if (isPaused(view, canLook ? "look" : "modify", canLook ? handle : setQuestion(keep)))
+function readAgain(view: VolumeGroupView, handle: string, keep: string[]): Decision {
+  const { canGetGroup } = view;
+  if (isBackingOff(view, canGetGroup ? "get" : "modify", canGetGroup ? handle : requestKeyOfSet(keep)))
     return waits(view, "looks once more what is in the group");
-  return canLook ? { do: "look", handle } : { do: "modify", handle, volumeHandles: keep, added: [] };
+  return canGetGroup ? { do: "get-group", handle } : { do: "modify", handle, volumeHandles: keep, added: [] };
 }
 
 /**

@@ -28,7 +28,7 @@ function decideStep(view: VolumeGroupView): Decision {
   return decideLive(view, group);
 }
 
-/** A group that is being cut is not emptied meanwhile. */
+/** A group whose snapshot is being made is not emptied meanwhile. */
 function frozen(view: VolumeGroupView, group: VolumeGroup): Decision | undefined {
   const freezes = frozenFor(group, view.freezes);
   return freezes.length === 0
@@ -67,7 +67,7 @@ function decideLive(view: VolumeGroupView, group: VolumeGroup): Decision {
   const wrong = isImport ? wrongImport(view, group, content) : wrongClass(view, group, content);
   if (wrong !== undefined) return report(view, wrong);
   const isMarked = group.metadata.annotations?.[GROUP_DRIVER] === view.driver;
-  if (!isMarked || !hasFinalizer(group, VOLUME_GROUP_FINALIZER)) return { do: "guard-group" };
+  if (!isMarked || !hasFinalizer(group, VOLUME_GROUP_FINALIZER)) return { do: "add-finalizer" };
   if (content === undefined) {
     // Checked above: a group without a content has a class that one can be made of.
     const groupClass = view.groupClass;
@@ -83,7 +83,7 @@ const contentGoes = ({ metadata }: VolumeGroupContent): Conditions =>
   obstacle("ContentDeleting", `VolumeGroupContent ${metadata.name} is being deleted`);
 
 function wrongImport(
-  { canLook, driver }: VolumeGroupView,
+  { canGetGroup, driver }: VolumeGroupView,
   group: VolumeGroup,
   content: VolumeGroupContent | undefined,
 ): Conditions | undefined {
@@ -98,7 +98,7 @@ function wrongImport(
     );
   if (source === undefined && content.status?.volumeGroupHandle === undefined)
     return mismatch("names no group of the storage system (spec.source.volumeGroupHandle)");
-  if (!canLook) return mismatch("cannot be brought in: the driver can neither get nor list groups");
+  if (!canGetGroup) return mismatch("cannot be brought in: the driver can neither get nor list groups");
   return undefined;
 }
 

@@ -1,5 +1,5 @@
 import type { VolumeGroupContent } from "./api.ts";
-import type { GroupAnswer } from "./view.ts";
+import type { GroupResult } from "./view.ts";
 
 /** What somebody else has changed, and we leave so. Volume handles, sorted. */
 export interface Drift {
@@ -19,21 +19,21 @@ export function pruned(
   };
 }
 
-/** A group that was brought in is added to; what was in it before is taken out by explicit word only. */
+/** A group that was brought in is added to; what was in it before is taken out explicitly only. */
 export function repairs({ spec }: VolumeGroupContent): boolean {
   return (spec.driftPolicy ?? (spec.source === undefined ? "Repair" : "Report")) === "Repair";
 }
 
 /**
- * What an answer shows that we have not done: a volume that was in the group and is wanted is gone, or one is in it that
+ * What a response shows that we have not done: a volume that was in the group and is wanted is gone, or one is in it that
  * neither was nor is wanted. What we ourselves have done, and could not write down before a crash, is neither.
  */
-export function driftIn(content: VolumeGroupContent, desired: readonly string[], answer: GroupAnswer): Drift {
+export function driftIn(content: VolumeGroupContent, desired: readonly string[], result: GroupResult): Drift {
   const before = content.status?.volumeHandles ?? [];
-  const actual = new Set(answer.volumeHandles);
+  const actual = new Set(result.volumeHandles);
   const known = pruned(content.status?.drift, desired, actual);
   const missing = desired.filter((handle) => before.includes(handle) && !actual.has(handle));
-  const extra = answer.volumeHandles.filter(
+  const extra = result.volumeHandles.filter(
     (handle) => !desired.includes(handle) && !before.includes(handle),
   );
   return {

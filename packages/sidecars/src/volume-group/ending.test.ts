@@ -139,7 +139,7 @@ test("a group that is in use is asked for again, less and less often, and goes w
   assertGrowing(times, retry.startMs);
 });
 
-test("an answer to the creation that nobody heard leaves nothing behind", async (t) => {
+test("a response to the creation that nobody received leaves nothing behind", async (t) => {
   const w = await startWorld(t);
   w.driver.faults.add({ method: "CreateVolumeGroup", code: Code.DEADLINE_EXCEEDED, effect: true, times: 3 });
   await w.store.create(VolumeGroups, {

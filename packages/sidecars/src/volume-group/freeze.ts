@@ -15,8 +15,8 @@ export function groupOfSnapshot({ metadata }: VolumeGroupSnapshot): string | und
 
 /**
  * Whether a group snapshot of a VolumeGroup wants the membership to stay as it is: from its finalizer on, which it gets
- * when everything else is known to be right, until its cut is on record or has failed. It is all in the objects: nobody has
- * to take a freeze back, also when whoever asked for it was killed. A driver that answers has cut, whatever it says of the time
+ * when everything else is known to be right, until its snapshot is on record or has failed. It is all in the objects: nobody has
+ * to take a freeze back, also when whoever asked for it was killed. A driver that responds has made the snapshot, whatever it returns of the time
  * and however long it takes to get ready then.
  */
 export function wantsFreeze(
@@ -24,8 +24,8 @@ export function wantsFreeze(
   content?: VolumeGroupSnapshotContent | undefined,
 ): boolean {
   const { creationTime, error, readyToUse } = snapshot.status ?? {};
-  const isCut = content?.status?.volumeGroupSnapshotHandle !== undefined;
-  const isOver = isCut || creationTime !== undefined || readyToUse === true || error !== undefined;
+  const isSnapshotted = content?.status?.volumeGroupSnapshotHandle !== undefined;
+  const isOver = isSnapshotted || creationTime !== undefined || readyToUse === true || error !== undefined;
   return !isOver && !isDeleting(snapshot) && hasFinalizer(snapshot, GROUP_FINALIZER);
 }
 
@@ -48,17 +48,17 @@ export function freezesOf(
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Whether just this attempt of just this group snapshot was told. */
-export function isTold(
-  told: readonly FrozenFor[] | undefined,
+/** Whether just this attempt of just this group snapshot was granted. */
+export function isGranted(
+  granted: readonly FrozenFor[] | undefined,
   { attempt, uid }: Pick<FrozenFor, "attempt" | "uid">,
 ): boolean {
-  return told?.some((each) => each.uid === uid && each.attempt === attempt) === true;
+  return granted?.some((each) => each.uid === uid && each.attempt === attempt) === true;
 }
 
-/** Those that have been told that the membership is frozen, and still want it. */
+/** Those that have been granted that the membership is frozen, and still want it. */
 export function frozenFor({ status }: VolumeGroup, wanted: readonly FrozenFor[]): FrozenFor[] {
-  return wanted.filter((each) => isTold(status?.frozenFor, each));
+  return wanted.filter((each) => isGranted(status?.frozenFor, each));
 }
 
 /** For people. */

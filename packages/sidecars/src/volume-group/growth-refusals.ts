@@ -11,7 +11,7 @@ export interface GrowthRefusal {
 
 /** Refused growth by the uid of the claim: a quota, or a rule of the cluster. Such things change without a sign. */
 export class GrowthRefusals {
-  readonly #told = new Map<string, { size: string; message: string }>();
+  readonly #refusals = new Map<string, { size: string; message: string }>();
   readonly #backoff: Backoff;
 
   constructor(options: BackoffOptions) {
@@ -19,12 +19,12 @@ export class GrowthRefusals {
   }
 
   note(uid: string, size: string, message: string): void {
-    this.#told.set(uid, { size, message });
+    this.#refusals.set(uid, { size, message });
     this.#backoff.fail(uid, size);
   }
 
   forget(uid: string): void {
-    this.#told.delete(uid);
+    this.#refusals.delete(uid);
     this.#backoff.reset(uid);
   }
 
@@ -32,10 +32,10 @@ export class GrowthRefusals {
   of(uids: readonly string[]): Map<string, GrowthRefusal> {
     return new Map(
       uids.flatMap((uid) => {
-        const told = this.#told.get(uid);
-        return told === undefined
+        const refused = this.#refusals.get(uid);
+        return refused === undefined
           ? []
-          : [[uid, { ...told, backoffMs: this.#backoff.remaining(uid, told.size) }]];
+          : [[uid, { ...refused, backoffMs: this.#backoff.remaining(uid, refused.size) }]];
       }),
     );
   }

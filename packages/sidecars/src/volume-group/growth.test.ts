@@ -17,10 +17,10 @@ const has = (w: World, name: string, storage: string) =>
     { type: "merge", body: { status: { capacity: { storage } } } },
     { subresource: "status" },
   );
-const told = async (w: World, reason: string) =>
+const reported = async (w: World, reason: string) =>
   (await w.store.list(Events)).items.filter((event) => event.reason === reason).length;
 
-test("one patch of the group grows every member, never shrinks one, and tells how far it is", async (t) => {
+test("one patch of the group grows every member, never shrinks one, and reports how far it is", async (t) => {
   const w = await startWorld(t);
   await allow(w, true);
   for (const name of ["data", "wal"]) await w.claim(name, { app: "db" });
@@ -45,13 +45,13 @@ test("one patch of the group grows every member, never shrinks one, and tells ho
   });
   await has(w, "wal", "20Gi");
   await w.group("db", isTrue("Expanded"));
-  await w.until("it is told", async () => (await told(w, "MembersExpanded")) === 1);
+  await w.until("it is reported", async () => (await reported(w, "MembersExpanded")) === 1);
   await ask(w, "1Gi");
   await w.group("db", ({ status }) => status?.growth?.size === "1Gi" && status.growth.grown === 3);
   assert.equal(await requestOf(w, "wal"), "20Gi", "nothing shrinks");
 });
 
-test("a class that forbids it is the reason, told once, and it goes on when the class allows it", async (t) => {
+test("a class that forbids it is the reason, reported once, and it goes on when the class allows it", async (t) => {
   const w = await startWorld(t);
   await allow(w, false);
   await w.claim("data", { app: "db" });
@@ -62,7 +62,7 @@ test("a class that forbids it is the reason, told once, and it goes on when the 
   );
   assert.match(refused.status?.growth?.waiting[0]?.message ?? "", /StorageClass fast does not allow/);
   assert.notEqual(await requestOf(w, "data"), "20Gi");
-  await w.until("it is told", async () => (await told(w, "GrowthRefused")) === 1);
+  await w.until("it is reported", async () => (await reported(w, "GrowthRefused")) === 1);
   await allow(w, true);
   await w.until("it asks", async () => (await requestOf(w, "data")) === "20Gi");
 });

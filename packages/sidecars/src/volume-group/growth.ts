@@ -73,7 +73,7 @@ function forbids(
     : `StorageClass ${name} does not allow its volumes to grow (allowVolumeExpansion)`;
 }
 
-/** Asked for already: whoever resizes the volume says in the claim how far it is. */
+/** Asked for already: whoever resizes the volume reports in the claim how far it is. */
 function underWay({ status }: PersistentVolumeClaim, size: string): Omit<GrowingMember, "claimName"> {
   const of = (type: string) =>
     status?.conditions?.find((each) => each.type === type && each.status === "True");

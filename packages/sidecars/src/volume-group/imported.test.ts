@@ -69,10 +69,10 @@ test("a group that is brought in with a selector is added to; what was in it sta
     { name: "old" },
     { type: "merge", body: { spec: { driftPolicy: "Repair" } } },
   );
-  await w.until("the stranger leaves", () => w.stored("vg-1").length === 0);
+  await w.until("the foreign volume leaves", () => w.stored("vg-1").length === 0);
 });
 
-test("a content that is for another group, or of nothing, is not taken; each says why", async (t) => {
+test("a content that is for another group, or of nothing, is not taken; each reports why", async (t) => {
   const w = await startWorld(t);
   const why = (text: RegExp) =>
     w.group("db", ({ status }) => status?.conditions?.some(({ message }) => text.test(message)) === true);
@@ -125,7 +125,7 @@ for (const can of [
     });
   });
 
-test("drift is only told when the class says so", async (t) => {
+test("drift is only reported when the class asks for that", async (t) => {
   const w = await startWorld(t, { sidecars: { volumeGroup: { driftMs: 60 } } });
   await w.store.patch(
     VolumeGroupClasses,
@@ -138,18 +138,18 @@ test("drift is only told when the class says so", async (t) => {
   const modified = w.driver.called("ModifyVolumeGroupMembership");
   const stored = w.driver.volumeGroups.get("vg-1");
   stored.members = new Set(["vol-data", "vol-intruder"]);
-  const told = await w.group(
+  const reported = await w.group(
     "db",
     ({ status }) => status?.conditions?.some(({ reason }) => reason === "MembershipDrift") === true,
   );
-  assert.deepEqual(membersOf(told), ["data: Joined Joined", "wal: Drifted TakenOut"]);
+  assert.deepEqual(membersOf(reported), ["data: Joined Joined", "wal: Drifted TakenOut"]);
   await w.claim("new", { app: "db" });
   await w.until("a change of ours still is made", () => stored.members.has("vol-new"));
   assert.deepEqual(w.stored("vg-1"), ["vol-data", "vol-intruder", "vol-new"]);
   assert.equal(w.driver.called("ModifyVolumeGroupMembership"), modified + 1);
 });
 
-test("a group that was brought in and is not found is looked for, less and less often, and not changed before it is back", async (t) => {
+test("a group that was brought in and is not found is read, less and less often, and not changed before it is back", async (t) => {
   covers("GRP-055", "GRP-064");
   const retry = { startMs: 25, maxMs: 60_000, infeasibleMs: 60_000 };
   const w = await startWorld(t, { sidecars: { retry } });
@@ -162,7 +162,7 @@ test("a group that was brought in and is not found is looked for, less and less 
   const before = w.driver.calls.length;
   const looks = timesOf(w, "ControllerGetVolumeGroup");
   await w.claim("wal", { app: "db" });
-  await w.until("four looks", () => looks.length >= 4);
+  await w.until("four reads", () => looks.length >= 4);
   const asked = w.driver.calls.slice(before).map(({ method }) => method);
   assert.deepEqual(asked.slice(0, 2), ["ModifyVolumeGroupMembership", "ControllerGetVolumeGroup"]);
   assert.deepEqual([...new Set(asked.slice(1))], ["ControllerGetVolumeGroup"]);
@@ -191,9 +191,9 @@ test("groups that come twice in a list, or are missed by it, cost no group and n
     times: Number.POSITIVE_INFINITY,
     when: (request) => {
       if ((request as { startingToken: string }).startingToken === "") return false;
-      // The one that has just been told goes to the end: the next page has it again, and the other one never comes.
-      const [told] = groups;
-      if (told !== undefined && groups.delete(told[0])) groups.set(...told);
+      // The one that has just been returned goes to the end: the next page has it again, and the other one never comes.
+      const [reported] = groups;
+      if (reported !== undefined && groups.delete(reported[0])) groups.set(...reported);
       pages += 1;
       return false;
     },

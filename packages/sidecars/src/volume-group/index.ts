@@ -13,7 +13,7 @@ import type { VolumeGroupView } from "./view.ts";
 
 /** How often the storage system is asked what is in a group. */
 export interface VolumeGroupOptions {
-  /** Milliseconds between two looks at what is in a group on the storage system; default 300,000. */
+  /** Milliseconds between two reads of what is in a group on the storage system; default 300,000. */
   driftMs: number;
 }
 
@@ -44,7 +44,7 @@ export function runVolumeGroup(
       ...(hasGroupKinds ? [cluster.groups, cluster.groupContents] : []),
     ],
     read(key, from, fresh) {
-      // What is installed later is not watched, so it is not looked at either.
+      // What is installed later is not watched, so it is not read either.
       const reader = new VolumeGroupReader({ ...from, hasGroupKinds }, memory, growth);
       return key.startsWith(GROUP)
         ? reader.ofGroup(key.slice(GROUP.length), fresh)

@@ -12,7 +12,7 @@ interface Lock {
 /** Handles may contain anything, so they come last. */
 const LOCK = /^([^/]+)\/([^/]+)\/(.+)$/s;
 
-/** The group that a claim's annotation says keeps it; undefined: none. */
+/** The group that keeps a claim, by its annotation; undefined: none. */
 export function lockOf({ metadata }: PersistentVolumeClaim): Lock | undefined {
   const [, name, uid, handle] = LOCK.exec(metadata.annotations?.[MEMBER_OF] ?? "") ?? [];
   return name === undefined || uid === undefined || handle === undefined ? undefined : { name, uid, handle };

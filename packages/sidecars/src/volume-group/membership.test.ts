@@ -8,7 +8,7 @@ import { VolumeGroupClasses, VolumeGroups } from "./api.ts";
 import { volumeGroupClass } from "./testing/objects.ts";
 import { assertGrowing, at, joined, makeGroup, membersOf, startWorld, timesOf } from "./testing/world.ts";
 
-test("claims that cannot be members each have a reason, in the group and on themselves, and hold up nobody", async (t) => {
+test("claims that cannot be members each have a reason, in the group and on themselves, and delay nobody", async (t) => {
   const w = await startWorld(t);
   const app = { app: "db" };
   await w.store.delete(VolumeGroupClasses, { name: "groups" });
@@ -60,7 +60,7 @@ test("a claim stays with the group that has it, and goes over when that lets it 
   assert.deepEqual([w.stored("vg-1"), w.stored("vg-2")], [[], ["vol-data"]]);
 });
 
-test("a claim can be born into a group, and says so itself; it moves when it says another", async (t) => {
+test("a claim can be born into a group, and names it itself; it moves when it names another", async (t) => {
   const w = await startWorld(t);
   await makeGroup(w, "one", [], { source: {} });
   await makeGroup(w, "two", [], { source: {} });
@@ -92,7 +92,7 @@ test("a claim that is deleted leaves the group first, and is gone then", async (
   assert.deepEqual(w.stored("vg-1"), ["vol-wal"]);
 });
 
-test("an empty selector selects nothing, and a selector that nobody can mean is told", async (t) => {
+test("an empty selector selects nothing, and a selector that nobody can mean is reported", async (t) => {
   const w = await startWorld(t);
   await w.claim("data", { app: "db" });
   const empty = await makeGroup(w, "empty", [], { source: { selector: {} } });

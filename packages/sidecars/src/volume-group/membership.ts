@@ -2,7 +2,7 @@ import type { PersistentVolumeClaim } from "@mooring/store";
 import { DEFAULT_MAX_MEMBERS, type GroupMember, type VolumeGroup, type VolumeGroupContent } from "./api.ts";
 import { assessClaim, type Surroundings, type TicketResult } from "./assess-claim.ts";
 import { type Drift, pruned } from "./drift.ts";
-import { setQuestion } from "./question.ts";
+import { requestKeyOfSet } from "./request-key.ts";
 import type { Candidate, StorageView, VolumeGroupView } from "./view.ts";
 
 /** What is to be done about the members of a group, and how each of them stands. */
@@ -20,7 +20,7 @@ export interface Membership {
   members: GroupMember[];
 }
 
-interface Judged {
+interface Evaluated {
   candidate: Candidate;
   result: TicketResult;
 }
@@ -33,24 +33,24 @@ export function membershipOf(
 ): Membership {
   const actual = new Set(content.status?.volumeHandles);
   const around = { group, driver: view.driver, actual, refused: view.storage.refused };
-  const judged = limited(evaluate(around, view.candidates), actual, content.spec.maxMembers);
-  const held = judged.flatMap(({ result }) => (result.kind === "member" ? [result.handle] : []));
+  const evaluated = limited(evaluate(around, view.candidates), actual, content.spec.maxMembers);
+  const held = evaluated.flatMap(({ result }) => (result.kind === "member" ? [result.handle] : []));
   const desired = [...new Set(held)].sort();
   const drift = pruned(content.status?.drift, desired, actual);
   return {
     actual,
     desired,
     drift,
-    hold: judged.flatMap(({ candidate: { claim }, result }) =>
+    hold: evaluated.flatMap(({ candidate: { claim }, result }) =>
       result.kind === "join" ? [{ claim, handle: result.handle }] : [],
     ),
     target: targetOf(actual, desired, drift, view.storage),
-    leaving: judged.flatMap(({ candidate: { claim }, result }) => {
+    leaving: evaluated.flatMap(({ candidate: { claim }, result }) => {
       const leaves = result.kind === "leave" || result.kind === "left-out";
       return leaves && result.handle !== undefined ? [{ claim, handle: result.handle }] : [];
     }),
     members: [
-      ...judged.map((each) => memberOf(each, actual, drift)),
+      ...evaluated.map((each) => memberOf(each, actual, drift)),
       ...unknownNames(group, view.candidates),
     ].sort((a, b) => (a.claimName < b.claimName ? -1 : 1)),
   };
@@ -69,12 +69,12 @@ function targetOf(
   const set = (newcomers: number) => [...kept, ...added.slice(0, newcomers)].sort();
   let most = Math.min(limit, added.length);
   // What was refused as a whole is never asked for again as it was.
-  while (most > 0 && impossible.has(setQuestion(set(most)))) most -= 1;
+  while (most > 0 && impossible.has(requestKeyOfSet(set(most)))) most -= 1;
   return set(most);
 }
 
 /** Oldest first, so that who came first is in when there is room for some only. */
-function evaluate(around: Surroundings, candidates: readonly Candidate[]): Judged[] {
+function evaluate(around: Surroundings, candidates: readonly Candidate[]): Evaluated[] {
   const age = ({ claim: { metadata } }: Candidate) => `${metadata.creationTimestamp ?? ""} ${metadata.name}`;
   return [...candidates]
     .sort((a, b) => (age(a) < age(b) ? -1 : 1))
@@ -86,17 +86,17 @@ function evaluate(around: Surroundings, candidates: readonly Candidate[]): Judge
 
 /** Members keep their places; of those who come, only so many as there are places, and each volume once. */
 function limited(
-  judged: readonly Judged[],
+  evaluated: readonly Evaluated[],
   actual: ReadonlySet<string>,
   most: number = DEFAULT_MAX_MEMBERS,
-): Judged[] {
+): Evaluated[] {
   const taken = new Set<string>();
-  for (const { result } of judged)
+  for (const { result } of evaluated)
     if (result.kind === "member" || result.kind === "leave") taken.add(result.handle);
-  return judged.map((each) => {
+  return evaluated.map((each) => {
     if (each.result.kind !== "join") return each;
     const { handle } = each.result;
-    const leftOut = (reason: string, message: string): Judged => ({
+    const leftOut = (reason: string, message: string): Evaluated => ({
       ...each,
       result: { kind: "left-out", reason, message },
     });
@@ -109,7 +109,7 @@ function limited(
 }
 
 function memberOf(
-  { candidate: { claim }, result }: Judged,
+  { candidate: { claim }, result }: Evaluated,
   actual: ReadonlySet<string>,
   drift: Drift,
 ): GroupMember {

@@ -14,7 +14,7 @@ export const MEMBER_OF = `${PREFIX}volume-group-member`;
 export const WANTED_GROUP = `${PREFIX}volume-group`;
 /** On a VolumeGroupSnapshot: the VolumeGroup that it is of. Its selector is empty then. */
 export const SNAPSHOT_OF_GROUP = `${PREFIX}volume-group`;
-/** On such a VolumeGroupSnapshot: how often its cut was begun anew, so that a freeze of an earlier attempt is not taken for one of this. */
+/** On such a VolumeGroupSnapshot: how often its snapshot was begun anew, so that a freeze of an earlier attempt is not taken for one of this. */
 export const FREEZE_ATTEMPT = `${PREFIX}freeze-attempt`;
 /** On a VolumeGroup: its driver, so that the group does not need its class to end. Set together with the finalizer. */
 export const GROUP_DRIVER = `${PREFIX}volume-group-driver`;
@@ -23,7 +23,7 @@ export const VOLUME_GROUP_BEING_CREATED = `${PREFIX}volume-group-being-created`;
 /** On a VolumeGroupClass: groups that name no class get this one. */
 export const DEFAULT_VOLUME_GROUP_CLASS = `${PREFIX}is-default-class`;
 
-/** Finalizers by which operators of other makers hold the members of their groups. */
+/** Finalizers by which operators of other makers protect the members of their groups. */
 export const FOREIGN_FINALIZERS = [
   "volumegroup.storage.ibm.io/pvc-protection",
   "replication.storage.openshift.io",
@@ -31,5 +31,5 @@ export const FOREIGN_FINALIZERS = [
 
 /** The content's name follows from the group's UID, so that a second attempt meets the first. */
 export const contentNameOf = ({ metadata }: VolumeGroup): string => `vgcontent-${metadata.uid}`;
-/** What the driver knows a group by until it has given an id. */
+/** The driver's name of a group until it has given an id. */
 export const backendNameOf = (groupUid: string): string => `volumegroup-${groupUid}`;

@@ -18,7 +18,7 @@ const OF_MEMBER: Partial<Record<GroupMember["state"], { type: News["type"]; reas
   Drifted: { type: "Warning", reason: "TakenOutOfVolumeGroup" },
 };
 
-/** What a new status says that the last one did not: each change is told once, on the object that it is about. */
+/** What a new status has that the last one did not: each change is reported once, on the object that it is about. */
 export function newsOf(groupName: string, before: GroupStatus | undefined, after: GroupStatus): News[] {
   return [...ofGroup(before, after), ...ofMembers(groupName, before, after), ...ofLeavers(before, after)];
 }
@@ -45,9 +45,9 @@ function ofMembers(groupName: string, before: GroupStatus | undefined, after: Gr
   const known = new Map(before?.members?.map((member) => [member.claimName, member]));
   return (after.members ?? []).flatMap(({ claimName, message, reason, state }) => {
     const was = known.get(claimName);
-    const told = OF_MEMBER[state];
-    if (told === undefined || (was?.state === state && was.reason === reason)) return [];
-    return [{ claimName, ...told, message: `VolumeGroup ${groupName}: ${message}` }];
+    const reported = OF_MEMBER[state];
+    if (reported === undefined || (was?.state === state && was.reason === reason)) return [];
+    return [{ claimName, ...reported, message: `VolumeGroup ${groupName}: ${message}` }];
   });
 }
 

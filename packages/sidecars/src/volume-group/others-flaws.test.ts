@@ -56,7 +56,7 @@ test("groups of two namespaces whose claims have the same names and labels never
   assert.deepEqual(w.stored("vg-2"), ["vol-other-data", "vol-other-third", "vol-other-wal"]);
 });
 
-test("claims without a class, of no class or of one that is gone hold up no group", async (t) => {
+test("claims without a class, of no class or of one that is gone delay no group", async (t) => {
   const w = await startWorld(t);
   for (const [name, storageClassName] of [
     ["classless", ""],
@@ -98,7 +98,7 @@ test("a full group is a small object, and what happens to its claims otherwise c
   assert.ok(bytes < 12_000, `${bytes} bytes of status for 40 members`);
   const before = modified(w);
   for (const name of names.slice(0, 20)) await w.label(name, { touched: "1" });
-  // Everything before it has been looked at when this one is in.
+  // Everything before it has been read when this one is in.
   await w.claim("d", { app: "db" });
   await w.group("db", (seen) => seen.status?.members?.some((each) => each.claimName === "d") === true);
   assert.equal(modified(w), before, "the group is full, and nothing else has changed");
@@ -108,18 +108,18 @@ test("a claim is protected before its volume is put into the group, and until it
   const w = await startWorld(t);
   const data = await w.claim("data", { app: "db" });
   const held: [sent: number, finalizers: string][] = [];
-  const look = async (request: object) => {
+  const get = async (request: object) => {
     const { metadata } = await w.store.get(PersistentVolumeClaims, at("data"));
     held.push([(request as { volumeIds: string[] }).volumeIds.length, (metadata.finalizers ?? []).join()]);
   };
   const seen: Promise<void>[] = [];
   w.driver.faults.add({
     method: "ModifyVolumeGroupMembership",
-    // Long enough to look, and no test of time: what is seen then holds until the call is answered.
+    // Long enough to read, and no test of time: what is seen then stays until the call returns.
     delayMs: 100,
     times: 2,
     when: (request) => {
-      seen.push(look(request));
+      seen.push(get(request));
       return true;
     },
   });
@@ -133,7 +133,7 @@ test("a claim is protected before its volume is put into the group, and until it
   ]);
 });
 
-test("a group's creation time, its spec and its events stay as they are, however often it is looked at", async (t) => {
+test("a group's creation time, its spec and its events stay as they are, however often it is read", async (t) => {
   let ahead = 0;
   const w = await startWorld(t, {
     sidecars: { volumeGroup: { driftMs: 30 }, now: () => Date.now() + ahead },
@@ -151,7 +151,7 @@ test("a group's creation time, its spec and its events stay as they are, however
     ahead += 60_000;
     await w.label("data", { round: `${round}` });
   }
-  await w.until("ten more looks", () => w.driver.called("ControllerGetVolumeGroup") >= looks + 10);
+  await w.until("ten more reads", () => w.driver.called("ControllerGetVolumeGroup") >= looks + 10);
   const now = await w.store.get(VolumeGroups, at("db"));
   assert.deepEqual(
     [now.spec, now.metadata.generation],
@@ -162,7 +162,7 @@ test("a group's creation time, its spec and its events stay as they are, however
   assert.deepEqual((await events()).sort(), before);
   await w.restart();
   const again = w.driver.called("ControllerGetVolumeGroup");
-  await w.until("looked at by the next life", () => w.driver.called("ControllerGetVolumeGroup") > again + 1);
+  await w.until("read by the next life", () => w.driver.called("ControllerGetVolumeGroup") > again + 1);
   assert.deepEqual((await w.store.get(VolumeGroups, at("db"))).status, made.status);
 });
 

@@ -71,7 +71,7 @@ export class VolumeGroupReader {
     const can = driver.info.volumeGroups;
     return {
       driver: driver.info.name,
-      canLook: can.has("GET_VOLUME_GROUP") || can.has("LIST_VOLUME_GROUPS"),
+      canGetGroup: can.has("GET_VOLUME_GROUP") || can.has("LIST_VOLUME_GROUPS"),
       group,
       groupClass: group === undefined ? undefined : this.#classOf(group),
       content,

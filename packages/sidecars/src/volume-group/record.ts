@@ -2,7 +2,7 @@ import { defined } from "@mooring/store";
 import type { VolumeGroupContent } from "./api.ts";
 import { type Drift, driftIn, driftMessage, isNone, repairs } from "./drift.ts";
 import type { Membership } from "./membership.ts";
-import type { GroupAnswer } from "./view.ts";
+import type { GroupResult } from "./view.ts";
 
 /** Writes to the content's status what the storage system has. */
 export interface RecordStep {
@@ -13,17 +13,17 @@ export interface RecordStep {
   repaired?: string;
 }
 
-/** Puts an answer of the driver on record. */
-export function recordAnswer(
+/** Puts a response of the driver on record. */
+export function recordResult(
   content: VolumeGroupContent,
-  answer: GroupAnswer,
+  result: GroupResult,
   { desired }: Pick<Membership, "desired">,
   now: string,
 ): RecordStep {
-  const drift = driftIn(content, desired, answer);
+  const drift = driftIn(content, desired, result);
   const isKnown = content.status?.volumeHandles !== undefined;
   const repaired = repairs(content) && isKnown && !isNone(drift) ? driftMessage(drift) : undefined;
-  const { context, handle, volumeHandles } = answer;
+  const { context, handle, volumeHandles } = result;
   return {
     do: "record",
     status: {

@@ -9,8 +9,8 @@ import type { Decision } from "./step.ts";
 import type { CallName, VolumeGroupView } from "./view.ts";
 
 /**
- * Writes the status, if it says anything new; else rests until a pause is over. A freeze that was told stays told while it is
- * wanted; `mayFreeze`: nothing is being changed, so new ones are told, too.
+ * Writes the status, if anything in it is new; else rests until a back-off is over. A freeze that was granted stays granted while it is
+ * wanted; `mayFreeze`: nothing is being changed, so new ones are granted, too.
  */
 export function report(
   view: VolumeGroupView,
@@ -27,23 +27,23 @@ export function report(
 }
 
 /**
- * Until the first pause is over, or the next look is due. What is over or due already and was not asked again has no say in
+ * Until the first back-off is over, or the next read is due. What is over or due already and was not asked again has no say in
  * it: nobody wants to know it now.
  */
-function rest({ canLook, content, group, refusedGrowth, storage }: VolumeGroupView): Rest {
+function rest({ canGetGroup, content, group, refusedGrowth, storage }: VolumeGroupView): Rest {
   const backoff = [
     ...(group?.spec.memberSize === undefined
       ? []
       : [...refusedGrowth.values()].map(({ backoffMs }) => backoffMs)),
     ...[...storage.failures.values()].map(({ backoffMs }) => backoffMs),
     ...[...storage.refused.values()].map(({ backoffMs }) => backoffMs),
-    ...(canLook && content?.status?.volumeGroupHandle !== undefined ? [storage.dueMs] : []),
+    ...(canGetGroup && content?.status?.volumeGroupHandle !== undefined ? [storage.dueMs] : []),
   ].filter((ms) => ms > 0 && Number.isFinite(ms));
   return backoff.length === 0 ? DONE : { do: "wait", ms: Math.min(...backoff) };
 }
 
-/** Whether this question must not be asked now. */
-export function isPaused({ storage }: VolumeGroupView, call: CallName, requestKey: string): boolean {
+/** Whether this request must not be sent now. */
+export function isBackingOff({ storage }: VolumeGroupView, call: CallName, requestKey: string): boolean {
   const failure = storage.failures.get(call);
   return failure !== undefined && failure.requestKey === requestKey && failure.backoffMs > 0;
 }

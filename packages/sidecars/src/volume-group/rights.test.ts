@@ -7,7 +7,7 @@ import { at, joined, makeGroup, startWorld } from "./testing/world.ts";
 
 /** A server that grants what a role made of the operator's own list grants, and nothing else. */
 function withOwnRights(store: LocalStore, used: Set<string>): ObjectStore {
-  const granted = new Set(
+  const reported = new Set(
     [...WRITES["volume-group"], ...EVERY_CONTROLLER].flatMap(({ resource, subresource, verbs }) =>
       verbs.map((verb) => `${verb} ${resource.plural}${subresource === undefined ? "" : `/${subresource}`}`),
     ),
@@ -18,7 +18,7 @@ function withOwnRights(store: LocalStore, used: Set<string>): ObjectStore {
       const right = `${verb} ${resource.plural}${subresource === undefined ? "" : `/${subresource}`}`;
       used.add(right);
       const isReview = resource.kind === "SelfSubjectAccessReview" || resource.kind === "Lease";
-      if (!granted.has(right) && !isReview)
+      if (!reported.has(right) && !isReview)
         return Promise.reject(new StatusError("Forbidden", `no right to ${right}`));
       const call = Reflect.get(store, verb) as (...args: unknown[]) => Promise<unknown>;
       return call.call(store, resource, what, body, options);

@@ -4,13 +4,13 @@ import type { FrozenFor, GroupMember, VolumeGroup, VolumeGroupContent } from "./
 import { driftMessage, isNone } from "./drift.ts";
 import { freezeMessage, frozenFor } from "./freeze.ts";
 import type { Membership } from "./membership.ts";
-import { setQuestion } from "./question.ts";
+import { requestKeyOfSet } from "./request-key.ts";
 import type { CallTrouble, StorageView, VolumeGroupView } from "./view.ts";
 
 /** The status of a VolumeGroup. */
 export type GroupStatus = NonNullable<VolumeGroup["status"]>;
 
-/** What a condition says. */
+/** What a condition reports. */
 export interface Truth {
   is: boolean;
   reason: string;
@@ -40,7 +40,7 @@ export function obstacle(reason: string, message: string): Conditions {
 
 /** The group is not on the storage system yet. */
 export function beginning({ failures }: StorageView): Conditions {
-  const failure = failures.get("create") ?? failures.get("look");
+  const failure = failures.get("create") ?? failures.get("get");
   if (failure !== undefined) return obstacle("CallFailed", failure.message);
   const message = "the group is being made";
   return { ...obstacle("Creating", message), Degraded: truth(false, "Creating", message) };
@@ -53,7 +53,7 @@ export function standing(
   content: VolumeGroupContent,
   membership: Membership,
 ): Conditions {
-  const { canLook, storage } = view;
+  const { canGetGroup, storage } = view;
   const { members } = membership;
   const bound = truth(true, "Bound", `bound to VolumeGroupContent ${content.metadata.name}`);
   const failure = troubleOf(view, membership);
@@ -61,7 +61,7 @@ export function standing(
   const frozen = frozenFor(group, view.freezes);
   const names = pending.map(({ claimName }) => claimName).join(", ");
   const synced =
-    pending.length === 0 && (storage.certain || !canLook)
+    pending.length === 0 && (storage.certain || !canGetGroup)
       ? truth(true, "Synced", `${membership.actual.size} volumes are in the group`)
       : truth(
           false,
@@ -87,8 +87,8 @@ function troubleOf(
   { storage: { certain, failures } }: VolumeGroupView,
   { actual, leaving, target }: Membership,
 ): CallTrouble | undefined {
-  const asked = setQuestion(target);
-  const isWanted = asked !== setQuestion(actual) || (!certain && leaving.length > 0);
+  const asked = requestKeyOfSet(target);
+  const isWanted = asked !== requestKeyOfSet(actual) || (!certain && leaving.length > 0);
   return [...failures].find(([call, { requestKey }]) =>
     call === "modify" ? isWanted && requestKey === asked : true,
   )?.[1];
@@ -122,7 +122,7 @@ export function ending(message: string, failure: string | undefined): Conditions
   };
 }
 
-/** The whole status, from what holds and who is in it. */
+/** The whole status, from what is true and who is in it. */
 export function statusOf(
   { content, group, now }: VolumeGroupView,
   conditions: Conditions,

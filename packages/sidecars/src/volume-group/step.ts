@@ -5,22 +5,22 @@ import type { News } from "./news.ts";
 import type { RecordStep } from "./record.ts";
 import type { GroupStatus } from "./status.ts";
 
-/** What a content says of itself, where no answer of the driver is to be recorded. */
-export interface ContentSays {
+/** What a content reports of itself, where no response of the driver is to be recorded. */
+export interface ContentReport {
   ready: boolean;
   conditions: Condition[];
 }
 
 /** One visible change for a VolumeGroup, or one call to the driver. */
 export type VolumeGroupStep =
-  | { do: "guard-group" }
+  | { do: "add-finalizer" }
   | { do: "create-content"; content: VolumeGroupContent }
   | { do: "bind-content" }
   | { do: "mark-being-created" }
   | { do: "create-group" }
-  | { do: "look"; handle: string }
+  | { do: "get-group"; handle: string }
   | RecordStep
-  | { do: "write-content-conditions"; status: ContentSays }
+  | { do: "write-content-conditions"; status: ContentReport }
   | { do: "hold-claim"; claim: PersistentVolumeClaim; handle: string }
   | { do: "modify"; handle: string; volumeHandles: string[]; added: string[] }
   | { do: "release-claim"; claim: PersistentVolumeClaim }

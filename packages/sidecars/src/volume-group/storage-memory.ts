@@ -2,14 +2,14 @@ import { Code } from "@mooring/csi";
 import { defined } from "@mooring/store";
 import { Backoff, type BackoffOptions } from "../common/backoff.ts";
 import { type CallFailure, isUncertain, provesNothingMade } from "../csi/codes.ts";
-import { setQuestion } from "./question.ts";
-import type { CallName, GroupAnswer, StorageView } from "./view.ts";
+import { requestKeyOfSet } from "./request-key.ts";
+import type { CallName, GroupResult, StorageView } from "./view.ts";
 
 interface Known {
   certain: boolean;
-  /** Milliseconds since the epoch of the last look; 0: never. */
+  /** Milliseconds since the epoch of the last read; 0: never. */
   lookedAt: number;
-  answer?: GroupAnswer;
+  result?: GroupResult;
   gone: boolean;
   provenGone: boolean;
   limit: number;
@@ -43,14 +43,14 @@ function oneMore(set: readonly string[], other: readonly string[]): string | und
   return more.length === 0 && set.length === other.length + 1 ? first : undefined;
 }
 
-/** What the driver has said in this life about each group, by the uid of its content. */
+/** What the driver has returned in this life about each group, by the uid of its content. */
 export class StorageMemory {
   readonly #known = new Map<string, Known>();
   readonly #backoff: Backoff;
   readonly #now: () => number;
   readonly #periodMs: number;
 
-  /** `periodMs`: between two looks at a group. */
+  /** `periodMs`: between two reads of a group. */
   constructor({ periodMs, ...backoff }: BackoffOptions & { periodMs: number }) {
     this.#backoff = new Backoff(backoff);
     this.#now = backoff.now;
@@ -72,7 +72,7 @@ export class StorageMemory {
       const backoffMs = this.#backoff.remaining(`${uid} ${name}`, requestKey);
       return [name, { requestKey, ...rest, backoffMs }] as const;
     });
-    const together = setQuestion(actual);
+    const together = requestKeyOfSet(actual);
     const refused = [...known.refused].flatMap(([handle, { message, others }]) => {
       const backoffMs =
         others === undefined
@@ -93,13 +93,13 @@ export class StorageMemory {
       due: dueMs === 0,
       dueMs,
       ageMs: this.#now() - known.lookedAt,
-      ...defined({ answer: known.answer }),
+      ...defined({ result: known.result }),
       gone: known.gone,
       provenGone: known.provenGone,
       failures: new Map(failures),
       limit: known.limit,
       refused: new Map([...refused, ...impossible]),
-      impossible: new Set(known.impossible.map(({ volumeHandles }) => setQuestion(volumeHandles))),
+      impossible: new Set(known.impossible.map(({ volumeHandles }) => requestKeyOfSet(volumeHandles))),
     };
   }
 
@@ -108,26 +108,26 @@ export class StorageMemory {
     this.#of(uid).uncertain = false;
   }
 
-  created(uid: string, answer: GroupAnswer): void {
+  created(uid: string, result: GroupResult): void {
     const known = this.#of(uid);
-    // An answer to a creation need not name the members.
-    Object.assign(known, { answer, ...THERE, certain: false, uncertain: false });
+    // A response to a creation need not name the members.
+    Object.assign(known, { result, ...THERE, certain: false, uncertain: false });
     this.#settle(uid, "create");
-    this.#settle(uid, "look");
+    this.#settle(uid, "get");
   }
 
-  looked(uid: string, answer: GroupAnswer): void {
-    Object.assign(this.#of(uid), { answer, ...THERE, certain: true, lookedAt: this.#now() });
-    this.#settle(uid, "look");
+  received(uid: string, result: GroupResult): void {
+    Object.assign(this.#of(uid), { result, ...THERE, certain: true, lookedAt: this.#now() });
+    this.#settle(uid, "get");
     // It is there, whoever has made it: another operator may have been heard where this one was not.
     this.#settle(uid, "create");
   }
 
   /** `wanted`: the set that was asked for. */
-  modified(uid: string, answer: GroupAnswer, wanted: readonly string[]): void {
+  modified(uid: string, result: GroupResult, wanted: readonly string[]): void {
     const known = this.#of(uid);
     Object.assign(known, {
-      answer,
+      result,
       ...THERE,
       certain: true,
       lookedAt: this.#now(),
@@ -136,22 +136,22 @@ export class StorageMemory {
     this.#settle(uid, "create");
     for (const handle of wanted) this.#accept(uid, handle);
     this.#concludeFrom(uid, wanted);
-    const requestKey = setQuestion(wanted);
-    if (setQuestion(answer.volumeHandles) === requestKey) {
+    const requestKey = requestKeyOfSet(wanted);
+    if (requestKeyOfSet(result.volumeHandles) === requestKey) {
       this.#settle(uid, "modify");
       return;
     }
-    const given = answer.volumeHandles.join(", ") || "none";
+    const given = result.volumeHandles.join(", ") || "none";
     this.#fail(uid, "modify", {
       requestKey,
       message: `the driver answered with other members than it was asked for: ${given}`,
     });
   }
 
-  /** The driver says that the group does not exist. `proven`: it was asked about this one group. */
+  /** The driver returns that the group does not exist. `proven`: it was asked about this one group. */
   vanished(uid: string, handle: string, { message, proven }: { message: string; proven: boolean }): void {
     Object.assign(this.#of(uid), { gone: true, provenGone: proven, certain: true });
-    this.#fail(uid, "look", { requestKey: handle, message });
+    this.#fail(uid, "get", { requestKey: handle, message });
   }
 
   deleted(uid: string): void {
@@ -159,10 +159,10 @@ export class StorageMemory {
     for (const name of [...this.#of(uid).failures.keys()]) this.#settle(uid, name);
   }
 
-  /** The answer is on record, or nobody knows any more whether it is the last word. */
+  /** The response is on record, or it is unknown whether it is the newest. */
   settled(uid: string, outcome: "recorded" | "doubtful"): void {
     const known = this.#of(uid);
-    delete known.answer;
+    delete known.result;
     if (outcome === "doubtful") known.certain = false;
   }
 
@@ -183,7 +183,7 @@ export class StorageMemory {
     );
   }
 
-  failed(uid: string, call: "look" | "delete", requestKey: string, message: string): void {
+  failed(uid: string, call: "get" | "delete", requestKey: string, message: string): void {
     this.#fail(uid, call, { requestKey, message });
   }
 
@@ -201,7 +201,7 @@ export class StorageMemory {
     if (code === Code.INVALID_ARGUMENT)
       known.impossible = [...known.impossible, { volumeHandles, message }].slice(-MOST_IMPOSSIBLE);
     if (!isRefusal || first === undefined) {
-      this.#fail(uid, "modify", { requestKey: setQuestion(volumeHandles), message });
+      this.#fail(uid, "modify", { requestKey: requestKeyOfSet(volumeHandles), message });
       return;
     }
     if (more.length > 0) {
@@ -209,7 +209,7 @@ export class StorageMemory {
       return;
     }
     const others = volumeHandles.filter((handle) => handle !== first);
-    this.refuse(uid, first, message, code === Code.INVALID_ARGUMENT ? setQuestion(others) : undefined);
+    this.refuse(uid, first, message, code === Code.INVALID_ARGUMENT ? requestKeyOfSet(others) : undefined);
   }
 
   /** A volume is not taken; `others`: never in the company of these. */
@@ -223,7 +223,7 @@ export class StorageMemory {
     const known = this.#of(uid);
     for (const { message, volumeHandles } of known.impossible) {
       const culprit = oneMore(volumeHandles, possible);
-      if (culprit !== undefined) this.refuse(uid, culprit, message, setQuestion(possible));
+      if (culprit !== undefined) this.refuse(uid, culprit, message, requestKeyOfSet(possible));
     }
   }
 

@@ -6,27 +6,27 @@ import type { GrowthRefusal } from "./growth-refusals.ts";
 export interface Candidate {
   claim: PersistentVolumeClaim;
   volume: PersistentVolume | undefined;
-  /** Of the claim; looked up only for a group that asks for a size. */
+  /** Of the claim; read only for a group that asks for a size. */
   storageClass?: StorageClass | undefined;
   /** Name of another group that is there and has the claim. */
   owner?: string;
 }
 
-/** What the driver has said about a group since this process began. */
+/** What the driver has returned about a group since this process began. */
 export interface StorageView {
   /** The driver was asked in this life, and nothing has been left unclear since. */
   certain: boolean;
-  /** The time between two looks is over. */
+  /** The time between two reads is over. */
   due: boolean;
   /** Milliseconds until then. */
   dueMs: number;
-  /** Milliseconds since the driver has last said who is in the group. */
+  /** Milliseconds since the driver has last returned who is in the group. */
   ageMs: number;
   /** Not on record yet. */
-  answer?: GroupAnswer;
-  /** The driver says that there is no such group. */
+  result?: GroupResult;
+  /** The driver returns that there is no such group. */
   gone: boolean;
-  /** It is so for certain: a list with many pages may miss a group, an answer about this one group does not. */
+  /** It is so for certain: a list with many pages may miss a group, a response about this one group does not. */
   provenGone: boolean;
   /** By call: the last one failed. */
   failures: ReadonlyMap<CallName, CallTrouble>;
@@ -34,16 +34,16 @@ export interface StorageView {
   limit: number;
   /** Volume handle -> why the driver does not take it, and milliseconds until it is asked again (may be Infinity). */
   refused: ReadonlyMap<string, { message: string; backoffMs: number }>;
-  /** Whole sets (as `setQuestion`) that the driver has refused for good. */
+  /** Whole sets (as `requestKeyOfSet`) that the driver has refused for good. */
   impossible: ReadonlySet<string>;
 }
 
-/** The calls about groups that pause apart from each other. */
-export type CallName = "create" | "look" | "modify" | "delete";
+/** The calls about groups, each with a back-off of its own. */
+export type CallName = "create" | "get" | "modify" | "delete";
 
 /** The last failure of a call about a group. */
 export interface CallTrouble {
-  /** What was asked: another question may be asked at once. */
+  /** What was asked: another request may be sent at once. */
   requestKey: string;
   message: string;
   /** Milliseconds until the same may be asked again; Infinity: never. */
@@ -52,8 +52,8 @@ export interface CallTrouble {
   conclusive: boolean;
 }
 
-/** What the driver said of a group. */
-export interface GroupAnswer {
+/** What the driver returned of a group. */
+export interface GroupResult {
   handle: string;
   context: Record<string, string>;
   /** Sorted. */
@@ -65,7 +65,7 @@ export interface VolumeGroupView {
   /** The driver that this process works for. */
   driver: string;
   /** Get or List: the driver can be asked what is in a group. */
-  canLook: boolean;
+  canGetGroup: boolean;
   group: VolumeGroup | undefined;
   /** The class that it names, or the default one. */
   groupClass: VolumeGroupClass | undefined;
@@ -73,7 +73,7 @@ export interface VolumeGroupView {
   content: VolumeGroupContent | undefined;
   candidates: readonly Candidate[];
   storage: StorageView;
-  /** Group snapshots that want the membership to stay as it is until they are cut. */
+  /** Group snapshots that want the membership to stay as it is until they are made. */
   freezes: readonly FrozenFor[];
   /** Claim uid -> why it may not ask for the size of the group. */
   refusedGrowth: ReadonlyMap<string, GrowthRefusal>;

@@ -21,7 +21,7 @@ test("a group is made empty, its claims join it, come and go with their labels, 
   await w.group("db", joined("wal"));
   assert.deepEqual(w.stored("vg-1"), ["vol-wal"]);
   const data = await w.store.get(PersistentVolumeClaims, at("data"));
-  assert.deepEqual(data.metadata.finalizers ?? [], [], "what is no member is not held");
+  assert.deepEqual(data.metadata.finalizers ?? [], [], "what is no member is not protected");
   await w.store.delete(VolumeGroups, at("db"));
   await w.until("the end", async () => (await w.store.list(VolumeGroups)).items.length === 0);
   assert.equal((await w.store.list(VolumeGroupContents)).items.length, 0);

@@ -23,7 +23,7 @@ export class ChurnProgress {
   }
 
   /** While changes are under way: what waits for the operators. */
-  look(): void {
+  read(): void {
     for (const { ready } of backlogs()) this.#deepest = Math.max(this.#deepest, ready);
   }
 

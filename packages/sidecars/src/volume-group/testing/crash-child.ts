@@ -10,7 +10,7 @@ import { build, deleteGroups, tearDown } from "./crash-story.ts";
  */
 const [, , path = "", endpoint = "", part = ""] = process.argv;
 const store = await LocalStore.open({ path, registry: testRegistry() });
-// While nobody looks: a control plane that begins would first finish what an earlier one has begun.
+// While no control plane runs: one that begins would first finish what an earlier one has begun.
 if (part === "tear-down") await deleteGroups(store);
 const life = new AbortController();
 const kube = runMiniKube(store, life.signal);

@@ -17,7 +17,7 @@ import { at, joined } from "./world.ts";
 
 /**
  * What users do with volume groups, in a way that may be begun again after a crash at any point. It leads through every
- * gap of the controller.
+ * failpoint of the controller.
  */
 
 /** A group that the storage system has before the story begins. */

@@ -51,7 +51,7 @@ export class ModelWorld {
     return new StorageMemory({ startMs: 5, maxMs: 40, now: () => this.#now, periodMs: 600_000 });
   }
 
-  /** An operator that knows nothing of before takes the place of one. */
+  /** An operator without memory of before takes the place of one. */
   restart(operator: number): void {
     this.memories[operator] = this.#memory();
   }
@@ -116,7 +116,7 @@ export class ModelWorld {
         this.memories.some((_, operator) => this.#stepOf(key, operator)),
       );
       idle = moved ? 0 : idle + 1;
-      // Pauses end, and nothing is asked again: that is rest.
+      // Back-off ends, and nothing is asked again: that is rest.
       if (idle > 3) return;
       if (!moved) this.tick(10_000);
     }
@@ -144,7 +144,7 @@ export class ModelWorld {
     const content = isContent && !isLeft(found?.spec.volumeGroupRef.uid) ? undefined : found;
     return {
       driver: DRIVER,
-      canLook: true,
+      canGetGroup: true,
       group,
       groupClass: volumeGroupClass(),
       content,
@@ -181,14 +181,14 @@ export class ModelWorld {
 
   #onClaim(step: VolumeGroupStep, group: VolumeGroup | undefined): boolean {
     if (step.do === "hold-claim" && group !== undefined)
-      this.#hold(step.claim, { [MEMBER_OF]: lockFor(group, step.handle) }, [MEMBER_FINALIZER]);
-    else if (step.do === "release-claim") this.#hold(step.claim, {}, []);
+      this.#freezeKey(step.claim, { [MEMBER_OF]: lockFor(group, step.handle) }, [MEMBER_FINALIZER]);
+    else if (step.do === "release-claim") this.#freezeKey(step.claim, {}, []);
     else if (step.do === "delete-claim") this.deleteClaim(step.claim.metadata.name);
     else return false;
     return true;
   }
 
-  #hold(claim: PersistentVolumeClaim, annotations: Record<string, string>, finalizers: string[]): void {
+  #freezeKey(claim: PersistentVolumeClaim, annotations: Record<string, string>, finalizers: string[]): void {
     if (this.claims.get(claim.metadata.name) !== claim) throw new Outdated();
     this.#putClaim({ ...claim, metadata: { ...claim.metadata, annotations, finalizers } });
   }
@@ -199,7 +199,7 @@ export class ModelWorld {
       this.#putGroup({ ...group, metadata: { ...group.metadata, ...fields }, ...(status ? { status } : {}) });
       return true;
     };
-    if (step.do === "guard-group")
+    if (step.do === "add-finalizer")
       return write({ annotations: { [GROUP_DRIVER]: DRIVER }, finalizers: [VOLUME_GROUP_FINALIZER] });
     if (step.do === "write-status") return write({}, step.status);
     if (step.do === "release-group") return write({ finalizers: [] });
@@ -252,7 +252,7 @@ export class ModelWorld {
   /** A call to the storage system; it asks no questions about how old the caller's picture is. */
   #isCall(step: VolumeGroupStep, { metadata, spec }: VolumeGroupContent, memory: StorageMemory): boolean {
     const uid = metadata.uid ?? "";
-    const told = ({ id, members }: BackendVolumeGroup) => ({
+    const reported = ({ id, members }: BackendVolumeGroup) => ({
       ...{ handle: id, context: {}, volumeHandles: [...members].sort() },
     });
     const call = (failed: (failure: { code: number; message: string }) => void, run: () => () => void) => {
@@ -260,7 +260,7 @@ export class ModelWorld {
         const heard = run();
         if (!this.deaf) return heard();
         this.deaf = false;
-        failed({ code: 14, message: "nobody heard the answer" });
+        failed({ code: 14, message: "nobody received the response" });
       } catch (error) {
         if (!(error instanceof CsiError)) throw error;
         failed(error);
@@ -271,20 +271,20 @@ export class ModelWorld {
       call(
         (failure) => memory.createFailed(uid, failure as never),
         () => {
-          const made = told(this.backend.create({ name, parameters: {} } as never));
+          const made = reported(this.backend.create({ name, parameters: {} } as never));
           return () => memory.created(uid, made);
         },
       );
-    } else if (step.do === "look") {
+    } else if (step.do === "get-group") {
       const found = this.backend.groups.get(step.handle);
-      if (found !== undefined) memory.looked(uid, told(found));
+      if (found !== undefined) memory.received(uid, reported(found));
       else memory.vanished(uid, step.handle, { message: "there is none", proven: true });
     } else if (step.do === "modify") {
       this.modified += 1;
       call(
         (failure) => memory.modifyFailed(uid, failure as never, step),
         () => {
-          const changed = told(this.backend.modify(step.handle, step.volumeHandles));
+          const changed = reported(this.backend.modify(step.handle, step.volumeHandles));
           return () => memory.modified(uid, changed, step.volumeHandles);
         },
       );

@@ -15,7 +15,7 @@ export interface World extends Harness {
     labels?: Record<string, string>,
     options?: Parameters<typeof boundPair>[2],
   ): Promise<PersistentVolumeClaim>;
-  /** Waits until a group is as told, and gives it. */
+  /** Waits until a group is as given, and gives it. */
   group(name: string, accept: (group: VolumeGroup) => boolean, namespace?: string): Promise<VolumeGroup>;
   /** The volumes in the group on the storage system, sorted. */
   stored(name: string): string[];
@@ -97,11 +97,11 @@ export function timesOf(w: World, method: string, of: (request: object) => boole
   return times;
 }
 
-/** Each pause is at least twice as long as the one before it, but for what a timer is early. */
+/** Each delay is at least twice as long as the one before it, but for what a timer is early. */
 export function assertGrowing(times: readonly number[], startMs: number): void {
-  const gaps = times.slice(1).map((time, index) => time - (times[index] ?? 0));
-  for (const [index, gap] of gaps.entries())
-    assert.ok(gap >= startMs * 2 ** index - 3, `pauses of ${gaps.map(Math.round).join(", ")} ms`);
+  const intervals = times.slice(1).map((time, index) => time - (times[index] ?? 0));
+  for (const [index, interval] of intervals.entries())
+    assert.ok(interval >= startMs * 2 ** index - 3, `delays of ${intervals.map(Math.round).join(", ")} ms`);
 }
 
 /** Makes a group and waits until these claims are in it. */

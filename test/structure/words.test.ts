@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const PACKAGES = fileURLToPath(new URL("../../packages", import.meta.url));
+
+/** No names of ours: whoever knows Kubernetes and CSI looks for the term behind them. */
+const TERMS: Readonly<Record<string, string>> = {
+  "tell tells telling told untold word": "report, reported, message",
+  "cut cuts cutting": "copy, snapshot, truncate, fence",
+  "look looks looked looking sight": "read, input, observe",
+  "hold holds held": "ticket, lease, finalizer, frozen",
+  "answer answers answered question questions": "result, response, request, requestKey",
+  "pause pauses paused": "backoff, delay",
+  "gap gaps": "failpoint, interval",
+  "guard guards guarded": "finalizer, protection",
+  "judge judged verdict": "evaluate, result",
+  "concern concerned mend mends mended": "responsible, affected, repair",
+  "person people stranger strangers ghost breather": "operator, user, untrusted client, orphaned",
+  "say says said": "report, log, return",
+};
+
+/** Names that stay, by file or by identifier, and why. */
+const EXCEPTIONS: Readonly<Record<string, string>> = {
+  "guard.ts": "the guard process of a shared pool (docs/glossary.md)",
+  "guard.test.ts": "the same",
+  "guard-program.ts": "the same",
+  DeviceGuard: "the same",
+  HeldLease: "a Lease is held: holderIdentity",
+  LeaseHeldElsewhere: "a Lease is held: holderIdentity",
+  "writers-held.test.ts": "condition WritersHeld, a public name",
+  "writers-not-held.ts": "condition WritersHeld, a public name",
+  requireWritersNotHeld: "condition WritersHeld, a public name",
+  writersHeldMessage: "condition WritersHeld, a public name",
+};
+
+const REPLACEMENT = new Map(
+  Object.entries(TERMS).flatMap(([words, term]) => words.split(" ").map((word) => [word, term] as const)),
+);
+const EXPORT =
+  /^export (?:declare |abstract |async )*(?:function\*?|class|interface|type|const|let|enum) (\w+)/gm;
+
+/** What to call it instead, where a part of the name is no term. */
+function termsFor(name: string): string[] {
+  const parts = name.split(/(?=[A-Z])|[-_.]/).map((part) => part.toLowerCase());
+  return parts.flatMap((part) => REPLACEMENT.get(part) ?? []);
+}
+
+test("files and exports are named by the field's terms", async () => {
+  const unused = new Set(Object.keys(EXCEPTIONS));
+  const wrong = new Set<string>();
+  const check = (name: string, where: string) => {
+    const terms = termsFor(name);
+    if (terms.length > 0 && !unused.delete(name) && !(name in EXCEPTIONS))
+      wrong.add(`${where}: ${name}; the term is ${terms.join(", or ")}`);
+  };
+  for (const name of await readdir(PACKAGES)) {
+    for (const path of await readdir(join(PACKAGES, name, "src"), { recursive: true })) {
+      check(basename(path), `${name}/src/${path}`);
+      if (!path.endsWith(".ts") || path.endsWith(".test.ts") || /\bgen\//.test(path)) continue;
+      const text = await readFile(join(PACKAGES, name, "src", path), "utf8");
+      for (const [, exported = ""] of text.matchAll(EXPORT)) check(exported, `${name}/src/${path}`);
+    }
+  }
+  assert.deepEqual([...wrong], []);
+  assert.deepEqual([...unused], [], "exceptions that nothing needs");
+});
