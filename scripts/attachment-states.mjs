@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Writes docs/reference/attachment-states.md from the tables of the engine. `--check` only tells whether it is up to date.
+// Writes docs/reference/attachment-states.md from the tables of the engine. `--check` only reports whether it is up to date.
 import { join } from "node:path";
 import { run } from "./lib/run.mjs";
 import { ROOT } from "./lib/setup.mjs";

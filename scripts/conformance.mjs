@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Writes docs/conformance.md: which requirement was proved by which test in the last recorded run (`npm run test:all`, which
-// leaves docs/conformance-results.json). Makes docs/reference/attachment-states.md as well. `--check` only tells whether
+// leaves docs/conformance-results.json). Makes docs/reference/attachment-states.md as well. `--check` only reports whether
 // the pages fit, and whether a test names a requirement that does not exist.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -5,7 +5,7 @@
 //   --jobs=N              as many files side by side as N processors can do
 //   --in-turn             every second file, the others tomorrow
 //   --record              write docs/conformance-results.json
-//   --show                show what every file says, not only what failed
+//   --show                show what every file prints, not only what failed
 // Everything else that begins with `--` goes to node.
 import { checkPackages } from "./lib/setup.mjs";
 import { parseArguments } from "./lib/tests/arguments.mjs";

@@ -11,10 +11,10 @@ export function proofsOf({ proofs }) {
   for (const proof of proofs) for (const id of proof.ids) byId.set(id, [...(byId.get(id) ?? []), proof]);
   const decided = [...byId].map(([id, tests]) => {
     const state = stateOf(tests);
-    const telling = { failed: "failed", proved: "passed", skipped: undefined }[state];
+    const wanted = { failed: "failed", proved: "passed", skipped: undefined }[state];
     return [
       id,
-      { state, tests: tests.filter(({ outcome }) => telling === undefined || outcome === telling) },
+      { state, tests: tests.filter(({ outcome }) => wanted === undefined || outcome === wanted) },
     ];
   });
   return new Map(decided);
@@ -69,8 +69,8 @@ function summary(groups, proofs) {
 function proofCell(proof, reason) {
   if (proof === undefined) return reason === undefined ? "**open**" : `**open**: ${cell(reason)}`;
   const tests = new Set(proof.tests.map(({ title, file }) => `${cell(title)} (\`${file}\`)`));
-  const told = [...tests].join("<br>");
-  return proof.state === "proved" ? told : `**${proof.state}**: ${told}`;
+  const titles = [...tests].join("<br>");
+  return proof.state === "proved" ? titles : `**${proof.state}**: ${titles}`;
 }
 
 /** The page: what was run, a summary, and a table of every document. */

@@ -1,4 +1,4 @@
-// deploy/manifests is what deploy/chart says with its default values: for people who use kubectl alone.
+// deploy/manifests is what deploy/chart renders with its default values: for operators who use kubectl alone.
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ export const CHART = join(ROOT, "deploy", "chart");
 export const MANIFESTS = join(ROOT, "deploy", "manifests");
 const HEAD = "# Made from deploy/chart by `npm run manifests`; change it there.\n";
 
-/** The text that helm makes of the chart; `more`: further arguments (`--set`, `--values`). Throws what helm says. */
+/** The text that helm makes of the chart; `more`: further arguments (`--set`, `--values`). Throws what helm prints. */
 export async function renderChart(...more) {
   const { helm } = await kubectlPaths();
   const home = await mkdtemp(join(tmpdir(), "mooring-helm-"));

@@ -1,4 +1,4 @@
-/** One line to the person at the terminal; set-up talks on stderr so that `--json` output stays clean. */
+/** One line to the operator at the terminal; set-up talks on stderr so that `--json` output stays clean. */
 export function say(line) {
   process.stderr.write(`${line}\n`);
 }

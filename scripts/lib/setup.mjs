@@ -8,9 +8,9 @@ import { say, stop } from "./say.mjs";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Where the runtime looks for runc (packages/standalone/src/runtime/runc.ts); a runc anywhere else is none. */
+/** Where the runtime expects runc (packages/standalone/src/runtime/runc.ts); a runc anywhere else is none. */
 const RUNC_FOLDERS = ["/usr/sbin", "/usr/bin", "/usr/local/sbin"];
-/** What the machine must have, and why. `command` tells whether it is there: in `folders`, else on the PATH. */
+/** What the machine must have, and why. `command` shows whether it is there: in `folders`, else on the PATH. */
 const SYSTEM = [
   { command: "mkfs.xfs", package: "xfsprogs", why: "makes and grows XFS pools and volumes" },
   { command: "mkfs.btrfs", package: "btrfs-progs", why: "makes btrfs pools and volumes" },
@@ -25,7 +25,7 @@ const SYSTEM = [
   { command: "skopeo", package: "skopeo", why: "brings the images of containers here" },
   { command: "umoci", package: "umoci", why: "unpacks them" },
   { command: "ganesha.nfsd", package: "nfs-ganesha-vfs", why: "serves volumes that several nodes use" },
-  { command: "nfs-cat", package: "libnfs-utils", why: "looks at shared volumes without a kernel's help" },
+  { command: "nfs-cat", package: "libnfs-utils", why: "reads shared volumes without a kernel's help" },
   { command: "sqlite3", package: "sqlite3", why: "the demo's workload is a database under constant writes" },
 ];
 const PATH = [...(process.env.PATH ?? "").split(":"), "/usr/sbin", "/sbin"];

@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 
 const execute = promisify(execFile);
 const OCI = "application/vnd.oci.image";
-/** The date of everything in it: what is inside says what it is, not when it was packed. */
+/** The date of everything in it: what is inside shows what it is, not when it was packed. */
 const EPOCH = Number(process.env.SOURCE_DATE_EPOCH ?? 0);
 const STEADY = [
   "--sort=name",

@@ -9,7 +9,7 @@ import { ROOT } from "../setup.mjs";
 
 const execute = promisify(execFile);
 
-/** What Mooring runs, by Debian's package; `mooring doctor` looks for the same. */
+/** What Mooring runs, by Debian's package; `mooring doctor` checks the same. */
 const PROGRAMS = {
   coreutils: [
     ...[
@@ -124,7 +124,7 @@ async function librariesOf(path) {
   return [...stdout.matchAll(/(\/\S+)(?= \(0x)/g)].map(([, library]) => library);
 }
 
-/** Under the name by which it is looked for, whatever file that leads to. */
+/** Under the name by which it is started, whatever file that leads to. */
 async function file(root, path) {
   const inside = path.startsWith("/usr/") ? path : `/usr${path}`;
   const target = join(root, inside);

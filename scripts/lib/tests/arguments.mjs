@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { stop } from "../say.mjs";
 
-/** Told in packages/store/src/testing/sample.ts. */
+/** Described in packages/store/src/testing/sample.ts. */
 const PARTS = ["everyday", "rest", "all"];
 
 /** What `node-test.mjs` is asked for. `flags` are node's. */

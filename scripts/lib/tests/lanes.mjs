@@ -41,7 +41,7 @@ const WORLDS = {
 
 /** Whole files that `npm test` leaves to `npm run test:rest`. */
 const THOROUGH = [
-  // What is said to wrong input.
+  // How wrong input is refused.
   ...["bad-input", "groups-bad-input", "tickets-bad-input"].map((name) => `test/e2e/${name}`),
   ...["client/client", "output/api-refusal"].map((name) => `packages/cli/src/${name}`),
   "packages/sidecars/src/group-snapshot/bad-input",

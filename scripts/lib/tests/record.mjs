@@ -16,7 +16,7 @@ export async function revision() {
   return { commit, clean: changes === "" };
 }
 
-/** Writes what every test that names requirements has shown; `files` as `runFile` answers them, with their `name`. */
+/** Writes what every test that names requirements has shown; `files` as `runFile` returns them, with their `name`. */
 export async function recordResults(files, at) {
   const tests = files.flatMap((file) => file.tests.filter(({ suite }) => !suite));
   const count = (wanted) => tests.filter(({ outcome }) => outcome === wanted).length;
@@ -34,7 +34,7 @@ export async function recordResults(files, at) {
   const head = {
     ...{ at: new Date().toISOString(), ...at, node: process.version },
     ...{ passed: count("passed"), failed: count("failed"), skipped: count("skipped") },
-    // Also those that ended before they had a test to tell of.
+    // Also those that ended before they had a test to report.
     failedFiles: files.filter(({ code }) => code !== 0).map(({ name }) => name),
   };
   await writeFile(RESULTS, format(head, proofs));

@@ -23,7 +23,7 @@ export default async function* report(events) {
     }
     if (type === "test:dequeue") yield line({ begins: data.name });
     if (type === "test:complete") yield line({ ends: data.name });
-    // Begins are told in the order of the report: those around a test before it.
+    // Begins are reported in the order of the report: those around a test before it.
     if (type === "test:start") titles.splice(data.nesting, titles.length, data.name);
     if (type !== "test:pass" && type !== "test:fail") continue;
     const path = [...titles.slice(0, data.nesting), data.name];
@@ -44,7 +44,7 @@ function outcomeOf(type, { skip, todo }) {
 const times = () => ({ ms: Math.round(performance.now()), cpuMs: processorTime() });
 
 function processorTime() {
-  // The second field may hold anything, in parentheses.
+  // The second field may contain anything, in parentheses.
   const fields = readFileSync("/proc/self/stat", "utf8").split(") ").at(-1).split(" ");
   return [11, 12, 13, 14].reduce((sum, at) => sum + Number(fields[at]), 0) * MS_PER_TICK;
 }

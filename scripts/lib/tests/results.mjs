@@ -23,8 +23,8 @@ export async function running(results) {
 
 /**
  * What each of `files` (`name`, `covers`) has shown, in the order in which they ran: its `tests` with the `ids` of
- * requirements that they said, by covers(), to prove, `ms`, `cpuMs`, and `whole`: it came to its end. Of a file that runs
- * alone the report itself tells the end.
+ * requirements that they declared, by covers(), to prove, `ms`, `cpuMs`, and `whole`: it came to its end. Of a file that runs
+ * alone the report itself shows the end.
  */
 export async function readResults(results, files) {
   const lines = await linesOf(results);

@@ -34,7 +34,7 @@ const APART = [
  * Runs `files` (`name`, `program`) one after another to their end. `folder` does not exist yet, and does not afterwards.
  * Resolves with one result for each: `name`, `code`, `output`, `tests` (`path`, `outcome`, `ms`, `suite`, `ids`), `ms`,
  * `cpuMs`, and what was wrong beside the tests: `hung`, the tests that were running when the time was over, and `left`, what
- * was left behind. What cannot be told apart is told with the first that failed, or the last.
+ * was left behind. What cannot be told apart is reported with the first that failed, or the last.
  */
 export async function runFiles({ files, folder, apart, flags, env, limitMs, signal, live }) {
   await mkdir(folder);
@@ -77,7 +77,7 @@ export async function runFiles({ files, folder, apart, flags, env, limitMs, sign
 }
 
 function shownBy(read, { code, output, ms, hung, left }) {
-  // A program under test may end this process with 0, or set that as its code: the report tells whether all tests ran.
+  // A program under test may end this process with 0, or set that as its code: the report shows whether all tests ran.
   const isGood = ({ whole, tests }) => whole && tests.every(({ outcome }) => outcome !== "failed");
   // Whose the fault is that no test has told of nobody knows.
   const isNobodys = code !== 0 && read.every(isGood);

@@ -39,7 +39,7 @@ export async function runTests(wanted) {
     const chosen = await choose(files, compiled, wanted);
     if (chosen.length > 0) return await runAll(chosen, compiled, wanted);
     say(`no test to run below ${wanted.roots.join(" ") || ROOT}`);
-    // That a change reaches no test is an answer, that a folder has none is a mistake.
+    // That a change reaches no test is a result, that a folder has none is a mistake.
     return wanted.changed === undefined ? 1 : 0;
   } finally {
     await compiled.remove();

@@ -1,4 +1,4 @@
-/** What people see of a run: a line for every file, everything that a file says when it failed, and the failures again. */
+/** What is shown of a run: a line for every file, everything that a file prints when it failed, and the failures again. */
 const MARKS = { ok: "✔", failed: "✖" };
 const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`.padStart(8);
 const write = (text) => process.stdout.write(text);

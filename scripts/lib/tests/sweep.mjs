@@ -53,7 +53,7 @@ async function mountsOf(folder) {
   return targets.filter((target) => isBelow(target, folder)).reverse();
 }
 
-/** What is there of the tests of a folder, for people to read; its files do not count. */
+/** What is there of the tests of a folder, for readers; its files do not count. */
 export async function leftBehind(folder) {
   const commands = (await processesOf(folder)).map(async (pid) => {
     const words = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
