@@ -12,10 +12,7 @@ export function proofsOf({ proofs }) {
   const decided = [...byId].map(([id, tests]) => {
     const state = stateOf(tests);
     const wanted = { failed: "failed", proved: "passed", skipped: undefined }[state];
-    return [
-      id,
-      { state, tests: tests.filter(({ outcome }) => wanted === undefined || outcome === wanted) },
-    ];
+    return [id, { state, tests: tests.filter(({ outcome }) => wanted === undefined || outcome === wanted) }];
   });
   return new Map(decided);
 }
