@@ -107,6 +107,10 @@ export class Reconciler<View, Step extends { do: string }> {
     return { ready: this.#queue.length, oldestMs: Math.round(this.#queue.oldestMs) };
   }
 
+  passOf(key: string): unknown {
+    return this.#passes.get(key);
+  }
+
   /** The step that is due for a key that nothing has asked for; reads and decides, and changes nothing. */
   async forgotten(key: string): Promise<Step | undefined> {
     const { polls = false } = this.#options;

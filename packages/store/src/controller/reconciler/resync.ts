@@ -6,6 +6,8 @@ const EVERY_MS = 1_800_000;
 const CONFIRM_MS = 5_000;
 
 interface Resynced extends Checked {
+  /** Another one whenever the key has been read anew; undefined before. */
+  passOf(key: string): unknown;
   found(key: string, step: { do: string }): void;
 }
 
@@ -27,12 +29,19 @@ export async function keepResyncing(
     for (const key of keys) {
       await sleep(periodMs / keys.length);
       if (signal.aborted) return;
-      if ((await forgotten(controller, key)) === undefined) continue;
-      await sleep(confirmMs);
-      const step = signal.aborted ? undefined : await forgotten(controller, key);
-      if (step !== undefined) controller.found(key, step);
+      await resync(controller, key, () => sleep(confirmMs));
+      if (signal.aborted) return;
     }
   }
+}
+
+/** A key that somebody changes all the time has work at any moment: forgotten is what nobody has read in between. */
+async function resync(controller: Resynced, key: string, sleep: () => Promise<void>): Promise<void> {
+  if ((await forgotten(controller, key)) === undefined) return;
+  const pass = controller.passOf(key);
+  await sleep();
+  const step = await forgotten(controller, key);
+  if (step !== undefined && controller.passOf(key) === pass) controller.found(key, step);
 }
 
 function forgotten(controller: Checked, key: string): Promise<{ do: string } | undefined> {

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { keepResyncing } from "./resync.ts";
+
+/** A controller with one key that has work whenever somebody asks. */
+function controller(passOf: () => unknown) {
+  const found: string[] = [];
+  const stop = new AbortController();
+  let asked = 0;
+  const resynced = {
+    ...{ name: "one", idle: true, taken: 0, backlog: { ready: 0, oldestMs: 0 }, passOf },
+    keys: () => ["key"],
+    forgotten: async () => {
+      asked += 1;
+      // Two questions for each time that the key's turn comes.
+      if (asked > 6) stop.abort();
+      return { do: "step" };
+    },
+    found: (key: string) => void found.push(key),
+  };
+  return { found, run: () => keepResyncing(resynced, stop.signal, 10) };
+}
+
+test("a resync finds what is due and has not been read in between", async () => {
+  const pass = {};
+  const { found, run } = controller(() => pass);
+  await run();
+  assert.ok(found.length >= 3);
+});
+
+test("a resync leaves alone what is read again and again: it changes all the time", async () => {
+  const { found, run } = controller(() => ({}));
+  await run();
+  assert.deepEqual(found, []);
+});
