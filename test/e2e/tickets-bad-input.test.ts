@@ -38,7 +38,7 @@ const REFUSALS: readonly [string[], number, RegExp][] = [
   ],
   [["ticket", "add", "VOLUME", "--node", "node-a", "--id", "a/b"], 2, /ticket id "a\/b" is not valid/],
   [["ticket", "add", "VOLUME", "--node", "node-a", "--id", ".."], 2, /ticket id "\.\." is not valid/],
-  [["ticket", "add", "VOLUME", "--node", "node-a", "--holder", ""], 2, /name a person/],
+  [["ticket", "add", "VOLUME", "--node", "node-a", "--holder", ""], 2, /name an operator/],
   [["ticket", "add", "VOLUME", "--node", "node-a", "--for", "2w"], 2, /write it like 30m/],
   [["volume", "attach", "VOLUME", "--node", "node-a", "--timeout", "soon"], 2, /write it like 30m/],
   [["ticket", "rm", "VOLUME", "unknown"], 0, /there is no ticket unknown/],

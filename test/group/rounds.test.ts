@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { CsiClient } from "@mooring/csi";
 import { type Stage, snapshotTogether } from "./support/rounds.ts";
 
-const LATE = "volume v-1 on node a could not be cut before the deadline";
+const LATE = "volume v-1 on node a could not be copied before the deadline";
 
 /** A stage whose barriers say this, one after the other, and then that somebody broke something. */
 function stageOf(...answers: string[]): Stage {
@@ -22,14 +22,14 @@ test("rounds whose barriers all miss their deadline end, with the last reason", 
   const stage = stageOf(...Array.from({ length: 9 }, () => LATE));
   await assert.rejects(
     snapshotTogether(stage, result, async () => {}, 2),
-    /5 barriers in a row.*volume v-1 on node a could not be cut/,
+    /5 barriers in a row.*volume v-1 on node a could not be copied/,
   );
   assert.equal(result.missedDeadlines, 5);
 });
 
 test("some missed deadlines are counted, what else goes wrong ends the rounds at once", async () => {
   const result = fresh();
-  const stage = stageOf(LATE, "the cut of v-1, v-2 was not done within 5 s, after which writes went on");
+  const stage = stageOf(LATE, "the copy of v-1, v-2 was not done within 5 s, after which writes went on");
   await assert.rejects(
     snapshotTogether(stage, result, async () => {}, 2),
     /broken/,

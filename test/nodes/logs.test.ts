@@ -193,7 +193,7 @@ describe("logs of pods on a machine that has joined, and streams into them", () 
     const ended = once(follow, "close");
     await nodes.machine("a").seat.link("down");
     // Not yet known to be lost, and already not to be reached.
-    await assert.rejects(log(), /kept on node "a", which cannot be asked: (connect E|no answer for)/);
+    await assert.rejects(log(), /kept on node "a", which cannot be asked: (connect E|no response for)/);
     await nodeIs(nodes, "a", "Unknown");
     await ended;
     assert.match(seen, /kept on node "a", which cannot be asked: the node has not been ready since/);

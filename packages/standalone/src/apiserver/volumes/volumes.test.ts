@@ -65,7 +65,7 @@ describe("attach and detach by an operator", () => {
   test("of two operators with the same id the first has it, and the second learns who", async () => {
     const driver = await act("attach", { hostId: "a", attachedBy: "csi" });
     assert.equal(driver.status, 400);
-    assert.match(driver.json.message, /"?csi"? names the CSI driver, not a person/);
+    assert.match(driver.json.message, /"?csi"? names the CSI driver, not an operator/);
     const second = await act("attach", { hostId: "a", attachedBy: "bob" });
     assert.equal(second.status, 409);
     assert.match(second.json.message, /held by ann until 2099/);
@@ -314,9 +314,9 @@ describe("bad input by REST", () => {
       "attach",
       { hostId: "a", attacherType: "backup-controller" },
       403,
-      /not written by people/,
+      /not written by operators/,
     ],
-    ["an unknown type", "attach", { hostId: "a", attacherType: "x" }, 403, /not written by people/],
+    ["an unknown type", "attach", { hostId: "a", attacherType: "x" }, 403, /not written by operators/],
     ["a holder of two lines", "attach", { hostId: "a", attachedBy: "a\nb" }, 400, /in one line/],
     [
       "an end in the past",
