@@ -98,7 +98,7 @@ export interface MutableKindRegistry extends KindRegistry {
 /** OpenAPI documents of the served kinds, supplied by the schema part; cheap to call again while nothing changed. */
 export interface OpenApiDocuments {
   /** Swagger 2.0, all groups. */
-  v2(): object;
+  v2(): Promise<object>;
   /** Paths as in the index of /openapi/v3: `api/v1`, `apis/storage.k8s.io/v1`, ... */
   v3Paths(): readonly string[];
   /** OpenAPI 3.0 of one of these paths; undefined when there is none. */

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { StatusError } from "@mooring/store";
 import type { Api } from "../api.ts";
 import { type MediaRange, parseAccept } from "../http/accept.ts";
@@ -44,21 +45,24 @@ export async function handleOpenApi(call: Call, { openapi }: Api): Promise<void>
     return sendBytes(call, 200, NOTHING_DECLARED, PROTOBUF_TYPE);
   }
   requireJson(call);
-  if (version === "v2" && rest.length === 0) return sendDocument(call, openapi.v2());
+  if (version === "v2" && rest.length === 0) return sendDocument(call, await openapi.v2());
   if (version !== "v3") throw pathNotFound();
-  if (rest.length === 0) return send(call, 200, index(openapi));
+  if (rest.length === 0) return send(call, 200, await index(openapi));
   const document = openapi.v3(rest.join("/"));
   if (document === undefined) throw pathNotFound();
   return sendVersioned(call, document);
 }
 
-function index(openapi: OpenApiDocuments): object {
-  const paths = openapi.v3Paths().flatMap((path) => {
+/** The hash of every document, which is made for it: one in a turn of the event loop. */
+async function index(openapi: OpenApiDocuments): Promise<object> {
+  const paths: Record<string, object> = {};
+  for (const path of openapi.v3Paths()) {
     const document = openapi.v3(path);
-    if (document === undefined) return [];
-    return [[path, { serverRelativeURL: `/openapi/v3/${path}?hash=${encoded(document).hash}` }]];
-  });
-  return { paths: Object.fromEntries(paths) };
+    if (document === undefined) continue;
+    paths[path] = { serverRelativeURL: `/openapi/v3/${path}?hash=${encoded(document).hash}` };
+    await nextTurn();
+  }
+  return { paths };
 }
 
 /** A request that names the hash may be cached for good; one with an old hash is sent to the new one. */

@@ -26,9 +26,9 @@ function find(document: unknown, pointer: string): unknown {
   return steps.reduce<unknown>((at, step) => (at as JsonObject | undefined)?.[step], document);
 }
 
-test("every reference of every document leads somewhere, and nothing of our own gets out", () => {
+test("every reference of every document leads somewhere, and nothing of our own gets out", async () => {
   const { openapi } = builtins();
-  const documents = [openapi.v2(), ...openapi.v3Paths().map((path) => openapi.v3(path))];
+  const documents = [await openapi.v2(), ...openapi.v3Paths().map((path) => openapi.v3(path))];
   for (const document of documents) {
     for (const ref of valuesOf(document, "$ref")) assert.ok(find(document, String(ref)), String(ref));
     const text = JSON.stringify(document);
@@ -60,7 +60,7 @@ test("what kubectl reads is there: kinds of paths and schemas, query parameters,
   assert.deepEqual(openapi.v3("apis/nowhere/v1"), undefined);
 });
 
-test("documents follow the kinds being served, and stay the same objects while nothing changes", () => {
+test("documents follow the kinds being served, and stay the same objects while nothing changes", async () => {
   const { kinds, openapi } = builtins();
   assert.equal(openapi.v3("api/v1"), openapi.v3("api/v1"));
   const schema: Schema = {
@@ -83,7 +83,7 @@ test("documents follow the kinds being served, and stay the same objects while n
   kinds.set(widget);
   const v3 = openapi.v3("apis/example.com/v1") as { components: { schemas: Record<string, Schema> } };
   assert.equal(v3.components.schemas["com.example.v1.Widget"]?.properties?.spec?.nullable, true);
-  const v2 = openapi.v2() as { definitions: Record<string, Schema> };
+  const v2 = (await openapi.v2()) as { definitions: Record<string, Schema> };
   assert.deepEqual(v2.definitions["com.example.v1.Widget"]?.properties?.spec, { type: "object" });
   kinds.delete("example.com", "widgets");
   assert.equal(openapi.v3("apis/example.com/v1"), undefined);

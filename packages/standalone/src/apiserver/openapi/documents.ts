@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { defined } from "@mooring/store";
 import type { JsonObject, Schema } from "../../schema/model.ts";
 import { listMetaSchema } from "../../schema/object-meta.ts";
@@ -11,8 +12,9 @@ const INFO = { title: "Mooring", version: "v1.35.0" };
 export function createOpenApi(kinds: KindRegistry): OpenApiDocuments {
   const cache = new Map<string, object>();
   kinds.onChange(() => cache.clear());
-  const cached = (key: string, make: () => object): object => {
-    const document = cache.get(key) ?? make();
+  const cached = <T extends object>(key: string, make: () => T): T => {
+    // Sound: what is kept under a key was made for it.
+    const document = (cache.get(key) as T | undefined) ?? make();
     cache.set(key, document);
     return document;
   };
@@ -29,11 +31,13 @@ function pathOf(kind: KindInfo, version: string): string {
   return kind.resource.group === "" ? `api/${version}` : `apis/${kind.resource.group}/${version}`;
 }
 
-function swagger(kinds: readonly KindInfo[]): object {
+/** All kinds in one document: too many for one turn of the event loop. */
+async function swagger(kinds: readonly KindInfo[]): Promise<object> {
   const components: Components = new Map();
   const paths: JsonObject = {};
   for (const kind of kinds) {
     for (const version of kind.versions) Object.assign(paths, addKind(kind, version, "v2", components));
+    await nextTurn();
   }
   return { swagger: "2.0", info: INFO, paths, definitions: Object.fromEntries(components) };
 }
