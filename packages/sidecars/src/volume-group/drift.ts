@@ -45,7 +45,7 @@ export function driftIn(content: VolumeGroupContent, desired: readonly string[],
 /** The storage system has just the volumes that it should have. */
 export const isNone = ({ missing, extra }: Drift): boolean => missing.length + extra.length === 0;
 
-/** For people. */
+/** As a sentence. */
 export function driftMessage({ extra, missing }: Drift): string {
   const parts = [
     ...(missing.length === 0 ? [] : [`taken out: ${missing.join(", ")}`]),

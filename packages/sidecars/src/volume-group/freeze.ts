@@ -61,7 +61,7 @@ export function frozenFor({ status }: VolumeGroup, wanted: readonly FrozenFor[])
   return wanted.filter((each) => isGranted(status?.frozenFor, each));
 }
 
-/** For people. */
+/** As a sentence. */
 export function freezeMessage(freezes: readonly FrozenFor[]): string {
   return `the membership is frozen until VolumeGroupSnapshot ${freezes.map(({ name }) => name).join(", ")} is cut`;
 }
