@@ -14,6 +14,8 @@ import { groupObject, mountVolume } from "./testing/story.ts";
 async function inPieces(image: string): Promise<void> {
   const file = await open(image, "r+");
   for (let piece = 0; piece < 1000; piece++) await file.write(Buffer.alloc(4096), 0, 4096, 8192 * piece);
+  // What is not on the disk yet is in no piece of the file.
+  await file.sync();
   await file.close();
 }
 
