@@ -9,6 +9,8 @@ import { endOf } from "./reporter.mjs";
 const ends = { file: [], process: [] };
 globalThis[Symbol.for("mooring.tests.ends")] = ends;
 
+// What an end waits for may keep no process alive, a timer that is unref'd for one: the files that follow need it all the same.
+const alive = setInterval(() => {}, 1_000);
 const files = JSON.parse(process.argv[2]);
 for (const { name, program, covers } of files) {
   process.env.MOORING_COVERS = covers;
@@ -20,7 +22,8 @@ for (const { name, program, covers } of files) {
   // Tests run in the order in which they came: this is the last one of the file.
   await test(endOf(name), async () => {
     await callAll(ends.file);
-    if (name === files.at(-1).name) await callAll(ends.process);
+    if (name !== files.at(-1).name) return;
+    await callAll(ends.process).finally(() => clearInterval(alive));
   });
 }
 

@@ -34,7 +34,7 @@ const WORLDS = {
       "probe",
       "process",
     ],
-    ...["silent-server", "snapshots", "topology", "v0", "volumes"],
+    ...["snapshots", "topology", "v0", "volumes"],
   ].map((name) => `csi/${name}`),
   pool: ["group-snapshots", "groups", "snapshots", "volume-groups"].map((name) => `e2e/${name}`),
 };
