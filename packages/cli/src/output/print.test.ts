@@ -57,7 +57,7 @@ test("colors: on a terminal only, and not where NO_COLOR is set", async (t) => {
   const folder = await folderOf(t);
   const sequence = "\u001b[";
   assert.ok(!(await mooring(["doctor", "--state-dir", folder])).stdout.includes(sequence));
-  assert.ok((await onTerminal(folder, {})).includes(sequence));
+  assert.ok((await onTerminal(folder, { CI: "true" })).includes(sequence));
   assert.ok(!(await onTerminal(folder, { NO_COLOR: "1" })).includes(sequence));
 });
 
