@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { runFiles } from "../../scripts/lib/tests/run-file.mjs";
+import { schedule } from "../../scripts/lib/tests/schedule.mjs";
 
 const UNTRACKED = fileURLToPath(new URL("../../scripts/lib/tests/untracked.cjs", import.meta.url));
 
@@ -132,4 +133,43 @@ test("an error that nobody has caught fails all files that share the process", a
   const late = 'test("leaves", () => { setTimeout(() => { throw new Error("late"); }, 10); });';
   const shows = await shown({ one: late, two: PASSES });
   for (const [name, text] of Object.entries(shows)) assert.match(text, /^bad: /, `${name} ${text}`);
+});
+
+/** The names of what had begun when nothing more began, and of all in the order in which they began. */
+async function begun(items: { name: string; cost: number; seconds: number }[], idle: number) {
+  const all: string[] = [];
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let samples = 0;
+  let atRest: string[] = [];
+  const bounds = {
+    ...{ capacity: 2, most: 4, sampleMs: 1 },
+    idle: async () => {
+      samples += 1;
+      if (samples === 5) {
+        atRest = [...all];
+        release();
+      }
+      return idle;
+    },
+  };
+  const work = async ({ name }: { name: string }) => {
+    all.push(name);
+    await released;
+  };
+  await schedule(items, bounds, work, new AbortController().signal);
+  return { atRest, all };
+}
+
+test("files begin as long as their costs fit, and more while processors idle; what needs the machine comes alone, last", async () => {
+  const item = (name: string, seconds: number, cost = 1) => ({ name, seconds, cost });
+  const items = [
+    ...[item("alone", 99, Number.POSITIVE_INFINITY), item("f", 1), item("e", 2), item("d", 3), item("c", 4)],
+    ...[item("b", 5), item("a", 6)],
+  ];
+  const order = ["a", "b", "c", "d", "e", "f", "alone"];
+  assert.deepEqual(await begun(items, 0), { atRest: ["a", "b"], all: order });
+  assert.deepEqual(await begun(items, 0.5), { atRest: ["a", "b", "c", "d"], all: order });
 });

@@ -11,13 +11,15 @@ export function parseArguments(args) {
     part: process.env.MOORING_TESTS ?? "everyday",
     // A test waits for disks, locks and others about a third of its time.
     capacity: availableParallelism() * 1.5,
+    // As many files at a time when processors idle: each has memory as well.
+    most: availableParallelism() * 6,
   };
   for (const arg of args) {
     const [name, value] = arg.split(/=(.*)/s);
     if (!arg.startsWith("--")) wanted.roots.push(arg);
     else if (name === "--changed") wanted.changed = value ?? "";
     else if (name === "--part") wanted.part = value;
-    else if (name === "--jobs") wanted.capacity = Number(value);
+    else if (name === "--jobs") Object.assign(wanted, { capacity: Number(value), most: 0 });
     else if (name === "--record") wanted.record = true;
     else if (name === "--in-turn") wanted.inTurn = true;
     else if (name === "--show") wanted.show = true;

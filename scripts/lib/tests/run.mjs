@@ -10,6 +10,7 @@ import { ROOT } from "../setup.mjs";
 import { compileTests, MANY } from "./compile.mjs";
 import { findTests } from "./find.mjs";
 import { moduleGraph } from "./graph.mjs";
+import { idleProcessors } from "./idle.mjs";
 import { laneOf } from "./lanes.mjs";
 import { recordResults, revision } from "./record.mjs";
 import { runFiles } from "./run-file.mjs";
@@ -91,7 +92,8 @@ async function runAll(files, compiled, wanted) {
       if (!live) showFile(result, { done: ended.length, of: items.length, show });
     }
   };
-  await schedule(groups, live ? 1 : wanted.capacity, work, stop);
+  const bounds = live ? { capacity: 1 } : { ...wanted, idle: idleProcessors() };
+  await schedule(groups, bounds, work, stop);
   await place.remove();
   await writeFile(TIMES, JSON.stringify(times));
   showSummary(ended, { of: items.length, seconds: (performance.now() - startedAt) / 1000, live });
