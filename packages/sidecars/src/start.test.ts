@@ -16,7 +16,7 @@ import {
   StorageClasses,
   VolumeSnapshots,
 } from "@mooring/store";
-import { covers, howMany } from "@mooring/store/testing";
+import { covers, howMany, nothingSleeps } from "@mooring/store/testing";
 import { startSidecars } from "./start.ts";
 import { type Harness, startHarness, until } from "./testing/harness.ts";
 import { claim, DRIVER, node, persistentVolume, storageClass } from "./testing/objects.ts";
@@ -95,6 +95,7 @@ test("one of two processes works, and the other takes over when it stops", async
   await h.store.create(PersistentVolumeClaims, plainClaim("two"));
   await h.until("it is bound", async () => (await boundCount(h)) === 2);
   assert.equal(h.driver.called("CreateVolume"), 2);
+  await nothingSleeps();
   stop.abort();
   await second.done;
 });

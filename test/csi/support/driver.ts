@@ -9,6 +9,7 @@ import { eventually } from "@mooring/store/testing";
 import { cleanUp } from "../../../packages/driver/src/testing/world.ts";
 import { afterFile } from "../../support/at-end.ts";
 import { machineRemains } from "../../support/remains.ts";
+import { nothingSleeps, sleepersSocket } from "../../support/sleepers.ts";
 import { MooringProcess, plainEnvironment } from "./process.ts";
 
 export const host = createHost();
@@ -46,6 +47,10 @@ export class Driver {
   get socket(): string {
     return join(this.folder, "socket", "csi.sock");
   }
+  /** Where it is asked what it has slept through. */
+  get #sleepers(): string {
+    return join(this.folder, "sleepers");
+  }
   get endpoint(): string {
     return `unix://${this.socket}`;
   }
@@ -82,7 +87,8 @@ export class Driver {
       maxVolumes === undefined ? [] : ["--max-volumes", String(maxVolumes)],
       logLevel === undefined ? [] : ["--log-level", logLevel],
     );
-    const all = { ...plainEnvironment(), CSI_ENDPOINT: this.endpoint, ...this.#options.env, ...env };
+    const own = { CSI_ENDPOINT: this.endpoint, ...sleepersSocket(this.#sleepers) };
+    const all = { ...plainEnvironment(), ...own, ...this.#options.env, ...env };
     this.#process = new MooringProcess(args, all);
     await eventually(
       "the driver's socket",
@@ -105,12 +111,21 @@ export class Driver {
   }
 
   async restart(env: NodeJS.ProcessEnv = {}): Promise<void> {
+    if (this.process.alive) await nothingSleeps(this.#sleepers);
     assert.equal(await this.process.end("SIGTERM"), 0, this.output);
     await this.start(env);
   }
 
-  /** Ends it and removes whatever is left; throws when something should not have been. */
+  /** Ends it and removes whatever is left; throws when something should not have been, or has slept through its event. */
   async dispose(): Promise<void> {
+    try {
+      if (this.#process?.alive === true) await nothingSleeps(this.#sleepers);
+    } finally {
+      await this.#remove();
+    }
+  }
+
+  async #remove(): Promise<void> {
     this.reconnect();
     const code = await this.#process?.end("SIGTERM");
     // Another process that has just got a mount namespace of its own may have copies of our mounts for a moment.

@@ -5,6 +5,7 @@ import { type CsiClient, connect, createServer } from "@mooring/csi";
 import { createDriver } from "@mooring/driver";
 import { ENGINE_KINDS, startAgent, startArbiter, startServices } from "@mooring/engine";
 import { Events, LocalStore, ResourceRegistry, silentLogger } from "@mooring/store";
+import { endAtRest } from "@mooring/store/testing";
 import { cleanUp } from "../../../packages/driver/src/testing/world.ts";
 import { endServers } from "../../../packages/engine/src/testing/scratch.ts";
 import { afterFile } from "../../support/at-end.ts";
@@ -33,14 +34,15 @@ export async function startTwoNodes(): Promise<TwoNodes> {
   const common = { store, logger: silentLogger, signal: stop.signal };
   const done: Promise<void>[] = [];
   const closing: (() => Promise<void> | void)[] = [];
-  afterFile(async () => {
+  const end = async () => {
     for (const close of closing) await close();
     stop.abort();
     await Promise.allSettled(done);
     await store.close();
     for (const nodeID of NODES) await endServers(host, join(folder, nodeID));
     await cleanUp(host, folder);
-  });
+  };
+  afterFile(() => endAtRest(end));
   const serve = async (mode: "controller" | "node", nodeID: string): Promise<CsiClient> => {
     const endpoint = `unix://${join(folder, `${mode}-${nodeID}.sock`)}`;
     const stateDir = join(folder, nodeID);

@@ -13,7 +13,7 @@ import {
   Volumes,
 } from "@mooring/engine";
 import { Events, LocalStore, ResourceRegistry, silentLogger } from "@mooring/store";
-import { eventually } from "@mooring/store/testing";
+import { endAtRest, eventually } from "@mooring/store/testing";
 import { capability, createVolume, failureOf, stage, startWorld } from "../testing/world.ts";
 
 /** A driver on real devices whose arbiter can be stopped and started again. */
@@ -32,12 +32,13 @@ async function setUp(t: TestContext) {
     };
   };
   let stopArbiter = await arbiter();
-  t.after(async () => {
+  const end = async () => {
     await stopArbiter();
     await world.end();
     await store.close();
     await rm(folder, { recursive: true });
-  });
+  };
+  t.after(() => endAtRest(end));
   const ticket = async (volume: string, id: string) => {
     const attachment = await getAttachment(store, volume);
     return attachment && { present: attachment.spec.attachmentTickets?.[id] !== undefined, attachment };

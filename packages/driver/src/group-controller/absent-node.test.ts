@@ -10,6 +10,7 @@ import {
   Volumes,
 } from "@mooring/engine";
 import { mutate, silentLogger } from "@mooring/store";
+import { endAtRest } from "@mooring/store/testing";
 import { type Cluster, startCluster } from "../testing/scripted-node.ts";
 import { failureOf } from "../testing/world.ts";
 
@@ -21,11 +22,13 @@ before(async () => {
   const { store } = cluster;
   services = await startServices({ store, logger: silentLogger, signal: stop.signal });
 });
-after(async () => {
-  stop.abort();
-  await services.done.catch(() => {});
-  await cluster.end();
-});
+after(() =>
+  endAtRest(async () => {
+    stop.abort();
+    await services.done.catch(() => {});
+    await cluster.end();
+  }),
+);
 
 test("the caller of a group snapshot reads which node does not respond, and for which volume", async () => {
   const { client, store } = cluster;

@@ -30,7 +30,7 @@ import {
   silentLogger,
   source,
 } from "@mooring/store";
-import { actOn } from "@mooring/store/testing";
+import { actOn, endAtRest } from "@mooring/store/testing";
 import { createDriver } from "../driver.ts";
 
 const GIB = 1024 ** 3;
@@ -93,14 +93,15 @@ export async function startCluster(nodes: readonly string[]): Promise<Cluster> {
       for (const volume of (await store.list(Volumes)).items) await touch(volume);
       for (const snapshot of (await store.list(Snapshots)).items) await touch(snapshot);
     },
-    end: async () => {
-      client.close();
-      await server.stop(0);
-      stop.abort();
-      await Promise.all([arbiter.done, playing]);
-      await store.close();
-      await rm(folder, { recursive: true });
-    },
+    end: () =>
+      endAtRest(async () => {
+        client.close();
+        await server.stop(0);
+        stop.abort();
+        await Promise.all([arbiter.done, playing]);
+        await store.close();
+        await rm(folder, { recursive: true });
+      }),
   };
 }
 

@@ -5,6 +5,7 @@ import { type CsiClient, type CsiError, connect, v1 } from "@mooring/csi";
 import { createHost, type Host, type PoolType } from "@mooring/engine";
 import type { Logger, ObjectStore } from "@mooring/store";
 import { defined } from "@mooring/store";
+import { endAtRest } from "@mooring/store/testing";
 import { serveDriver } from "../serve.ts";
 
 const GIB = 1024 ** 3;
@@ -22,7 +23,7 @@ export interface World {
   log(): string;
   /** Stops the driver and starts it again on the same state. */
   restart(): Promise<void>;
-  /** Stops it and removes every mount, loop device and file. */
+  /** Stops it and removes every mount, loop device and file; throws when something slept through its event. */
   end(): Promise<void>;
 }
 
@@ -80,11 +81,12 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       await stop();
       stop = await start();
     },
-    end: async () => {
-      client.close();
-      await stop();
-      await cleanUp(host, folder);
-    },
+    end: () =>
+      endAtRest(async () => {
+        client.close();
+        await stop();
+        await cleanUp(host, folder);
+      }),
   };
 }
 

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import {
-  atRest,
   defined,
   Events,
   isNotFound,
@@ -19,6 +18,7 @@ import {
   VolumeGroupSnapshots,
   waitFor,
 } from "@mooring/store";
+import { nothingSleeps } from "@mooring/store/testing";
 import { type AttachmentTicket, type VolumeAttachment, VolumeAttachments } from "../api/attachment.ts";
 import { VolumeGroupReverts } from "../api/group-revert.ts";
 import { ENGINE_KINDS } from "../api/kinds.ts";
@@ -104,7 +104,7 @@ export class Bench {
       await store.close();
     });
     // Nothing that is due sleeps, whatever the test has done.
-    if (options.behindItsBack !== true) undo.push(() => atRest());
+    if (options.behindItsBack !== true) undo.push(() => nothingSleeps({ idle: true }));
     await options.prepare?.(bench);
     await bench.start();
     return bench;

@@ -1,7 +1,8 @@
 import { setMaxListeners } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { atRest, LocalStore, silentLogger } from "@mooring/store";
+import { LocalStore, silentLogger } from "@mooring/store";
+import { nothingSleeps } from "@mooring/store/testing";
 import type { PoolType } from "../api/pool.ts";
 import { type VolumeSpec, Volumes } from "../api/volume.ts";
 import { startArbiter } from "../cluster/arbiter/index.ts";
@@ -57,7 +58,7 @@ export class Cluster {
       await store.close();
     });
     // Nothing that is due sleeps, whatever the test has done.
-    undo.push(() => atRest());
+    undo.push(() => nothingSleeps({ idle: true }));
     await mkdir(join(dir, "mounts"));
     for (const name of new Set(pools.flatMap((pool) => (pool.shared === true ? [pool.name] : []))))
       await cluster.#makeShared(name);

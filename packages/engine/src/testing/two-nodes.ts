@@ -1,7 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { atRest, Events, Leases, LocalStore, ResourceRegistry, silentLogger } from "@mooring/store";
+import { Events, Leases, LocalStore, ResourceRegistry, silentLogger } from "@mooring/store";
+import { endAtRest } from "@mooring/store/testing";
 import { ENGINE_KINDS } from "../api/kinds.ts";
 import { Pools } from "../api/pool.ts";
 import { startArbiter } from "../cluster/arbiter/index.ts";
@@ -27,15 +28,12 @@ export async function twoNodes(t: TestContext): Promise<SharedNodes> {
   const running: Promise<void>[] = [];
   const stores: LocalStore[] = [];
   // Before the folder is cleaned up: hooks run in the order in which they were made.
-  t.after(async () => {
-    try {
-      await atRest();
-    } finally {
-      stop.abort();
-      await Promise.allSettled(running);
-      for (const store of stores) await store.close();
-    }
-  });
+  const end = async () => {
+    stop.abort();
+    await Promise.allSettled(running);
+    for (const store of stores) await store.close();
+  };
+  t.after(() => endAtRest(end, { idle: true }));
   const dir = await scratch(t, host);
   const disk = await sparse(join(dir, "disk"), 2 * GIB);
   const { path: device } = await host.loops.attach(disk);

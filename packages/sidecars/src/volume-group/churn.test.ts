@@ -12,7 +12,7 @@ import {
   PersistentVolumes,
   type Resource,
 } from "@mooring/store";
-import { currentPart } from "@mooring/store/testing";
+import { currentPart, nothingSleeps } from "@mooring/store/testing";
 import { startSidecars } from "../start.ts";
 import { DRIVER } from "../testing/objects.ts";
 import { type VolumeGroup, VolumeGroupContents, VolumeGroups } from "./api.ts";
@@ -272,6 +272,7 @@ test("two operators, claims and groups that come, change and go, faults and rest
       () => churn.check(),
       DEADLINE_MS,
     );
+    await nothingSleeps();
     progress.note(done + LAP);
   }
   const modified = progress.calls("ModifyVolumeGroupMembership");

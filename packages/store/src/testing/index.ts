@@ -3,7 +3,7 @@ export { type ActOptions, actOn } from "./act-on.ts";
 export { bundleProgram } from "./bundle-program.ts";
 export { covers } from "./covers.ts";
 export { type EventuallyOptions, eventually } from "./eventually.ts";
-export { nothingSleeps } from "./nothing-sleeps.ts";
+export { endAtRest, type NothingSleepsOptions, nothingSleeps } from "./nothing-sleeps.ts";
 export {
   type Amounts,
   currentPart,

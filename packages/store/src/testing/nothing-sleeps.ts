@@ -1,15 +1,37 @@
-import { lastingSleepers } from "../controller/reconciler/at-rest.ts";
+import { atRest, lastingSleepers } from "../controller/reconciler/at-rest.ts";
 import { reconcileCounts } from "../controller/reconciler/metrics.ts";
+
+export interface NothingSleepsOptions {
+  /** Waits until every controller of this process is idle, too: nothing of what the test has asked for goes on. */
+  idle?: boolean;
+}
 
 /**
  * For the end of a test that runs a system in this process: throws when a controller has something to do that no event
  * has asked for, or a resync has had to find some.
  */
-export async function nothingSleeps(): Promise<void> {
+export async function nothingSleeps({ idle = false }: NothingSleepsOptions = {}): Promise<void> {
+  if (idle) await atRest();
   const due = (await lastingSleepers()).map(({ controller, key, step }) => `${controller} ${key}: ${step}`);
-  const found = [...reconcileCounts()]
+  const all = [...due, ...foundByResyncs()];
+  if (all.length > 0) throw new Error(`nothing asks for what is due: ${all.join("; ")}`);
+}
+
+/** What resyncs of this process have found, by controller. */
+function foundByResyncs(): string[] {
+  return [...reconcileCounts()]
     .filter(([, { resyncFound }]) => resyncFound > 0)
     .map(([controller, { resyncFound }]) => `${controller}: ${resyncFound} found by a resync`);
-  const all = [...due, ...found];
-  if (all.length > 0) throw new Error(`nothing asks for what is due: ${all.join("; ")}`);
+}
+
+/** Runs the rest of a test's end whatever {@link nothingSleeps} finds, which is thrown afterwards. */
+export async function endAtRest(
+  end: () => Promise<unknown>,
+  options: NothingSleepsOptions = {},
+): Promise<void> {
+  try {
+    await nothingSleeps(options);
+  } finally {
+    await end();
+  }
 }

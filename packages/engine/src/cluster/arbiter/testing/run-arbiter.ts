@@ -13,6 +13,7 @@ import {
   silentLogger,
   waitFor,
 } from "@mooring/store";
+import { endAtRest } from "@mooring/store/testing";
 import { type VolumeAttachment, VolumeAttachments } from "../../../api/attachment.ts";
 import { DRIVER_NAME, MOORING_API_VERSION } from "../../../api/names.ts";
 import { NodeAgents } from "../../../api/node-agent.ts";
@@ -74,9 +75,11 @@ export async function withStore(
     };
     await body({ store, until: waiter(store), start });
   } finally {
-    await Promise.all(stops.map((stop) => stop()));
-    await store.close();
-    await rm(path, { recursive: true });
+    await endAtRest(async () => {
+      await Promise.all(stops.map((stop) => stop()));
+      await store.close();
+      await rm(path, { recursive: true });
+    });
   }
 }
 

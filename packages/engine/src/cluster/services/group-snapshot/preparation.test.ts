@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { LocalStore, mutate, silentLogger } from "@mooring/store";
+import { endAtRest } from "@mooring/store/testing";
 import { type GroupSnapshot, GroupSnapshots, type NodeBarrier } from "../../../api/group-snapshot.ts";
 import { MOORING_API_VERSION } from "../../../api/names.ts";
 import { type NodeAgent, NodeAgents } from "../../../api/node-agent.ts";
@@ -24,12 +25,13 @@ async function world(t: TestContext) {
   const stop = new AbortController();
   const { signal } = stop;
   let done = Promise.resolve();
-  t.after(async () => {
+  const end = async () => {
     stop.abort();
     await done.catch(() => {});
     await store.close();
     await rm(folder, { recursive: true });
-  });
+  };
+  t.after(() => endAtRest(end));
   const agent = (name: string, state: NonNullable<NodeAgent["status"]>["state"]) =>
     mutate(store, NodeAgents, { name }, { change: (found) => ({ ...found, status: { state } }), ...STATUS });
   for (const name of ["a", "b"]) {

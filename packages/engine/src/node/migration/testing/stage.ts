@@ -4,6 +4,7 @@ import { once, setMaxListeners } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { LocalStore, mutate, silentLogger } from "@mooring/store";
+import { endAtRest } from "@mooring/store/testing";
 import { type AttachmentTicket, type VolumeAttachment, VolumeAttachments } from "../../../api/attachment.ts";
 import { NodeAgents } from "../../../api/node-agent.ts";
 import { Pools } from "../../../api/pool.ts";
@@ -44,7 +45,7 @@ export class Stage {
     let stage: Stage | undefined;
     // Before the folder is cleaned up: hooks run in the order in which they were made.
     t.after(async () => {
-      if (stage !== undefined) await stage.#close();
+      if (stage !== undefined) await endAtRest(stage.#close.bind(stage));
     });
     const dir = await scratch(t, host);
     const { path: device } = await host.loops.attach(await sparse(join(dir, "disk"), 2 * GIB));
