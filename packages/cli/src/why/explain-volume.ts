@@ -48,7 +48,11 @@ async function share(context: Context, volume: Volume): Promise<Finding[]> {
   if (nodeID === "") return [finding("waiting", subject, `no node is ready to serve it ${whom}`)];
   if (error !== undefined)
     return [finding("failed", subject, `node ${nodeID}: ${error.code}: ${error.message}`)];
-  if (state === "running") return [finding("ok", subject, `node ${nodeID} serves it ${whom} at ${endpoint}`)];
+  if (state === "running") {
+    const how =
+      endpoint === "" ? `has it ${whom}; no other node uses it` : `serves it ${whom} at ${endpoint}`;
+    return [finding("ok", subject, `node ${nodeID} ${how}`)];
+  }
   return [finding("waiting", subject, `node ${nodeID} is to serve it ${whom} (${state})`)];
 }
 

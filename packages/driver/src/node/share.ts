@@ -2,11 +2,12 @@ import { readFile } from "node:fs/promises";
 import { CsiError } from "@mooring/csi";
 import { type MountEntry, ShareManagers, sharePath, type Volume } from "@mooring/engine";
 import { getIfAny } from "@mooring/store";
+import { bindFlagsAmong } from "../request/mount-flags.ts";
 import type { NodeContext } from "./context.ts";
 
 /** Where this node gets a served volume from. */
 export type ShareSource =
-  /** Over the network, also where the server is on this very node. */
+  /** Over the network, from another node. */
   | { from: "network"; address: string; port: string; export: string }
   /** The served file system itself, on the node that serves it. */
   | { from: "here"; path: string };
@@ -14,8 +15,7 @@ export type ShareSource =
 const ENDPOINT = /^nfs:\/\/([0-9.]+):([0-9]{1,5})(\/v-[a-z0-9-]{1,120})$/;
 
 /**
- * Over NFS where the kernel can. Without that the serving node itself still has the file system at hand; other nodes
- * have no way to it. Throws UNAVAILABLE while nobody serves the volume, FAILED_PRECONDITION where this node cannot use it.
+ * The serving node has the file system at hand; the others come over NFS, if their kernel can. Throws UNAVAILABLE while nobody serves the volume, FAILED_PRECONDITION where this node cannot use it.
  */
 export async function shareSource(
   node: NodeContext,
@@ -25,6 +25,8 @@ export async function shareSource(
   const { name } = volume.metadata;
   const share = await getIfAny(node.store, ShareManagers, { name }, signal);
   const { state, nodeID, endpoint = "", error } = share?.status ?? {};
+  if (state === "running" && nodeID === node.nodeID)
+    return { from: "here", path: sharePath(node.stateDir, name) };
   const [, address, port, path] = ENDPOINT.exec(endpoint) ?? [];
   if (state !== "running" || address === undefined || port === undefined || path === undefined) {
     const why = error === undefined ? (state ?? "not asked for") : error.message;
@@ -33,7 +35,6 @@ export async function shareSource(
     });
   }
   if (await supportsNfs(node)) return { from: "network", address, port, export: path };
-  if (nodeID === node.nodeID) return { from: "here", path: sharePath(node.stateDir, name) };
   throw CsiError.failedPrecondition(
     `the kernel of node "${node.nodeID}" cannot mount NFS, and volume "${name}" is served by node "${nodeID}"`,
     { hint: `Use a kernel with the module nfsv4, or run the workload on node "${nodeID}".` },
@@ -60,7 +61,7 @@ export function shareMountOptions(port: string): string[] {
   return ["vers=4.1", "proto=tcp", `port=${port}`, "hard", "noresvport"];
 }
 
-/** Puts the share, or on the serving node without NFS its file system, at `path`. */
+/** Puts the share, or on the serving node its file system, at `path`. Flags that only a network mount has are for those. */
 export async function mountShare(
   { host }: NodeContext,
   source: ShareSource,
@@ -68,7 +69,7 @@ export async function mountShare(
   signal: AbortSignal,
 ): Promise<void> {
   if (source.from === "here") {
-    await host.mounts.bind(source.path, path, { readOnly }, signal);
+    await host.mounts.bind(source.path, path, { readOnly, flags: bindFlagsAmong(flags) }, signal);
     return;
   }
   const { address, port, export: exported } = source;

@@ -16,7 +16,7 @@ import { sha256 } from "../names.ts";
 import { getVolume } from "../objects/find.ts";
 import { requireWritersNotHeld } from "../objects/writers-not-held.ts";
 import { accessOf, type Capability, parseCapability, requireCapability } from "../request/capability.ts";
-import { bindFlags, checkMountFlags } from "../request/mount-flags.ts";
+import { bindFlags, bindFlagsAmong, checkMountFlags } from "../request/mount-flags.ts";
 import { PUBLISH_READ_ONLY } from "../request/publish-context.ts";
 import { type AttachedVolume, type NodeContext, withAttached } from "./context.ts";
 import { requireLimitsHere } from "./io-limits/require.ts";
@@ -136,7 +136,9 @@ async function isMounted(
   const top = (await node.host.mounts.at(wanted.path)).at(-1);
   if (top === undefined || !(await isMountOf(volume, top)) || isReadOnly(top) !== wanted.readOnly)
     return false;
-  // A folder is bound first and gets its flags then: a kill may have come between the two.
+  if (isMountOfShare(volume.metadata.name, top)) return true;
+  // What is bound gets its flags then: a kill may have come between the two.
+  if (isServed(volume)) return bindFlagsAmong(flags).every((flag) => top.options.includes(flag));
   const folder = top.source !== volume.status?.device;
   return !folder || bindFlags(flags).every((flag) => top.options.includes(flag));
 }

@@ -57,6 +57,11 @@ export function bindFlags(flags: readonly string[]): string[] {
   return [...wanted];
 }
 
+/** Those of the flags that a bind mount can have, for what is bound here and mounted in another way elsewhere. */
+export function bindFlagsAmong(flags: readonly string[]): string[] {
+  return bindFlags(flags.flatMap((flag) => flag.split(",")).filter((part) => BIND_FLAGS.has(part)));
+}
+
 /** Whether the flags ask for a read-only mount; the last flag counts. */
 export function wantsReadOnly(flags: readonly string[]): boolean {
   const modes = flags.flatMap((flag) => flag.split(",")).filter((part) => part === "ro" || part === "rw");

@@ -17,7 +17,7 @@ export interface ShareManagerStatus {
   state: "stopped" | "starting" | "running" | "error";
   /** The node that serves it, or did last. */
   nodeID?: string;
-  /** `nfs://10.0.0.5:20490/v-pool-uuid`: NFS version 4 over TCP; only while it is running. */
+  /** `nfs://10.0.0.5:20490/v-pool-uuid`: NFS version 4 over TCP; only while others than the serving node use it. The last one while the server is started again. */
   endpoint?: string;
   /** Bytes of the device that the file system fills. */
   size?: number;

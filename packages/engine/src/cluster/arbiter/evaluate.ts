@@ -28,13 +28,15 @@ export function evaluate(
   for (const ticket of live) {
     results[ticket.id] = candidates.includes(ticket)
       ? evaluateCandidate(view, ticket, candidates, placement)
-      : evaluateShared(view, candidates, placement);
+      : evaluateShared(view, ticket, candidates, placement);
   }
   return results;
 }
 
+/** The serving node has the file system itself; others need to know where it is served. */
 function evaluateShared(
   view: ArbiterView,
+  ticket: AttachmentTicket,
   candidates: readonly AttachmentTicket[],
   placement: Placement,
 ): TicketResult {
@@ -44,9 +46,11 @@ function evaluateShared(
   if (!placed.satisfied) return waiting("ShareNotReady", placed.message);
   const { state = "stopped", nodeID, endpoint = "", error } = view.share?.status ?? {};
   const here = nodeID === manager.nodeID;
-  if (here && state === "running" && endpoint !== "") {
-    const message = `the volume is shared from node "${manager.nodeID}" at ${endpoint}`;
-    return { satisfied: true, reason: "Attached", message };
+  if (here && state === "running") {
+    const local = ticket.nodeID === manager.nodeID;
+    const message = `the volume is ${local ? "on" : "shared from"} node "${manager.nodeID}"`;
+    if (local) return { satisfied: true, reason: "Attached", message };
+    if (endpoint !== "") return { satisfied: true, reason: "Attached", message: `${message} at ${endpoint}` };
   }
   const why = here && error !== undefined ? `: ${error.code}: ${error.message}` : "";
   return waiting("ShareNotReady", `node "${manager.nodeID}" is starting the volume's share${why}`);

@@ -153,18 +153,21 @@ async function admit(
 
 /** Clients go on asking where the volume was served before: their programs hang until they mount it again. */
 async function emitMoved(
-  { store, events, host, signal }: AgentContext,
+  { store, events, host, signal, nodeID }: AgentContext,
   { share, name }: ShareReading,
-  { endpoint }: ShareManagerStatus,
+  { state, endpoint }: ShareManagerStatus,
 ): Promise<void> {
-  const before = share?.status?.endpoint;
-  if (before === undefined || endpoint === undefined || before === endpoint) return;
+  const { endpoint: before, nodeID: server } = share?.status ?? {};
+  if (state !== "running" || before === undefined || before === endpoint) return;
+  // The last of the others has left this server.
+  if (endpoint === undefined && server === nodeID) return;
   if ((share?.spec.users ?? []).length === 0) return;
   const put = ({ status }: Volume): void => {
     if (status !== undefined) status.remountRequestedAt = host.clock.now().toISOString();
   };
   const volume = await mutate(store, Volumes, { name }, { change: put, subresource: "status", signal });
-  const message = `the volume is served at ${endpoint} now, no longer at ${before}: start the pods that use it again`;
+  const place = endpoint === undefined ? `on node "${nodeID}"` : `served at ${endpoint}`;
+  const message = `the volume is ${place} now, no longer at ${before}: start the pods that use it again`;
   events.event(volume, "Warning", "ShareMoved", message);
 }
 

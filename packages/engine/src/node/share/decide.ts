@@ -24,6 +24,8 @@ export interface ShareView {
   /** Whom it is to let in, and whom this life of the agent has had it let in. */
   clients: readonly string[];
   admitted: string | undefined;
+  /** Something on this very node has it over the network, as earlier versions mounted it. */
+  connected: boolean;
   /** How many probes in a row the server has not responded to. */
   silences: number;
   /** There is something in the state folder. */
@@ -46,7 +48,10 @@ export type ShareStep =
   | { do: "remove-folder" }
   | { do: "record"; status: ShareManagerStatus };
 
-/** The next step for a volume that this node is to serve, or has served. Pure. */
+/**
+ * The next step for a volume that this node is to serve, or has served. Its own workloads have the file system at hand: a
+ * server is there only for others. Pure.
+ */
 export function decide(view: ShareView): ShareStep {
   return isWanted(view) ? serve(view) : stop(view);
 }
@@ -62,22 +67,36 @@ function isWanted({ nodeID, share, volume, device }: ShareView): boolean {
 }
 
 function serve(view: ShareView): ShareStep {
-  const { nodeID, device, mounted, servers, silences, share, endpoint, recorded, address, healthMs } = view;
+  const { nodeID, device, mounted, servers, share } = view;
   if (device === undefined) return fail("UNAVAILABLE", "the volume has no device");
+  const { state, endpoint } = share?.status ?? {};
   // Reported before it comes back, however soon that is: those who use it have lost it.
-  if (servers === 0 && share?.status?.state === "running" && share.status.nodeID === nodeID)
-    return record(view, { state: "stopped", nodeID }) ?? REST;
+  const died = servers === 0 && endpoint !== undefined && needsServer(view);
+  if (died && state === "running" && share?.status?.nodeID === nodeID)
+    return record(view, { state: "stopped", nodeID, endpoint }) ?? REST;
   // Of a device that is gone: nothing that is mounted from it works any more.
   if (mounted !== undefined && mounted !== device.path)
     return servers > 0 ? { do: "end" } : { do: "unmount" };
   if (mounted === undefined) return servers > 0 ? { do: "end" } : { do: "mount" };
-  const astray = servers === 1 && recorded.address !== address;
-  if (servers > 1 || astray || silences >= MOST_SILENCES) return { do: "end" };
-  if (servers === 0) return { do: "start" };
-  if (view.admitted !== view.clients.join()) return { do: "admit" };
+  const next = needsServer(view) ? nextOfServer(view) : servers > 0 ? ({ do: "end" } as const) : undefined;
+  if (next !== undefined) return next;
   if (share?.status?.size !== device.sizeBytes) return { do: "grow" };
   const { size } = share.status;
-  return record(view, { state: "running", nodeID, endpoint, size }) ?? { do: "rest", afterMs: healthMs };
+  if (!needsServer(view)) return record(view, { state: "running", nodeID, size }) ?? REST;
+  const running = record(view, { state: "running", nodeID, endpoint: view.endpoint, size });
+  return running ?? { do: "rest", afterMs: view.healthMs };
+}
+
+function needsServer({ share, nodeID, connected }: ShareView): boolean {
+  return connected || (share?.spec.users ?? []).some((user) => user !== nodeID);
+}
+
+/** Undefined: one server runs where it is to, lets in whom it is to, and responds. */
+function nextOfServer({ servers, recorded, address, silences, admitted, clients }: ShareView) {
+  const astray = servers === 1 && recorded.address !== address;
+  if (servers > 1 || astray || silences >= MOST_SILENCES) return { do: "end" } as const;
+  if (servers === 0) return { do: "start" } as const;
+  return admitted === clients.join() ? undefined : ({ do: "admit" } as const);
 }
 
 /** First the server, then the mount, then its configuration: a folder that is left means that there may be more. */
@@ -87,7 +106,8 @@ function stop(view: ShareView): ShareStep {
   if (mounted !== undefined) return { do: "unmount" };
   const latest = share?.status;
   // What went wrong for those who have left is no news to those who come next.
-  const ours = latest?.nodeID === nodeID && (latest.state !== "stopped" || latest.error !== undefined);
+  const news = latest?.state !== "stopped" || latest.error !== undefined || latest.endpoint !== undefined;
+  const ours = latest?.nodeID === nodeID && news;
   if (ours) return record(view, { state: "stopped", nodeID }) ?? REST;
   const over = share === undefined || share.spec.nodeID !== nodeID;
   return folder && over ? { do: "remove-folder" } : REST;

@@ -37,16 +37,24 @@ export async function readShare(
   const recorded = await recordedSocket(layout);
   const address = chooseAddress(recorded.address, nodeAddresses(), context.address);
   const mounted = (await host.mounts.at(layout.mount)).at(-1)?.source;
+  const connected = (await host.mounts.list()).some(
+    ({ fsType, source }) => fsType.startsWith("nfs") && source === `${address}:/${name}`,
+  );
   return {
     ...{ name, layout, nodeID, share, volume, mounted, folder, recorded, address, healthMs },
+    connected,
     // Not noted: a NodeAgent changes with every heartbeat, and each probe of the server reads again.
-    clients: await clientsOf(context.store, address, share?.spec.users ?? [], signal),
+    clients: await clientsOf(context.store, othersOf(share, nodeID), connected ? [address] : [], signal),
     admitted: context.admitted.get(name),
     device: await deviceOf(context, volume),
     servers: pids.length,
     silences: await silencesOf(context, name, pids.length > 0 ? recorded : {}),
     endpoint: `nfs://${address}:${recorded.port ?? 0}/${name}`,
   };
+}
+
+function othersOf(share: ShareManager | undefined, nodeID: string): string[] {
+  return (share?.spec.users ?? []).filter((user) => user !== nodeID);
 }
 
 function isOurs(share: ShareManager | undefined, nodeID: string): boolean {

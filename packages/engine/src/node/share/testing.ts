@@ -2,10 +2,13 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { apiVersionOf, mutate } from "@mooring/store";
+import { type NodeAgent, NodeAgents } from "../../api/node-agent.ts";
 import { type ShareManager, ShareManagers } from "../../api/share-manager.ts";
 import type { VolumeSpec } from "../../api/volume.ts";
 import { Bench, until } from "../../testing/agent.ts";
 import { MIB } from "../../testing/scratch.ts";
+import { chooseAddress, nodeAddresses } from "./address.ts";
 import { type ShareLayout, shareLayout } from "./layout.ts";
 import { findServers } from "./server.ts";
 
@@ -13,14 +16,32 @@ import { findServers } from "./server.ts";
 export const NAME = "v-p-1";
 export const XFS = { accessMode: "rwx", fsType: "xfs", size: 320 * MIB } as const;
 
-/** A volume with one workload, and its share running. */
+/** Another node, whose address programs of this machine have. */
+export const OTHER = "another-node";
+
+/** A volume that workloads on this node and on another one use, and its share running. */
 export async function served(t: TestContext, spec: Partial<VolumeSpec> = XFS): Promise<Bench> {
   const bench = await Bench.open(t, "xfs", { tickets: true });
+  await addOther(bench);
   await bench.createVolume(NAME, spec);
   await bench.volume(NAME, "detached");
   await bench.ask(NAME);
+  await bench.ask(NAME, "csi-other", OTHER);
   await running(bench);
   return bench;
+}
+
+async function addOther({ store }: Bench): Promise<void> {
+  const kind = { apiVersion: apiVersionOf(NodeAgents), kind: NodeAgents.kind };
+  await store.create(NodeAgents, { ...kind, metadata: { name: OTHER }, spec: {} });
+  const put = (agent: NodeAgent): void => {
+    agent.status = {
+      state: "Ready",
+      heartbeat: new Date().toISOString(),
+      address: chooseAddress(undefined, nodeAddresses()),
+    };
+  };
+  await mutate(store, NodeAgents, { name: OTHER }, { change: put, subresource: "status" });
 }
 
 export const layout = (bench: Bench): ShareLayout => shareLayout(bench.stateDir, NAME);
@@ -60,9 +81,10 @@ export async function write(bench: Bench, file: string, text: string): Promise<v
   await bench.host.exec.run("nfs-cp", [from, await url(bench, file)]);
 }
 
-/** The last workload leaves. */
+/** All workloads leave. */
 export async function over(bench: Bench): Promise<void> {
   await bench.drop(NAME);
+  await bench.drop(NAME, "csi-other");
   await ended(bench);
 }
 
