@@ -8,9 +8,15 @@ import { Spawners } from "./spawners.ts";
 /** losetup takes milliseconds; it tries again without end when a device seems free but is not. */
 const LOOP_COMMAND_MS = 30_000;
 
-/** This machine, as the current process sees it. Needs root for everything but reading. */
-export function createHost(): Host {
-  const spawners = new Spawners();
+/** Of a process that lives long, and is large by the time it starts programs for somebody who waits. */
+const SERVER_PROGRAMS = 8;
+
+/**
+ * This machine, as the current process sees it. Needs root for everything but reading. `server`: a process that starts
+ * programs as long as it lives.
+ */
+export function createHost({ server = false }: { server?: boolean } = {}): Host {
+  const spawners = server ? new Spawners(SERVER_PROGRAMS) : new Spawners();
   const exec = createExec(spawners);
   const clock = createClock();
   const inherited = new Set<number>();

@@ -37,7 +37,6 @@ const failpoints = {
 
 /** Folders that are part of the system even when they are file systems of their own. */
 const SYSTEM_FOLDERS = ["/usr", "/usr/local", "/opt", "/srv", "/home", "/root", "/var", "/var/lib", "/nix"];
-const REFRESH_MS = 1000;
 /** Mounted fresh in each container; the sandbox makes what is needed in them. */
 export const FRESH = ["/proc", "/dev", "/sys", "/tmp", "/run"];
 
@@ -54,18 +53,8 @@ export async function openBaseRoot(host: Host, folder: string): Promise<BaseRoot
     layers: (await host.mounts.list())
       .filter(({ target }) => target.startsWith(`${path}/`))
       .map(({ target }) => target.slice(path.length)),
-    refresh: atMostEvery(REFRESH_MS, () => dropCaches(host, path)),
+    refresh: () => dropCaches(host, path),
     mountPoint: (target, kind) => makeMountPoint(path, target, kind),
-  };
-}
-
-/** Many containers that start together need this once. */
-function atMostEvery(milliseconds: number, work: () => Promise<void>): () => Promise<void> {
-  let last: { at: number; done: Promise<void> } | undefined;
-  return () => {
-    const now = performance.now();
-    if (last === undefined || now - last.at > milliseconds) last = { at: now, done: work() };
-    return last.done;
   };
 }
 

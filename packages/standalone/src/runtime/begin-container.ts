@@ -2,16 +2,16 @@ import { chmod, mkdir, realpath, rm, stat, writeFile } from "node:fs/promises";
 import { normalize } from "node:path";
 import type { Host } from "@mooring/engine";
 import { defined, failpoint, type Logger } from "@mooring/store";
-import { type BaseRoot, FRESH } from "./base-root.ts";
+import type { BaseRoot } from "./base-root.ts";
 import type { Cgroups } from "./cgroups.ts";
 import { type Container, type ContainerContext, superviseContainer } from "./container.ts";
 import { type ContainerFiles, type ContainerRecord, readMonitor, writeRecord } from "./container-files.ts";
 import { mountContainerRoot } from "./container-root.ts";
+import type { HostRoot } from "./host-root.ts";
 import { makeInRoot } from "./in-root.ts";
 import { launch } from "./launch.ts";
 import { logFolderOf } from "./log-paths.ts";
 import type { OciMount } from "./oci/mounts.ts";
-import { hidingMounts } from "./private-paths.ts";
 import type { RunFolder } from "./run-folder.ts";
 import type { ContainerConfig, ContainerMount } from "./runtime.ts";
 import { writeBundle } from "./write-bundle.ts";
@@ -35,13 +35,13 @@ export interface RuntimeContext {
 /** Starts a container that was not started before. */
 export async function beginContainer(
   context: RuntimeContext,
-  openBase: () => Promise<BaseRoot>,
+  hostRoot: () => Promise<HostRoot>,
   config: ContainerConfig,
 ): Promise<Container> {
   const record = recordOf(config, context.bootID);
   const own = context.of(record);
   try {
-    return await launchContainer(context, record, config, openBase);
+    return await launchContainer(context, record, config, hostRoot);
   } catch (error) {
     // Nobody would know of it any more.
     await discard(own, record);
@@ -53,14 +53,14 @@ async function launchContainer(
   context: RuntimeContext,
   record: ContainerRecord,
   config: ContainerConfig,
-  openBase: () => Promise<BaseRoot>,
+  hostRoot: () => Promise<HostRoot>,
 ): Promise<Container> {
   const { cgroups, run } = context;
   const { uid } = config.pod;
   const own = context.of(record);
   const logs = logFolderOf(context.logs, record);
   const [root] = await Promise.all([
-    rootOf(context, own.files, config, openBase),
+    rootOf(context, own.files, config, hostRoot),
     mkdir(logs, { recursive: true, mode: 0o750 }),
     writeRecord(own.files, record),
   ]);
@@ -90,7 +90,7 @@ async function rootOf(
   { host, run }: RuntimeContext,
   files: ContainerFiles,
   { id, image, mounts }: ContainerConfig,
-  openBase: () => Promise<BaseRoot>,
+  hostRoot: () => Promise<HostRoot>,
 ): Promise<ContainerRoot> {
   if (image !== undefined) {
     const path = run.root(id);
@@ -107,10 +107,8 @@ async function rootOf(
       mountPoint: (target, kind) => makeInImage(path, target, kind),
     };
   }
-  const base = await openBase();
-  await base.refresh();
+  const { base, hidden } = await hostRoot();
   const { path, layers, extra } = base;
-  const hidden = await hidingMounts(await hiddenIn(base, await run.hidden()));
   return { path, layers, extra, hidden, mountPoint: base.mountPoint };
 }
 
@@ -162,12 +160,6 @@ async function discard(
   await cleanUp();
   await cgroups.remove(record.pod.uid, record.id);
   await rm(files.folder, { recursive: true, force: true });
-}
-
-/** Where they would be seen: what is below a fresh folder of the container's own is not there anyway. */
-async function hiddenIn(root: BaseRoot, folders: readonly string[]): Promise<string[]> {
-  const places = await Promise.all(folders.map((folder) => root.mountPoint(folder, "directory")));
-  return places.filter((place) => !FRESH.some((fresh) => `${place}/`.startsWith(`${fresh}/`)));
 }
 
 function recordOf(config: ContainerConfig, bootID: string): ContainerRecord {

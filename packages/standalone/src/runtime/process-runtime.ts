@@ -2,7 +2,7 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createHost, type Host } from "@mooring/engine";
 import type { Logger } from "@mooring/store";
-import { type BaseRoot, closeBaseRoot, openBaseRoot } from "./base-root.ts";
+import { closeBaseRoot } from "./base-root.ts";
 import { adoptContainer, beginContainer, type RuntimeContext } from "./begin-container.ts";
 import { cgroupName, openCgroups } from "./cgroups.ts";
 import type { Container } from "./container.ts";
@@ -100,7 +100,7 @@ class ProcessRuntime implements Runtime {
   readonly #place: { host: Host; baseFolder: string };
   readonly #listeners: Set<(podUID: string) => void>;
   readonly #containers: Map<string, Container>;
-  #root: Promise<BaseRoot> | undefined;
+  readonly #roots: HostRoots;
 
   constructor(
     context: RuntimeContext,
@@ -110,6 +110,7 @@ class ProcessRuntime implements Runtime {
   ) {
     this.#context = context;
     this.#place = place;
+    this.#roots = new HostRoots(place.host, place.baseFolder, () => context.run.hidden());
     this.#listeners = listeners;
     this.#containers = new Map(adopted.map((container) => [container.record().id, container]));
   }
@@ -130,10 +131,14 @@ class ProcessRuntime implements Runtime {
     return this.#containers.get(id)?.status();
   }
 
+  async prepare(): Promise<void> {
+    await this.#roots.current().catch(() => undefined);
+  }
+
   async start(config: ContainerConfig): Promise<ContainerStatus> {
     const present = this.#containers.get(config.id);
     if (present !== undefined) return present.status();
-    const container = await beginContainer(this.#context, () => this.#openRoot(), config);
+    const container = await beginContainer(this.#context, () => this.#roots.current(), config);
     this.#containers.set(config.id, container);
     return container.status();
   }
@@ -210,6 +215,7 @@ class ProcessRuntime implements Runtime {
     const all = [...this.#containers.values()];
     const running = all.some((container) => container.status().state !== "exited");
     await Promise.all(all.map((container) => container.release()));
+    await this.#roots.settled();
     // Containers have the root mounted in their own namespaces; ours is only needed to start more of them.
     if (!running) await closeBaseRoot(this.#place.host, this.#place.baseFolder);
     for (const uid of await cgroups.pods()) {
@@ -223,15 +229,6 @@ class ProcessRuntime implements Runtime {
     const container = this.#containers.get(id);
     if (container === undefined) throw new Error(`there is no container ${id}`);
     return container;
-  }
-
-  /** Made with the first container; a failure is not kept. */
-  #openRoot(): Promise<BaseRoot> {
-    this.#root ??= openBaseRoot(this.#place.host, this.#place.baseFolder).catch((error: unknown) => {
-      this.#root = undefined;
-      throw error;
-    });
-    return this.#root;
   }
 }
 

@@ -67,8 +67,14 @@ async function readHidden(root: string): Promise<string[]> {
   const folders: string[] = JSON.parse(text);
   const there = await Promise.all(folders.map((folder) => stat(folder).catch(() => undefined)));
   const left = folders.filter((_, index) => there[index] !== undefined);
-  if (left.length === 0 && (await readdir(root).catch(() => [])).join() === "hidden") {
-    await rm(root, { recursive: true, force: true });
-  }
+  if (left.length === 0 && (await isUnused(root))) await rm(root, { recursive: true, force: true });
   return left;
+}
+
+/** A Mooring that was killed has left its folders here, and no container in them. */
+async function isUnused(root: string): Promise<boolean> {
+  const lists = await Promise.all(
+    ["bundles", "roots"].map((name) => readdir(join(root, name)).catch(() => [])),
+  );
+  return lists.flat().length === 0;
 }

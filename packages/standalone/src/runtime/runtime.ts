@@ -130,6 +130,11 @@ export interface Runtime {
   /** Every container that was not removed. */
   list(): ContainerStatus[];
   get(id: string): ContainerStatus | undefined;
+  /**
+   * Does ahead what starts of containers without an image have in common, while the pod's volumes are still on their way.
+   * Need not be called, and never fails: the start says what is wrong.
+   */
+  prepare(): Promise<void>;
   /** Resolves when the container runs or has failed to; a container of that id that was started before is left alone. */
   start(config: ContainerConfig): Promise<ContainerStatus>;
   /**

@@ -1,6 +1,6 @@
 import type { Observe } from "@mooring/csi";
 import { createDriver, type DriverMode } from "@mooring/driver";
-import { type AgentPool, createHost, type LeaseTimes, startAgent } from "@mooring/engine";
+import { type AgentPool, type LeaseTimes, startAgent } from "@mooring/engine";
 import type { Logger, ObjectStore } from "@mooring/store";
 import { defined } from "@mooring/store";
 import type { Parts } from "./parts.ts";
@@ -28,7 +28,7 @@ export async function startNodeAgent(node: NodeVolumes): Promise<void> {
   const known = address === undefined ? {} : { address };
   await parts.start("node agent", (signal) =>
     startAgent({
-      ...{ store, host: createHost(), nodeID, stateDir, logger, pools, leases, releaseOnStop, signal },
+      ...{ store, host: parts.host, nodeID, stateDir, logger, pools, leases, releaseOnStop, signal },
       ...known,
     }),
   );
@@ -48,7 +48,7 @@ export async function startDriver(driver: DriverPart): Promise<void> {
   const { store, nodeName: nodeID, stateDir, parts, logger, mode, endpoint, observe } = driver;
   const { version, maxVolumesPerNode } = driver;
   const options = {
-    ...{ store, host: createHost(), nodeID, mode, stateDir, logger },
+    ...{ store, host: parts.host, nodeID, mode, stateDir, logger },
     ...defined({ version, maxVolumesPerNode }),
   };
   const seen = observe === undefined ? {} : { observe };

@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { createHost, type Host } from "@mooring/engine";
 import type { Logger } from "@mooring/store";
 
 /** Something that runs until its signal aborts. */
@@ -20,6 +21,8 @@ const SLOW_STOP_MS = 15_000;
  * pods before their volumes, volumes before their pool, everything before the store.
  */
 export class Parts {
+  /** The machine, for all of them: one process starts the programs of all parts, from their first volume on. */
+  readonly host: Host = createHost({ server: true });
   readonly #parts: Part[] = [];
   readonly #logger: Logger;
   readonly #onFailure: (error: unknown) => void;

@@ -25,7 +25,13 @@ interface NodePart {
 /** The kubelet of this machine, and the runtime that its pods' processes live in. */
 export async function startNode(node: NodePart): Promise<Kubelet> {
   const { store, nodeName, settings, folder, parts, logger, view, issueToken } = node;
-  const runtime = await createProcessRuntime({ stateDir: folder.kubelet, hidden: [folder.root], logger });
+  const { host } = parts;
+  const runtime = await createProcessRuntime({
+    stateDir: folder.kubelet,
+    hidden: [folder.root],
+    logger,
+    host,
+  });
   return parts.start("kubelet", (signal) =>
     startKubelet({
       store: managedBy(store, "kubelet"),
@@ -33,8 +39,7 @@ export async function startNode(node: NodePart): Promise<Kubelet> {
       nodeName,
       stateDir: folder.kubelet,
       csiEndpoints: { [DRIVER_NAME]: `unix://${folder.socket}` },
-      runtime,
-      logger,
+      ...{ runtime, logger, host },
       signal,
     }),
   );

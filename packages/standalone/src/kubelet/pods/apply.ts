@@ -2,6 +2,7 @@ import { DONE, failpoint, isNotFound, type Pod, Pods } from "@mooring/store";
 import type { PodContext } from "./context.ts";
 import type { ActivePodStep } from "./decide.ts";
 import { keepProbing } from "./keep-probing.ts";
+import { rolesOf } from "./pod-view.ts";
 import type { SeenPod } from "./read.ts";
 import { reportStatus } from "./report.ts";
 import { startContainer } from "./start-container.ts";
@@ -27,13 +28,15 @@ export async function applyPodStep(
       for (const each of seen.podView.containers) keepProbing(context, pod, each);
       return undefined;
     case "mount-volumes":
+      // Beside the volumes, which take longer.
+      if (rolesOf(pod).some(({ spec }) => spec.image === "host")) void runtime.prepare();
       await volumes.mount(pod, seen.origin);
       return undefined;
     case "report-status":
       await reportStatus(context, seen.podView);
       return undefined;
     case "start":
-      await startContainer(context, pod, step.container, step.attempt);
+      await startAndReport(context, seen, step);
       return undefined;
     case "stop":
       await stopContainers(context, seen, step);
@@ -56,6 +59,17 @@ export async function applyPodStep(
       if (!seen.orphaned) await deleteObject(context, pod);
       return DONE;
   }
+}
+
+/** The status of before is on disk when this resolves or rejects: a later one is never overwritten by it. */
+async function startAndReport(
+  context: PodContext,
+  { podView }: SeenPod,
+  { container, attempt }: Extract<ActivePodStep, { do: "start" }>,
+): Promise<void> {
+  const reported = reportStatus(context, podView);
+  const started = startContainer(context, podView.pod, { name: container, attempt, reported });
+  await Promise.all([reported, started]).finally(() => Promise.allSettled([reported, started]));
 }
 
 async function removeContainers({ runtime, startErrors, images }: PodContext, pod: Pod): Promise<void> {

@@ -4,7 +4,7 @@ import type { Pod } from "@mooring/store";
 import fc from "fast-check";
 import type { ContainerStatus } from "../../runtime/index.ts";
 import { waitBeforeRestart } from "./back-off.ts";
-import { decidePod, isRunning, type PodStep } from "./decide.ts";
+import { decidePod, decideStep, isRunning, type PodStep } from "./decide.ts";
 import { expandVariables } from "./expand-variables.ts";
 import { type ContainerView, outcomeOf, type PodView, rolesOf } from "./pod-view.ts";
 import { podStatus } from "./status.ts";
@@ -176,4 +176,12 @@ test("references in arguments are replaced, escaped ones are not, unknown ones s
     ["$(constructor)", "$(constructor)"],
   ];
   for (const [text, expected] of rows) assert.equal(expandVariables(text, variables), expected);
+});
+
+test("a container that can start does not wait until the status of before is written", () => {
+  const world = worldOf("Always", 0, 1);
+  const due = { mount: false, status: true, probes: false, releasing: false };
+  assert.equal(decideStep(viewOf(world), due).do, "report-status");
+  world.volumes = true;
+  assert.deepEqual(decideStep(viewOf(world), due), { do: "start", container: "a0", attempt: 0 });
 });

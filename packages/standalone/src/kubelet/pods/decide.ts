@@ -35,8 +35,9 @@ export interface PodDue {
 export function decideStep(view: PodView, due: PodDue): ActivePodStep | Outcome {
   if (due.probes) return { do: "update-probes" };
   if (due.mount) return { do: "mount-volumes" };
-  if (due.status) return { do: "report-status" };
   const step = decidePod(view);
+  // A start has the status written meanwhile: nobody waits for what is about to change.
+  if (due.status && step.do !== "start") return { do: "report-status" };
   if (step.do === "wait") return step.milliseconds === undefined ? wait() : wait(step.milliseconds + 10);
   // The volume manager reports when there is news of them.
   if (step.do === "mount-volumes" || (step.do === "release-volumes" && due.releasing)) return wait();

@@ -10,12 +10,19 @@ import { reportStatus } from "./report.ts";
 
 const afterStart = failpoint("standalone/kubelet/container-started");
 
+interface Start {
+  /** Of the container. */
+  name: string;
+  attempt: number;
+  /** Settles when no older status of the pod is being written any more. */
+  reported: Promise<unknown>;
+}
+
 /** Starts one attempt of a container. A failure before anything ran is kept for the status, and thrown. */
 export async function startContainer(
   context: PodContext,
   pod: Pod,
-  name: string,
-  attempt: number,
+  { name, attempt, reported }: Start,
 ): Promise<void> {
   const { store, node, volumes, runtime, events, startErrors, images } = context;
   const container = rolesOf(pod).find(({ spec }) => spec.name === name)?.spec;
@@ -42,6 +49,7 @@ export async function startContainer(
     events.event(pod, "Normal", "Started", `Started container ${name}`);
     await runPostStart(runtime, container, config.id);
   } catch (error) {
+    await reported.catch(() => undefined);
     await noteFailure(context, pod, name, error);
     throw error;
   }
