@@ -7,6 +7,7 @@ import { type ClusterView, openClusterView } from "../controllers/cluster-view.t
 import { Images } from "../images/index.ts";
 import type { ExecSession, Runtime } from "../runtime/index.ts";
 import { type Drivers, openDrivers } from "./csi/drivers.ts";
+import { Evictions } from "./eviction/evictions.ts";
 import { type ExecRequest, openExec } from "./exec.ts";
 import { type LogRequest, readPodLog } from "./logs.ts";
 import { machineFacts } from "./node/machine.ts";
@@ -41,6 +42,8 @@ export interface KubeletOptions {
   issueToken?: IssueToken;
   logger: Logger;
   host?: Host;
+  /** How often it is measured what pods have on disk; default 10 s. */
+  measureMs?: number;
   /** Ends everything cleanly: see {@link startKubelet}. */
   signal: AbortSignal;
 }
@@ -115,12 +118,19 @@ async function assemble(options: KubeletOptions, working: AbortSignal): Promise<
   const tokens = new PodTokens({ store, issue: options.issueToken, due: (uid) => wakes.remount(uid) });
   const volumes = createPodVolumes({ store, view, host, paths, node, manager, events, tokens });
   const images = podImages(options, { host, events, wakes });
+  const evictions = new Evictions({
+    ...{ runtime, paths, exec: host.exec, events, logger },
+    pods: () => view.pods.byIndex("node", nodeName),
+    changed: (uid) => wakes.add(uid),
+    ...(options.measureMs === undefined ? {} : { everyMs: options.measureMs }),
+  });
   return {
     store,
     view,
     runtime,
     volumes,
     images,
+    evictions,
     node,
     events,
     logger,

@@ -11,8 +11,9 @@ import { removeContainerRoot } from "./container-root.ts";
 import { controllersHere } from "./controllers.ts";
 import { type ExecTarget, execInContainer } from "./exec.ts";
 import { openSession } from "./exec-session.ts";
+import { HostRoots } from "./host-root.ts";
 import { addressOfListener } from "./listening.ts";
-import { logFileOf, parseLogFolder, podLogFolder } from "./log-paths.ts";
+import { logFileOf, logFolderOf, parseLogFolder, podLogFolder } from "./log-paths.ts";
 import { readLog } from "./log-read.ts";
 import { bootID } from "./process-identity.ts";
 import { openRunFolder, type RunFolder } from "./run-folder.ts";
@@ -169,6 +170,20 @@ class ProcessRuntime implements Runtime {
 
   async listenerOf(podUID: string, port: number): Promise<string | undefined> {
     return addressOfListener(await this.#context.cgroups.processes(podUID), port);
+  }
+
+  storageOf(podUID: string): { name: string; paths: string[] }[] {
+    const { logs, of } = this.#context;
+    const records = [...this.#containers.values()].map((each) => each.record());
+    const own = records.filter(({ pod }) => pod.uid === podUID);
+    return [...new Set(own.map(({ name }) => name))].map((name) => {
+      const attempts = own.filter((record) => record.name === name);
+      const folders = attempts.map((record) => logFolderOf(logs, record));
+      return {
+        name,
+        paths: [...new Set([...folders, ...attempts.map((record) => of(record).files.changes)])],
+      };
+    });
   }
 
   async remove(id: string): Promise<void> {

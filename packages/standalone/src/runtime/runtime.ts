@@ -152,6 +152,8 @@ export interface Runtime {
   open(id: string, argv: readonly string[], options: SessionOptions): Promise<ExecSession>;
   /** Address by which a program of the pod is reached on a TCP port; undefined when none listens on it. */
   listenerOf(podUID: string, port: number): Promise<string | undefined>;
+  /** Folders on disk that grow with what the containers of a pod write into their own layers and logs, by container. */
+  storageOf(podUID: string): { name: string; paths: string[] }[];
   /** Forgets a container that has ended, and its log. */
   remove(id: string): Promise<void>;
   /** Removes the logs and the cgroup of a pod that has no containers any more. */

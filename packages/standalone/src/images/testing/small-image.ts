@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
-const APPLETS = ["sh", "cat", "echo", "env", "id", "ls", "mount", "pwd", "sleep", "touch", "wc"];
+const APPLETS = ["sh", "cat", "echo", "env", "head", "id", "ls", "mount", "pwd", "sleep", "touch", "wc"];
 
 /** A root file system of one static program under its many names, and of these files. */
 export async function smallRoot(root: string, files: Readonly<Record<string, string>> = {}): Promise<string> {

@@ -1,6 +1,7 @@
 import type { EventRecorder, Logger, ObjectStore, Pod, WrittenCache } from "@mooring/store";
 import type { ClusterView } from "../../controllers/cluster-view.ts";
 import type { Runtime } from "../../runtime/index.ts";
+import type { Evictions } from "../eviction/evictions.ts";
 import type { NodeFacts } from "./field-ref.ts";
 import type { PodImages } from "./pod-images.ts";
 import type { PodVolumes } from "./pod-volumes.ts";
@@ -17,6 +18,7 @@ export interface PodControllerOptions {
   runtime: Runtime;
   volumes: PodVolumes;
   images: PodImages;
+  evictions: Evictions;
   node: NodeFacts;
   events: EventRecorder;
   logger: Logger;

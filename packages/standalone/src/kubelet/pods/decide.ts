@@ -45,6 +45,8 @@ export function decideStep(view: PodView, due: PodDue): ActivePodStep | Outcome 
 }
 
 const DEFAULT_GRACE_SECONDS = 30;
+/** The kubelet's for pods that use what is not theirs. */
+const EVICTION_GRACE_SECONDS = 1;
 
 /** The next step for one pod on this node. */
 export function decidePod(view: PodView): PodStep {
@@ -60,6 +62,7 @@ function decideEnding(view: PodView, deleting: boolean): PodStep {
   if (running.length > 0) {
     const apps = running.filter(({ role }) => role !== "sidecar");
     const first = apps.length > 0 ? apps : running;
+    if (view.evicted !== undefined) return stop(first, evictionGrace(view), "the pod is evicted");
     return stop(first, graceSeconds(view), deleting ? "the pod is being deleted" : "the pod has ended");
   }
   if (view.volumesInUse) return { do: "release-volumes" };
@@ -81,6 +84,10 @@ function graceSeconds({ pod }: PodView): number {
     pod.spec?.terminationGracePeriodSeconds ??
     DEFAULT_GRACE_SECONDS
   );
+}
+
+function evictionGrace(view: PodView): number {
+  return Math.min(EVICTION_GRACE_SECONDS, graceSeconds(view));
 }
 
 function stop(containers: readonly ContainerView[], graceSeconds: number, why: string): PodStep {

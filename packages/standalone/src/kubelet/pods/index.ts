@@ -26,13 +26,14 @@ export async function runPods(options: PodControllerOptions): Promise<void> {
   const reconciler = reconcilerOf(context);
   wakes.listen((uid) => reconciler.add(uid));
   const unfollow = runtime.onChange((podUID) => wakes.add(podUID));
+  const measuring = options.evictions.run(signal);
   const asking = asks ? askForReferences(podsHere, (uid) => wakes.remount(uid), signal) : undefined;
   try {
     await reconciler.run(signal);
   } finally {
     unfollow();
     context.prober.close();
-    await Promise.all([context.references?.done, asking]);
+    await Promise.all([context.references?.done, asking, measuring]);
   }
 }
 
@@ -57,7 +58,9 @@ function reconcilerOf(context: PodContext): Reconciler<PodRead, ActivePodStep | 
     decide: ({ seen }) => (seen === undefined ? { do: "done" } : decideStep(seen.podView, seen.due)),
     apply: async (step, { seen }) => (seen === undefined ? undefined : applyPodStep(context, seen, step)),
     ended: async (uid) => {
-      if (view.pods.byIndex("uid", uid).length === 0) wakes.forget(uid);
+      if (view.pods.byIndex("uid", uid).length > 0) return;
+      wakes.forget(uid);
+      context.evictions.forget(uid);
     },
   });
 }

@@ -46,6 +46,8 @@ export interface PodView {
   onDisk: boolean;
   /** Milliseconds since 1970. */
   now: number;
+  /** Why it has to leave the node for good. */
+  evicted?: string;
 }
 
 /** The containers of a pod in the order in which they start. */
@@ -70,7 +72,7 @@ export function outcomeOf(view: PodView): "Succeeded" | "Failed" | undefined {
   const phase = pod.status?.phase;
   if (phase === "Succeeded" || phase === "Failed") return phase;
   const deadline = deadlineOf(pod);
-  if (deadline !== undefined && view.now >= deadline) return "Failed";
+  if (view.evicted !== undefined || (deadline !== undefined && view.now >= deadline)) return "Failed";
   const failedInit = containers.some(
     (each) => each.role === "init" && (each.latest?.exit?.code ?? 0) !== 0 && !restarts(each, pod),
   );

@@ -36,7 +36,11 @@ export async function readPod(
   if (pod === undefined) return undefined;
   const orphaned = mine === undefined;
   const containers = containersOf(context, pod, attempts);
-  const base = { pod, containers, volumesInUse: volumes.isUsing(uid), onDisk, now: Date.now() };
+  const evicted = context.evictions.why(uid);
+  const base = {
+    ...{ pod, containers, volumesInUse: volumes.isUsing(uid), onDisk, now: Date.now() },
+    ...defined({ evicted }),
+  };
   const due = {
     ...{ mount: false, status: false, releasing: volumes.isReleasing(uid) },
     probes: containers.some((each) => areProbesDue(context, each)),

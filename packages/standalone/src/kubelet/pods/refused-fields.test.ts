@@ -39,7 +39,6 @@ const POD: readonly (readonly [string, Partial<Spec>])[] = [
   ["shareProcessNamespace", { shareProcessNamespace: true }],
   ["resources.limits", { resources: { limits: { cpu: "1" } } }],
   ["resourceClaims", { resourceClaims: [{ name: "gpu" }] }],
-  ["volumes[0].emptyDir.sizeLimit", { volumes: [{ name: "v", emptyDir: { sizeLimit: "1Gi" } }] }],
   ["volumes[0].emptyDir.medium", { volumes: [{ name: "v", emptyDir: { medium: "HugePages-2Mi" } }] }],
   ["runtimeClassName", { runtimeClassName: "gvisor" }],
   ["securityContext.sysctls", { securityContext: { sysctls: [{ name: "kernel.msgmax", value: "1" }] } }],
@@ -52,8 +51,10 @@ for (const [field, spec] of POD) {
 }
 
 test("limits are refused where nobody keeps them: without the controller, and of other resources", () => {
-  const resources = { limits: { memory: "64Mi", cpu: "1", "ephemeral-storage": "1Gi" } };
-  assert.deepEqual(refused({ resources }), ["spec.containers[1].resources.limits[ephemeral-storage]"]);
+  const resources = {
+    limits: { memory: "64Mi", cpu: "1", "ephemeral-storage": "1Gi", "hugepages-2Mi": "2Mi" },
+  };
+  assert.deepEqual(refused({ resources }), ["spec.containers[1].resources.limits[hugepages-2Mi]"]);
   assert.deepEqual(refused({ resources: { limits: { memory: "64Mi", cpu: "1" } } }, {}, new Set(["cpu"])), [
     "spec.containers[1].resources.limits[memory]",
   ]);

@@ -122,21 +122,23 @@ function handler(given: NonNullable<Container["lifecycle"]>["postStart"]): strin
 
 function refusedVolumes({ volumes }: Spec): string[] {
   return (volumes ?? []).flatMap(({ emptyDir }, index) => {
-    const { medium = "", sizeLimit } = emptyDir ?? {};
+    const { medium = "" } = emptyDir ?? {};
     const path = `volumes[${index}].emptyDir`;
     if ((medium ?? "") !== "" && medium !== "Memory") return [`${path}.medium: use Memory, or leave it out`];
-    if (medium === "Memory" || !given(sizeLimit)) return [];
-    return [`${path}.sizeLimit: is kept with \`medium: Memory\` only; use a claim for bounded space on disk`];
+    return [];
   });
 }
 
 /** Limits of these are kept by a controller of control groups. */
-const LIMITED: readonly string[] = ["memory", "cpu"];
+const CONTROLLED: readonly string[] = ["memory", "cpu"];
+/** Measured: who has more is evicted. */
+const MEASURED = "ephemeral-storage";
 
 function refusedLimits({ resources }: Container, controllers: ReadonlySet<string>): string[] {
   return Object.keys(resources?.limits ?? {}).flatMap((name) => {
     const path = `resources.limits[${name}]`;
-    if (!LIMITED.includes(name)) return [`${path}: this resource is not bounded here`];
+    if (name === MEASURED) return [];
+    if (!CONTROLLED.includes(name)) return [`${path}: this resource is not bounded here`];
     if (controllers.has(name)) return [];
     return [
       `${path}: this machine has no ${name} controller for control groups; mount it, or leave the limit out`,

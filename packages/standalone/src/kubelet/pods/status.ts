@@ -18,14 +18,11 @@ export function podStatus(view: PodView, address: string): PodStatus {
   const statuses = view.containers.map((each) => ({ role: each.role, status: containerStatus(view, each) }));
   const init = statuses.filter(({ role }) => role !== "app").map(({ status }) => status);
   const deadline = deadlineOf(pod);
-  const late = deadline !== undefined && view.now >= deadline && phase === "Failed";
-  const reason = late
-    ? { reason: "DeadlineExceeded", message: "Pod was active on the node longer than the specified deadline" }
-    : {};
+  const late = deadline !== undefined && view.now >= deadline;
   const kept = pod.status?.phase === phase && phase === "Failed" ? keptReason(pod) : {};
   return {
     ...old,
-    ...reason,
+    ...(phase === "Failed" ? reasonOf(view, late) : {}),
     ...kept,
     phase,
     startTime: pod.status?.startTime ?? now,
@@ -38,6 +35,15 @@ export function podStatus(view: PodView, address: string): PodStatus {
     ),
     ...(init.length === 0 ? {} : { initContainerStatuses: init }),
     containerStatuses: statuses.filter(({ role }) => role === "app").map(({ status }) => status),
+  };
+}
+
+function reasonOf({ evicted }: PodView, late: boolean): Pick<PodStatus, "reason" | "message"> {
+  if (evicted !== undefined) return { reason: "Evicted", message: evicted };
+  if (!late) return {};
+  return {
+    reason: "DeadlineExceeded",
+    message: "Pod was active on the node longer than the specified deadline",
   };
 }
 

@@ -92,6 +92,7 @@ export async function startTestCluster(folder: string, logger: Logger = silentLo
       stateDir,
       csiEndpoints: { [TEST_DRIVER]: driver.endpoint },
       runtime: await createProcessRuntime({ stateDir, logger }),
+      measureMs: 200,
       logger,
       signal: kubeletStop.signal,
     });
