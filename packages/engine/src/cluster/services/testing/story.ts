@@ -137,11 +137,10 @@ function restoring(stage: Stage): (() => Promise<unknown>)[] {
   ];
 }
 
-/** A second node, of which there is an object only. */
-const OTHER = "node-2";
-const OTHER_ADDRESS = "198.51.100.2";
+/** More nodes, of which there are objects only: a server starts for the first, and lets in the second. */
+const OTHERS = { "node-2": "198.51.100.2", "node-3": "198.51.100.3" };
 
-/** A volume that many nodes use: served, grown while it is, let another one in, and left by the last of them. */
+/** A volume that many nodes use: grown, served to others while it is in use, and left by the last of them. */
 function served({ store, stateDir }: Stage): (() => Promise<unknown>)[] {
   const { config } = shareLayout(stateDir, "v-p-3");
   const share = (test: (manager: ShareManager) => boolean) => until(store, ShareManagers, "v-p-3", test);
@@ -168,22 +167,22 @@ function served({ store, stateDir }: Stage): (() => Promise<unknown>)[] {
       });
       await share(({ status }) => status?.size === 384 * MIB && status.state === "running");
     },
-    async () => {
-      const agent = { apiVersion: MOORING_API_VERSION, kind: "NodeAgent", metadata: { name: OTHER } };
+    ...Object.entries(OTHERS).map(([name, address]) => async () => {
+      const agent = { apiVersion: MOORING_API_VERSION, kind: "NodeAgent", metadata: { name } };
       await store.create(NodeAgents, { ...agent, spec: {} }).catch(made);
       const reached = (found: NodeAgent) => {
-        found.status = { state: "Ready", address: OTHER_ADDRESS };
+        found.status = { state: "Ready", address };
       };
-      await mutate(store, NodeAgents, { name: OTHER }, { change: reached, subresource: "status" });
-      const ticket = { id: "csi-2", type: "csi-attacher" as const, nodeID: OTHER };
+      await mutate(store, NodeAgents, { name }, { change: reached, subresource: "status" });
+      const ticket = { id: `csi-${name}`, type: "csi-attacher" as const, nodeID: name };
       await addTicket(store, "v-p-3", ticket, { now: new Date() });
       await eventually("the server to be notified of it", async () =>
-        (await readFile(config, "utf8").catch(() => "")).includes(OTHER_ADDRESS),
+        (await readFile(config, "utf8").catch(() => "")).includes(address),
       );
-    },
+    }),
     async () => {
-      await removeTickets(store, "v-p-3", ({ id }) => id === "csi-2");
-      await gone(store, NodeAgents, OTHER);
+      await removeTickets(store, "v-p-3", ({ nodeID }) => nodeID in OTHERS);
+      for (const name of Object.keys(OTHERS)) await gone(store, NodeAgents, name);
     },
     async () => {
       await removeTickets(store, "v-p-3", ({ id }) => id === "csi");
