@@ -215,3 +215,16 @@ test("no request is answered with an internal error, and every refusal is a Stat
   );
   assert.equal((await server.http.get("/readyz")).text, "ok");
 });
+
+test("an object that is nested as deeply as it may be is returned as YAML, too", async () => {
+  const deep = `${'{"a":'.repeat(980)}{}${"}".repeat(980)}`;
+  const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+  const kind = '"apiVersion":"authorization.k8s.io/v1","kind":"SelfSubjectAccessReview"';
+  const response = await server.http.send(path, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/yaml" },
+    body: `{${kind},"spec":{"nonResourceAttributes":{"path":"/"},"x":${deep}}}`,
+  });
+  assert.equal(response.status, 201, response.text.slice(0, 300));
+  assert.equal(response.headers["content-type"], "application/yaml");
+});

@@ -1,9 +1,9 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { isStatus, StatusError } from "@mooring/store";
-import { stringify } from "yaml";
 import type { Format } from "./accept.ts";
 import type { Call } from "./call.ts";
+import { yamlText } from "./yaml-text.ts";
 
 /** As in Kubernetes: smaller responses are not worth the time. */
 export const GZIP_FROM_BYTES = 128 * 1024;
@@ -16,8 +16,7 @@ export function acceptsGzip(call: Call): boolean {
 
 /** Sends one value. */
 export async function send(call: Call, code: number, value: unknown, format: Format = "json"): Promise<void> {
-  const text =
-    format === "yaml" ? stringify(value, { aliasDuplicateObjects: false }) : `${JSON.stringify(value)}\n`;
+  const text = format === "yaml" ? yamlText(value) : `${JSON.stringify(value)}\n`;
   await sendBytes(call, code, Buffer.from(text), `application/${format}`);
 }
 
