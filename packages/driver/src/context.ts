@@ -1,8 +1,7 @@
 import type { Host, Pool, Snapshot, Volume, VolumeAttachment, VolumeSet } from "@mooring/engine";
 import type { Logger, ObjectStore } from "@mooring/store";
-import type { RecentList } from "./controller/recent-list.ts";
-import type { Related } from "./controller/related.ts";
-import type { IoController } from "./node/io-limits/controller.ts";
+import type { RecentList } from "./objects/recent-list.ts";
+import type { Related } from "./objects/related.ts";
 
 /** Which services an instance serves. */
 export type DriverMode = "controller" | "node" | "all";
@@ -42,6 +41,9 @@ export interface DriverOptions {
   /** Volumes that may be attached to this node at once; default 1000. */
   maxVolumesPerNode?: number;
 }
+
+/** A controller of the version 2 hierarchy, or why there is none. */
+export type IoController = { root: string } | { missing: string };
 
 /** Holds workloads to the limits of their volumes; the node service's keeper does. */
 interface IoLimits {

@@ -35,3 +35,8 @@ export function toCsiError(error: unknown): unknown {
     return new CsiError(STORE_CODES[error.reason] ?? Code.INTERNAL, error.message, { cause: error });
   return error;
 }
+
+/** The code of a failed system call, as `ENOENT`. */
+export function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException | undefined)?.code;
+}

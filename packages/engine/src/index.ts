@@ -25,6 +25,7 @@ export { type JobView, jobFinished } from "./cluster/services/tickets/job-finish
 export * from "./errors.ts";
 export { createHost } from "./host/create-host.ts";
 export { majorMinor } from "./host/device-numbers.ts";
+export { setDeviceReadOnly } from "./host/device-read-only.ts";
 export * from "./host/filesystems.ts";
 export type * from "./host/host.ts";
 export { isReadOnly } from "./host/mounts.ts";

@@ -33,6 +33,7 @@ export * from "./object/meta.ts";
 export * from "./object/owners.ts";
 export * from "./object/quantity.ts";
 export * from "./object/resource.ts";
+export * from "./object/sha256.ts";
 export * from "./object/status-error.ts";
 export * from "./object-store.ts";
 export { applyJsonPatch } from "./patch/json-patch.ts";

@@ -1,6 +1,6 @@
 import { CsiError } from "@mooring/csi";
 import type { AttachmentTicket } from "@mooring/engine";
-import type { AccessMode } from "../request/access-modes.ts";
+import type { AccessMode } from "../request/capability.ts";
 import { type Capability, modeOfCanonical } from "../request/capability.ts";
 
 /** Ticket parameters that only the driver reads: what the volume was published as. */

@@ -3,8 +3,13 @@ import { Pools } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import { listObjects } from "../objects/find.ts";
 import { availableBytes } from "../objects/pool-room.ts";
-import { type Capability, parseCapability, unservable } from "../request/capability.ts";
-import { FILE_SYSTEMS, SMALLEST_FS } from "../request/filesystems.ts";
+import {
+  type Capability,
+  FILE_SYSTEMS,
+  parseCapability,
+  SMALLEST_FS,
+  unservable,
+} from "../request/capability.ts";
 import { isMigratable, POOL_PARAMETER } from "../request/parameters.ts";
 import { max, roundUp, SECTOR } from "../request/size.ts";
 import { reaches } from "./choose-pool.ts";

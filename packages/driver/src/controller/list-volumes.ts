@@ -3,8 +3,8 @@ import { getAttachment } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import { conditionResponse } from "../health/condition.ts";
 import { findPool, getVolume, positionOf } from "../objects/find.ts";
+import { publishedNodes } from "../objects/published-nodes.ts";
 import { paginate } from "../paging/token.ts";
-import { publishedNodes } from "./published-nodes.ts";
 import { volumeResponse } from "./responses.ts";
 
 /** ListVolumes, with the nodes each is published to and its condition; in order of creation. */

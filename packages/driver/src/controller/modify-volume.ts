@@ -3,9 +3,9 @@ import { Volumes } from "@mooring/engine";
 import { failpoint, mutate } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { withAttached } from "../node/context.ts";
-import { requireLimitable } from "../node/io-limits/require.ts";
 import { applyTuning } from "../node/tuning.ts";
 import { findPool, getVolume } from "../objects/find.ts";
+import { requireLimitable } from "../objects/io-limits.ts";
 import { parseMutableParameters } from "../request/parameters.ts";
 
 const recorded = failpoint("driver/modify-volume/recorded");

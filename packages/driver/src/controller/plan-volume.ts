@@ -1,15 +1,28 @@
 import { CsiError } from "@mooring/csi";
-import { ENGINE_FINALIZER, MOORING_API_VERSION, Pools, type Volume } from "@mooring/engine";
-import { defined } from "@mooring/store";
+import {
+  ENGINE_FINALIZER,
+  MOORING_API_VERSION,
+  Pools,
+  type Snapshot,
+  type Volume,
+  type VolumeSource,
+} from "@mooring/engine";
+import { defined, type ObjectStore } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
-import { requireLimitable } from "../node/io-limits/require.ts";
-import { CREATED_AT, listObjects } from "../objects/find.ts";
-import { onOneNode, widest } from "../request/access-modes.ts";
-import { defaultFs, FILE_SYSTEMS, type FsType, isFsType, SMALLEST_FS } from "../request/filesystems.ts";
+import { CREATED_AT, findSnapshot, findVolume, listObjects } from "../objects/find.ts";
+import { requireLimitable } from "../objects/io-limits.ts";
+import {
+  defaultFs,
+  FILE_SYSTEMS,
+  type FsType,
+  isFsType,
+  onOneNode,
+  SMALLEST_FS,
+  widest,
+} from "../request/capability.ts";
 import { chooseSize, DEFAULT_SIZE, max, roundUp } from "../request/size.ts";
 import type { VolumeRequest } from "../request/volume-request.ts";
 import { choosePool } from "./choose-pool.ts";
-import { readSource, type SourceFacts } from "./source.ts";
 
 /**
  * Decides everything about a new volume: file system, size, pool. Throws the code that the specification gives to a
@@ -57,9 +70,12 @@ export async function planVolume(
       volumeMode: fsType === undefined ? "Block" : "Filesystem",
       accessMode: widest(modes),
       request: stored,
-      ...(migratable ? { migratable } : {}),
-      ...defined({ fsType, source }),
-      ...(Object.keys(mutableParameters).length === 0 ? {} : { mutableParameters }),
+      ...defined({
+        fsType,
+        source,
+        migratable: migratable || undefined,
+        mutableParameters: Object.keys(mutableParameters).length === 0 ? undefined : mutableParameters,
+      }),
     },
   };
 }
@@ -93,4 +109,43 @@ function leastSize(
     throw CsiError.outOfRange(`the source has ${least} bytes; a copy cannot be smaller`);
   }
   return max(least, mount ? FILE_SYSTEMS[fsType].minimumBytes : 1n);
+}
+
+/** What CreateVolume reads of the volume or snapshot that it copies. */
+interface SourceFacts {
+  pool: string;
+  /** Bytes that a copy has at least. */
+  size: bigint;
+  /** File system on it, if one was ever made. */
+  formatted: string | undefined;
+}
+
+/** Throws NOT_FOUND for a source that is not there, or that is about to go. */
+async function readSource(
+  store: ObjectStore,
+  { kind, name }: VolumeSource,
+  signal: AbortSignal,
+): Promise<SourceFacts> {
+  const find = kind === "Snapshot" ? findSnapshot : findVolume;
+  const source = await find(store, name, signal);
+  if (source === undefined || source.metadata.deletionTimestamp !== undefined) {
+    throw CsiError.notFound(`${kind.toLowerCase()} "${name}" does not exist`);
+  }
+  return isSnapshot(source) ? snapshotFacts(source) : volumeFacts(source);
+}
+
+const isSnapshot = (source: Snapshot | Volume): source is Snapshot => source.kind === "Snapshot";
+
+function snapshotFacts({ metadata, spec, status }: Snapshot): SourceFacts {
+  if (status?.readyToUse !== true) {
+    throw CsiError.unavailable(`snapshot "${metadata.name}" is not ready to use yet`);
+  }
+  return { pool: spec.pool, size: BigInt(status.restoreSize ?? 0), formatted: status.formatted };
+}
+
+function volumeFacts({ metadata, spec, status }: Volume): SourceFacts {
+  if (status?.size === undefined) {
+    throw CsiError.unavailable(`volume "${metadata.name}" is still being created`);
+  }
+  return { pool: spec.pool, size: BigInt(status.size), formatted: status.formatted };
 }

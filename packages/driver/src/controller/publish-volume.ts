@@ -21,15 +21,19 @@ import {
 import { failpoint, isNotFound, KubeVolumeAttachments } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { findNode, findPool, getVolume, listObjects } from "../objects/find.ts";
+import { publishedNodes } from "../objects/published-nodes.ts";
 import { requireUnmounted } from "../objects/require-unmounted.ts";
 import { requireWritersNotHeld } from "../objects/writers-not-held.ts";
-import { type Capability, parseCapability, requireCapability } from "../request/capability.ts";
-import { PUBLISH_READ_ONLY } from "../request/publish-context.ts";
+import {
+  type Capability,
+  PUBLISH_READ_ONLY,
+  parseCapability,
+  requireCapability,
+} from "../request/capability.ts";
 import { requireNotGoing } from "../volume-group/protect.ts";
 import { waitUntil } from "../wait.ts";
 import { CAPABILITY, READ_ONLY, requireNoAccessConflict, useParameters } from "./access-conflict.ts";
 import { requireFreeToMigrate } from "./migration.ts";
-import { publishedNodes } from "./published-nodes.ts";
 import { requireShareServer } from "./require-share-server.ts";
 import { isRefusal, withdrawTicket } from "./withdraw-ticket.ts";
 

@@ -13,9 +13,9 @@ import {
 import { failpoint } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { findNode, findVolume } from "../objects/find.ts";
+import { publishedNodes } from "../objects/published-nodes.ts";
 import { requireUnmounted } from "../objects/require-unmounted.ts";
 import { waitUntil } from "../wait.ts";
-import { publishedNodes } from "./published-nodes.ts";
 
 const ticketsRemoved = failpoint("driver/unpublish-volume/tickets-removed");
 

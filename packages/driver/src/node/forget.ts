@@ -2,7 +2,7 @@ import { type Volume, Volumes } from "@mooring/engine";
 import { createInformer } from "@mooring/store";
 import { findVolume } from "../objects/find.ts";
 import type { NodeContext } from "./context.ts";
-import { removeTarget } from "./paths.ts";
+import { removeTarget } from "./mount-points.ts";
 import type { NodeRecord } from "./records.ts";
 
 /**

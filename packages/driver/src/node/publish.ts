@@ -1,19 +1,21 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
-import { isServed, type Volume } from "@mooring/engine";
-import { failpoint } from "@mooring/store";
-import { sha256 } from "../names.ts";
+import { isServed, setDeviceReadOnly, type Volume } from "@mooring/engine";
+import { failpoint, sha256 } from "@mooring/store";
 import { getVolume } from "../objects/find.ts";
 import { requireWritersNotHeld } from "../objects/writers-not-held.ts";
-import { accessOf, type Capability, parseCapability, requireCapability } from "../request/capability.ts";
-import { PUBLISH_READ_ONLY } from "../request/publish-context.ts";
+import {
+  accessOf,
+  type Capability,
+  isReadOnlyUse,
+  parseCapability,
+  requireCapability,
+} from "../request/capability.ts";
 import { attachedHere, type NodeContext } from "./context.ts";
-import { requireWorkload } from "./io-limits/require.ts";
-import { requireFree } from "./mounted-as.ts";
-import { kindOf, makeTarget, parsePath, removeTarget } from "./paths.ts";
+import { requireWorkload } from "./io-limits/groups.ts";
+import { kindOf, makeTarget, parsePath, removeTarget, requireFree } from "./mount-points.ts";
 import { decidePublish } from "./publish-table.ts";
 import { mountedTargets } from "./published.ts";
 import type { NodeRecord, PublishRecord } from "./records.ts";
-import { setDeviceReadOnly } from "./tuning.ts";
 
 const recorded = failpoint("driver/publish/recorded");
 const targetMade = failpoint("driver/publish/target-made");
@@ -59,14 +61,13 @@ function publishRecord(
   capability: Capability,
 ): PublishRecord {
   const { publishContext, volumeContext, readonly } = request;
-  const { mode, mount, canonical } = capability;
+  const { mode, canonical } = capability;
   const sorted = (map: Record<string, string>) => Object.entries(map).sort();
   // Every argument but the secrets counts.
   const all = [target, staging, canonical, readonly, sorted(publishContext), sorted(volumeContext)];
   return {
     access: accessOf(capability),
-    readOnly:
-      readonly || mode.readOnly || mount?.readOnly === true || publishContext[PUBLISH_READ_ONLY] === "true",
+    readOnly: readonly || isReadOnlyUse(capability, publishContext),
     multiTarget: mode.multiTarget,
     arguments: sha256(JSON.stringify(all)),
     made: false,

@@ -1,5 +1,5 @@
 import type { Volume } from "@mooring/engine";
-import { isVolumeId } from "../names.ts";
+import { isVolumeId } from "../objects/find.ts";
 import type { NodeContext } from "./context.ts";
 import type { NodeRecord } from "./records.ts";
 

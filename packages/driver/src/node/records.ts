@@ -2,7 +2,7 @@ import { mkdir, open, readdir, readFile, rename, unlink } from "node:fs/promises
 import { join } from "node:path";
 import type { Volume } from "@mooring/engine";
 import { defined, KeyedLock } from "@mooring/store";
-import { codeOf } from "./paths.ts";
+import { codeOf } from "../errors.ts";
 
 /** How a volume is staged: what a second NodeStageVolume is compared with. */
 export interface StageRecord {

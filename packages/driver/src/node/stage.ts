@@ -9,23 +9,27 @@ import {
   type MountEntry,
   mountOptions,
   prepareFilesystem,
+  setDeviceReadOnly,
   type Volume,
 } from "@mooring/engine";
-import { failpoint } from "@mooring/store";
-import { sha256 } from "../names.ts";
+import { failpoint, sha256 } from "@mooring/store";
 import { getVolume } from "../objects/find.ts";
+import { requireLimitsHere } from "../objects/io-limits.ts";
 import { requireWritersNotHeld } from "../objects/writers-not-held.ts";
-import { accessOf, type Capability, parseCapability, requireCapability } from "../request/capability.ts";
+import {
+  accessOf,
+  type Capability,
+  isReadOnlyUse,
+  parseCapability,
+  requireCapability,
+} from "../request/capability.ts";
 import { bindFlags, bindFlagsAmong, checkMountFlags } from "../request/mount-flags.ts";
-import { PUBLISH_READ_ONLY } from "../request/publish-context.ts";
 import { type AttachedVolume, type NodeContext, withAttached } from "./context.ts";
-import { requireLimitsHere } from "./io-limits/require.ts";
-import { isMountOfFolder, requireFree } from "./mounted-as.ts";
-import { kindOf, makeTarget, parsePath } from "./paths.ts";
+import { isMountOfFolder, kindOf, makeTarget, parsePath, requireFree } from "./mount-points.ts";
 import type { StageRecord } from "./records.ts";
 import { noteRemounted } from "./remounted.ts";
 import { isMountOfShare, mountShare, type ShareSource, shareSource } from "./share.ts";
-import { applyTuning, discardOption, setDeviceReadOnly } from "./tuning.ts";
+import { applyTuning, discardOption } from "./tuning.ts";
 
 const recorded = failpoint("driver/stage/recorded");
 const targetMade = failpoint("driver/stage/target-made");
@@ -47,10 +51,7 @@ export async function stageVolume(
   const volume = await getVolume(node.store, request.volumeId, signal);
   requireCapability(volume, capability);
   await requireLimitsHere(node, volume);
-  const readOnly =
-    capability.mode.readOnly ||
-    capability.mount?.readOnly === true ||
-    request.publishContext[PUBLISH_READ_ONLY] === "true";
+  const readOnly = isReadOnlyUse(capability, request.publishContext);
   const wanted = stageRecord(path, capability, readOnly);
   if (await isStaged(node, volume, wanted, flags)) return {};
   if (!readOnly) await requireWritersNotHeld(node.store, volume, signal);

@@ -9,11 +9,11 @@ import {
   type MountEntry,
   type Volume,
 } from "@mooring/engine";
+import { codeOf } from "../errors.ts";
 import { conditionResponse } from "../health/condition.ts";
 import { USED_PATH } from "../hints.ts";
 import { getVolume } from "../objects/find.ts";
 import { type NodeContext, withAttached } from "./context.ts";
-import { codeOf } from "./paths.ts";
 import type { NodeRecord } from "./records.ts";
 
 const { VolumeUsage_Unit: Unit } = v1;

@@ -1,6 +1,6 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { basename } from "node:path";
-import type { Exec, Volume } from "@mooring/engine";
+import type { Volume } from "@mooring/engine";
 import { failpoint } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import type { AttachedVolume } from "./context.ts";
@@ -33,14 +33,4 @@ export function discardOption({ spec }: Volume): "discard" | "nodiscard" | undef
   const wanted = spec.mutableParameters?.discard;
   if (wanted === undefined) return undefined;
   return wanted === "true" ? "discard" : "nodiscard";
-}
-
-/**
- * Lets a device refuse writes, or take them again. The kernel keeps this with the loop device's number, not with the
- * image, so a volume that comes after must not inherit it: staging always requests a writable device.
- */
-export async function setDeviceReadOnly(exec: Exec, device: string, readOnly: boolean): Promise<void> {
-  const mark = readOnly ? "1" : "0";
-  if ((await readFile(`/sys/class/block/${basename(device)}/ro`, "utf8")).trim() === mark) return;
-  await exec.run("blockdev", [readOnly ? "--setro" : "--setrw", device]);
 }

@@ -1,12 +1,10 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
-import type { Volume } from "@mooring/engine";
+import { setDeviceReadOnly, type Volume } from "@mooring/engine";
 import { failpoint } from "@mooring/store";
 import { findVolume } from "../objects/find.ts";
 import { attachedHere, type NodeContext } from "./context.ts";
-import { mountedAs } from "./mounted-as.ts";
-import { parsePath, removeTarget } from "./paths.ts";
+import { mountedAs, parsePath, removeTarget } from "./mount-points.ts";
 import { recordOf } from "./published.ts";
-import { setDeviceReadOnly } from "./tuning.ts";
 
 const unmounted = failpoint("driver/unpublish/unmounted");
 const removed = failpoint("driver/unpublish/target-removed");

@@ -2,8 +2,7 @@ import { type CallContext, CsiError, type v1 } from "@mooring/csi";
 import { failpoint } from "@mooring/store";
 import { findVolume } from "../objects/find.ts";
 import type { NodeContext } from "./context.ts";
-import { mountedAs } from "./mounted-as.ts";
-import { parsePath, removeTarget } from "./paths.ts";
+import { mountedAs, parsePath, removeTarget } from "./mount-points.ts";
 import { mountedTargets, recordOf } from "./published.ts";
 
 const unmounted = failpoint("driver/unstage/unmounted");

@@ -12,7 +12,6 @@ import {
   Volumes,
 } from "@mooring/engine";
 import { getIfAny, type KubeObject, listAll, type ObjectStore, type Resource } from "@mooring/store";
-import { isGroupSnapshotId, isSnapshotId, isVolumeId } from "../names.ts";
 import type { Position } from "../paging/token.ts";
 
 /** When the object was made, to the millisecond: the order of lists. */
@@ -25,6 +24,30 @@ function createdAt(object: KubeObject): string {
 /** Its place in lists. */
 export function positionOf(object: KubeObject): Position {
   return { createdAt: createdAt(object), name: object.metadata.name };
+}
+
+/** Every id that this driver hands out; anything else cannot name one of its objects. */
+const VOLUME_ID = /^v-[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+/** Ours are `g-<uuid>`; operators may name group snapshots of their own. */
+const GROUP_SNAPSHOT_ID = /^[a-z0-9](?:[-a-z0-9.]{0,126}[a-z0-9])?$/;
+const VOLUME_GROUP_ID = /^vg-[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const SNAPSHOT_ID = /^s-[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** False for ids that no call of this driver ever returned; they are never used in a path or a key. */
+export function isVolumeId(id: string): boolean {
+  return VOLUME_ID.test(id);
+}
+/** False: no group snapshot can have this id, so nobody reads it. */
+function isGroupSnapshotId(id: string): boolean {
+  return GROUP_SNAPSHOT_ID.test(id);
+}
+/** False: no volume group can have this id, so nobody reads it. */
+export function isVolumeGroupId(id: string): boolean {
+  return VOLUME_GROUP_ID.test(id);
+}
+/** False: no snapshot can have this id, so nobody reads it. */
+function isSnapshotId(id: string): boolean {
+  return SNAPSHOT_ID.test(id);
 }
 
 /** Undefined: there is no such volume, or the id cannot be one of ours. */

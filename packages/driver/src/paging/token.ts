@@ -1,5 +1,5 @@
 import { CsiError } from "@mooring/csi";
-import { sha256 } from "../names.ts";
+import { sha256 } from "@mooring/store";
 
 /** Where an object is in a list: objects never move, so a token stays good whatever is added or deleted. */
 export interface Position {

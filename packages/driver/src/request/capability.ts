@@ -1,10 +1,104 @@
-import { CsiError, type v1 } from "@mooring/csi";
+import { CsiError, v1 } from "@mooring/csi";
 import { isServed, type Volume } from "@mooring/engine";
-import { sha256 } from "../names.ts";
-import { ACCESS_MODES, type AccessMode, accessModeNamed } from "./access-modes.ts";
-import { FILE_SYSTEMS, type FsType, isFsType } from "./filesystems.ts";
-import { wantsReadOnly } from "./mount-flags.ts";
+import { defined, sha256 } from "@mooring/store";
 import { MIGRATABLE_PARAMETER } from "./parameters.ts";
+
+const { VolumeCapability_AccessMode_Mode: Mode } = v1;
+
+/** What an access mode allows, and so what a second publication of the same volume may be. */
+export interface AccessMode {
+  name: string;
+  /** The engine's short form. */
+  short: "rwo" | "rwop" | "rox" | "rwx";
+  /** May be published on several nodes at once. */
+  multiNode: boolean;
+  /** Of several nodes one may write, the others only read. */
+  oneWriter: boolean;
+  /** May be published at several target paths of one node at once. */
+  multiTarget: boolean;
+  readOnly: boolean;
+}
+
+const DEFAULTS = { multiNode: false, oneWriter: false, multiTarget: true, readOnly: false };
+
+/** CSI `VolumeCapability.AccessMode`, with the column of the second-NodePublishVolume table that each falls in. */
+const ACCESS_MODES: ReadonlyMap<number, AccessMode> = new Map([
+  mode(Mode.SINGLE_NODE_WRITER, "SINGLE_NODE_WRITER", "rwo", { multiTarget: false }),
+  mode(Mode.SINGLE_NODE_READER_ONLY, "SINGLE_NODE_READER_ONLY", "rwo", {
+    readOnly: true,
+    multiTarget: false,
+  }),
+  mode(Mode.SINGLE_NODE_SINGLE_WRITER, "SINGLE_NODE_SINGLE_WRITER", "rwop", { multiTarget: false }),
+  mode(Mode.SINGLE_NODE_MULTI_WRITER, "SINGLE_NODE_MULTI_WRITER", "rwo", {}),
+  mode(Mode.MULTI_NODE_READER_ONLY, "MULTI_NODE_READER_ONLY", "rox", { multiNode: true, readOnly: true }),
+  mode(Mode.MULTI_NODE_SINGLE_WRITER, "MULTI_NODE_SINGLE_WRITER", "rwx", {
+    multiNode: true,
+    oneWriter: true,
+  }),
+  mode(Mode.MULTI_NODE_MULTI_WRITER, "MULTI_NODE_MULTI_WRITER", "rwx", { multiNode: true }),
+]);
+
+const BY_NAME = new Map([...ACCESS_MODES.values()].map((entry) => [entry.name, entry]));
+
+/** The mode with this name, as capabilities are recorded. */
+function accessModeNamed(name: string): AccessMode | undefined {
+  return BY_NAME.get(name);
+}
+
+/** The widest of several modes: what the volume has to allow at least. */
+export function widest(modes: readonly AccessMode[]): AccessMode["short"] {
+  for (const short of ["rwx", "rox", "rwo"] as const) {
+    if (modes.some((entry) => entry.short === short)) return short;
+  }
+  return "rwop";
+}
+
+/** What a mode comes to where there is one node for good: nothing has to be reached from another one. */
+export function onOneNode(mode: AccessMode): AccessMode {
+  return mode.multiNode ? { ...mode, short: "rwo", multiNode: false } : mode;
+}
+
+function mode(
+  number: number,
+  name: string,
+  short: AccessMode["short"],
+  more: Partial<Pick<AccessMode, "multiNode" | "oneWriter" | "multiTarget" | "readOnly">>,
+): [number, AccessMode] {
+  return [number, { name, short, ...DEFAULTS, ...more }];
+}
+
+/** File systems that a volume can be made with. */
+export type FsType = "ext4" | "xfs" | "btrfs";
+
+interface FsRules {
+  /** Smallest volume that its mkfs accepts and that is worth having, in bytes. */
+  minimumBytes: bigint;
+}
+
+const MIB = 1024n * 1024n;
+
+/** mkfs.xfs refuses less than 300 MiB, mkfs.btrfs less than 109 MiB. */
+export const FILE_SYSTEMS: Readonly<Record<FsType, FsRules>> = {
+  ext4: { minimumBytes: 8n * MIB },
+  xfs: { minimumBytes: 300n * MIB },
+  btrfs: { minimumBytes: 128n * MIB },
+};
+
+/** The smallest of all: what a mount capability without a file system needs at least. */
+export const SMALLEST_FS: FsType = "ext4";
+
+/**
+ * Made when a mount capability names no file system: XFS, because it grows while mounted on every kernel and with every
+ * set of capabilities; ext4 for volumes that are too small for XFS.
+ */
+export function defaultFs(size: bigint): FsType {
+  return size >= FILE_SYSTEMS.xfs.minimumBytes ? "xfs" : SMALLEST_FS;
+}
+
+/** True for the file systems that the driver can make. */
+export function isFsType(name: string): name is FsType {
+  return Object.hasOwn(FILE_SYSTEMS, name);
+}
 
 /** A VolumeCapability, parsed once where the request comes in. Everything after that reads this and no wire message. */
 export interface Capability {
@@ -30,6 +124,17 @@ export interface StoredCapability {
   mode: string;
   fsType?: FsType;
   mountFlagsHash?: string;
+}
+
+/** Key of the publish context that makes the node service mount read-only whatever else the request has. */
+export const PUBLISH_READ_ONLY = "storage.mooring.dev/read-only";
+
+/** True when nothing may be written through it: by its mode, by its flags, or by what ControllerPublishVolume returned. */
+export function isReadOnlyUse(
+  { mode, mount }: Capability,
+  publishContext: Readonly<Record<string, string>>,
+): boolean {
+  return mode.readOnly || mount?.readOnly === true || publishContext[PUBLISH_READ_ONLY] === "true";
 }
 
 /** How a volume is used with a capability. */
@@ -61,6 +166,12 @@ export function parseCapability(capability: v1.VolumeCapability | undefined, fie
   if (isFsType(fsType)) mount.fsType = fsType;
   const hash = mountFlags.length === 0 ? "" : sha256(JSON.stringify(mountFlags));
   return { mode, canonical: canonicalOf("mount", mode, fsType, hash), mount };
+}
+
+/** Whether the flags ask for a read-only mount; the last flag counts. */
+function wantsReadOnly(flags: readonly string[]): boolean {
+  const modes = flags.flatMap((flag) => flag.split(",")).filter((part) => part === "ro" || part === "rw");
+  return modes.at(-1) === "ro";
 }
 
 /** Checks all of them; an empty list is an error. */
@@ -95,8 +206,7 @@ export function toStoredCapability(capability: Capability): StoredCapability {
   return {
     access: accessOf(capability),
     mode: mode.name,
-    ...(mount?.fsType === undefined ? {} : { fsType: mount.fsType }),
-    ...(mountFlagsHash === "" ? {} : { mountFlagsHash }),
+    ...defined({ fsType: mount?.fsType, mountFlagsHash: mountFlagsHash || undefined }),
   };
 }
 

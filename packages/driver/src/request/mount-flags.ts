@@ -61,9 +61,3 @@ export function bindFlags(flags: readonly string[]): string[] {
 export function bindFlagsAmong(flags: readonly string[]): string[] {
   return bindFlags(flags.flatMap((flag) => flag.split(",")).filter((part) => BIND_FLAGS.has(part)));
 }
-
-/** Whether the flags ask for a read-only mount; the last flag counts. */
-export function wantsReadOnly(flags: readonly string[]): boolean {
-  const modes = flags.flatMap((flag) => flag.split(",")).filter((part) => part === "ro" || part === "rw");
-  return modes.at(-1) === "ro";
-}

@@ -5,6 +5,7 @@ import { volumeIdOf } from "../names.ts";
 import {
   type Capability,
   canonicalList,
+  type FsType,
   parseCapabilities,
   type StoredCapability,
   toStoredCapability,
@@ -12,7 +13,6 @@ import {
   unmigratable,
   unservable,
 } from "./capability.ts";
-import type { FsType } from "./filesystems.ts";
 import {
   comparedParameters,
   isMigratable,

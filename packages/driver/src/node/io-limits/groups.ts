@@ -1,6 +1,8 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
-import type { IoLimits } from "../../request/parameters.ts";
+import { CsiError } from "@mooring/csi";
+import type { Volume } from "@mooring/engine";
+import { hasLimits, type IoLimits, ioLimitsOf } from "../../request/parameters.ts";
 
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 /** Slices in slices in slices: kubelets nest three, schedulers of their own a few more. */
@@ -12,6 +14,17 @@ const DEPTH = 6;
  */
 export function workloadsOf(targetPath: string): string[] {
   return [...new Set(targetPath.match(UUID) ?? [])];
+}
+
+/** Throws FAILED_PRECONDITION when it is not known whose input and output are to be limited. */
+export function requireWorkload({ spec }: Volume, targetPath: string): void {
+  if (!hasLimits(ioLimitsOf(spec.mutableParameters)) || workloadsOf(targetPath).length > 0) return;
+  throw CsiError.failedPrecondition(
+    "the volume has I/O limits, but its target_path names no workload to limit",
+    {
+      hint: "Have the UID of the pod in the path, as kubelets do; control groups are named after it.",
+    },
+  );
 }
 
 /** The outermost groups that are named after a workload; systemd writes `_` where the id has `-`. */

@@ -1,9 +1,10 @@
 import { stat } from "node:fs/promises";
 import { majorMinor, type Volume } from "@mooring/engine";
+import type { IoController } from "../../context.ts";
 import { findVolume } from "../../objects/find.ts";
 import { hasLimits, type IoLimits, ioLimitsOf } from "../../request/parameters.ts";
 import { attachedHere, type NodeContext } from "../context.ts";
-import { type IoController, ioController } from "./controller.ts";
+import { ioController } from "./controller.ts";
 import { groupsOf, limitGroup, workloadsOf } from "./groups.ts";
 
 /** A pod's control group may be made after its volumes are there, and may be made again. */

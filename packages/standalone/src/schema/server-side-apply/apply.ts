@@ -1,12 +1,21 @@
 import { type ApplyContext, defined, StatusError, type UnstructuredObject } from "@mooring/store";
 import { clone, isObject, type JsonObject, jsonEqual, type Schema } from "../model.ts";
 import { compareValues } from "./compare.ts";
-import { conflictError } from "./conflict.ts";
 import { difference, EMPTY, equalSets, type FieldSet, LEAF, node, union } from "./field-set.ts";
 import { coveredByLastApplied, KUBECTL, refreshLastApplied } from "./last-applied.ts";
-import { decodeManagers, encodeManagers, identify, type Manager, type Managers } from "./managers.ts";
+import {
+  conflictError,
+  decodeManagers,
+  encodeManagers,
+  identify,
+  type ManagedKind,
+  type Manager,
+  type Managers,
+  ownable,
+  takeOver,
+  unmanaged,
+} from "./managers.ts";
 import { mergeApplied, removePaths } from "./merge.ts";
-import { type ManagedKind, ownable, takeOver, unmanaged } from "./track.ts";
 import { checkTyped, fieldSetOf } from "./typed.ts";
 
 /**

@@ -1,7 +1,26 @@
-import type { ManagedFieldsEntry } from "@mooring/store";
-import { defined } from "@mooring/store";
-import { isObject } from "../model.ts";
-import { type FieldSet, fromFieldsV1, isEmpty, toFieldsV1, union } from "./field-set.ts";
+import {
+  defined,
+  type ManagedFieldsEntry,
+  type StatusCause,
+  StatusError,
+  type UnstructuredObject,
+} from "@mooring/store";
+import { isObject, type JsonObject, type Schema } from "../model.ts";
+import type { Comparison } from "./compare.ts";
+import {
+  difference,
+  EMPTY,
+  type FieldSet,
+  fromFieldsV1,
+  intersection,
+  isEmpty,
+  node,
+  paths,
+  pathText,
+  setOf,
+  toFieldsV1,
+  union,
+} from "./field-set.ts";
 
 /** One entry of `metadata.managedFields`, its fields as a set. */
 export interface Manager {
@@ -86,4 +105,99 @@ function capUpdates(managers: Manager[]): Manager[] {
     lumps.set(each.apiVersion, { ...each, manager: ANCIENT, fields });
   }
   return [...managers.filter((each) => !oldest.includes(each)), ...lumps.values()];
+}
+
+/** Fields that belong to the server: nobody manages them. */
+const SYSTEM_FIELDS = setOf(
+  ["f:apiVersion"],
+  ["f:kind"],
+  ["f:metadata"],
+  ...[
+    "name",
+    "namespace",
+    "creationTimestamp",
+    "selfLink",
+    "uid",
+    "clusterName",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+  ].map((field) => ["f:metadata", `f:${field}`]),
+);
+
+/** What a request can own: not what the server sets, and of spec and status only the half that it may write. */
+export function ownable(set: FieldSet, hasStatus: boolean, subresource: string | undefined): FieldSet {
+  const own = difference(set, SYSTEM_FIELDS);
+  if (!hasStatus) return own;
+  const inStatus = (element: string) => element === "f:status";
+  return node(
+    false,
+    [...own.children].filter(([element]) => (subresource === "status") === inStatus(element)),
+  );
+}
+
+/** The part of the object that managers can own. */
+export function unmanaged(object: UnstructuredObject | undefined): JsonObject {
+  if (object === undefined) return { metadata: {} };
+  const { managedFields: _managedFields, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
+
+/** What has to be known of a kind to track its managers. */
+export interface ManagedKind {
+  schema: Schema;
+  hasStatus: boolean;
+  custom: boolean;
+}
+
+interface Merged {
+  managers: Managers;
+  /** What each manager loses because somebody else has set it to another value. */
+  conflicts: Map<string, FieldSet>;
+}
+
+/** Takes changed and removed fields away from everybody but `self`. */
+export function takeOver(managers: Managers, self: string, changes: Comparison): Merged {
+  const changed = union(changes.added, changes.modified);
+  const result: Managers = new Map();
+  const conflicts = new Map<string, FieldSet>();
+  for (const [id, manager] of managers) {
+    const lost = id === self ? EMPTY : intersection(manager.fields, changed);
+    if (!isEmpty(lost)) conflicts.set(id, lost);
+    const fields = difference(difference(manager.fields, lost), changes.removed);
+    if (!isEmpty(fields)) result.set(id, { ...manager, fields });
+  }
+  return { managers: result, conflicts };
+}
+
+/** `"kubectl" with subresource "status" using v1`: managers that updated also name the version. */
+function describe({ manager, operation, apiVersion, subresource }: Manager): string {
+  const name =
+    JSON.stringify(manager) +
+    (subresource === undefined ? "" : ` with subresource ${JSON.stringify(subresource)}`);
+  return operation === "Update" ? `${name} using ${apiVersion}` : name;
+}
+
+/** The 409 of server-side apply, one cause per field, with the text that kubectl turns into advice. */
+export function conflictError(conflicts: ReadonlyMap<string, FieldSet>, managers: Managers): StatusError {
+  const byManager = [...conflicts].flatMap(([id, set]) => {
+    const manager = managers.get(id);
+    return manager === undefined ? [] : [{ who: describe(manager), fields: [...paths(set)].map(pathText) }];
+  });
+  byManager.sort((a, b) => (a.who < b.who ? -1 : 1));
+  const causes: StatusCause[] = byManager.flatMap(({ who, fields }) =>
+    fields.map((field) => ({ reason: "FieldManagerConflict", message: `conflict with ${who}`, field })),
+  );
+  const [only] = byManager;
+  const text =
+    causes.length === 1 && only !== undefined
+      ? `Apply failed with 1 conflict: conflict with ${only.who}: ${only.fields[0]}`
+      : `Apply failed with ${causes.length} conflicts: ${byManager
+          .map(({ who, fields }) =>
+            [`conflicts with ${who}:`, ...fields.map((field) => `- ${field}`)].join("\n"),
+          )
+          .join("\n")}`;
+  return new StatusError("Conflict", text, { causes });
 }

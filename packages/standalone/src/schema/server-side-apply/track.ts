@@ -1,74 +1,22 @@
-import type { ManagedFieldsEntry, ManagerContext, UnstructuredObject } from "@mooring/store";
-import { defined } from "@mooring/store";
-import { isObject, type JsonObject, type Schema } from "../model.ts";
-import { type Comparison, compareValues } from "./compare.ts";
-import { difference, EMPTY, type FieldSet, intersection, isEmpty, node, setOf, union } from "./field-set.ts";
-import { decodeManagers, encodeManagers, identify, type Manager, type Managers } from "./managers.ts";
-
-/** Fields that belong to the server: nobody manages them. */
-const SYSTEM_FIELDS = setOf(
-  ["f:apiVersion"],
-  ["f:kind"],
-  ["f:metadata"],
-  ...[
-    "name",
-    "namespace",
-    "creationTimestamp",
-    "selfLink",
-    "uid",
-    "clusterName",
-    "generation",
-    "managedFields",
-    "resourceVersion",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-  ].map((field) => ["f:metadata", `f:${field}`]),
-);
-
-/** What a request can own: not what the server sets, and of spec and status only the half that it may write. */
-export function ownable(set: FieldSet, hasStatus: boolean, subresource: string | undefined): FieldSet {
-  const own = difference(set, SYSTEM_FIELDS);
-  if (!hasStatus) return own;
-  const inStatus = (element: string) => element === "f:status";
-  return node(
-    false,
-    [...own.children].filter(([element]) => (subresource === "status") === inStatus(element)),
-  );
-}
-
-/** The part of the object that managers can own. */
-export function unmanaged(object: UnstructuredObject | undefined): JsonObject {
-  if (object === undefined) return { metadata: {} };
-  const { managedFields: _managedFields, ...metadata } = object.metadata;
-  return { ...object, metadata };
-}
-
-/** What has to be known of a kind to track its managers. */
-export interface ManagedKind {
-  schema: Schema;
-  hasStatus: boolean;
-  custom: boolean;
-}
-
-interface Merged {
-  managers: Managers;
-  /** What each manager loses because somebody else has set it to another value. */
-  conflicts: Map<string, FieldSet>;
-}
-
-/** Takes changed and removed fields away from everybody but `self`. */
-export function takeOver(managers: Managers, self: string, changes: Comparison): Merged {
-  const changed = union(changes.added, changes.modified);
-  const result: Managers = new Map();
-  const conflicts = new Map<string, FieldSet>();
-  for (const [id, manager] of managers) {
-    const lost = id === self ? EMPTY : intersection(manager.fields, changed);
-    if (!isEmpty(lost)) conflicts.set(id, lost);
-    const fields = difference(difference(manager.fields, lost), changes.removed);
-    if (!isEmpty(fields)) result.set(id, { ...manager, fields });
-  }
-  return { managers: result, conflicts };
-}
+import {
+  defined,
+  type ManagedFieldsEntry,
+  type ManagerContext,
+  type UnstructuredObject,
+} from "@mooring/store";
+import { isObject } from "../model.ts";
+import { compareValues } from "./compare.ts";
+import { EMPTY, isEmpty, union } from "./field-set.ts";
+import {
+  decodeManagers,
+  encodeManagers,
+  identify,
+  type ManagedKind,
+  type Manager,
+  ownable,
+  takeOver,
+  unmanaged,
+} from "./managers.ts";
 
 /** `[{}]` is how a client asks to forget all managers. */
 function isReset(entries: unknown): boolean {

@@ -1,6 +1,6 @@
 import { type KubeObject, listAll, type ObjectStore, type Resource } from "@mooring/store";
-import { positionOf } from "../objects/find.ts";
 import { inOrder } from "../paging/token.ts";
+import { positionOf } from "./find.ts";
 
 /** A reader of pages asks for the next one sooner than that; after it the objects need not be kept. */
 const KEPT_MS = 10_000;

@@ -1,9 +1,7 @@
 import { CsiError } from "@mooring/csi";
 import { type Pool, poolNodes, type Volume } from "@mooring/engine";
-import type { DriverContext } from "../../context.ts";
-import { hasLimits, ioLimitsOf } from "../../request/parameters.ts";
-import { noController } from "./controller.ts";
-import { workloadsOf } from "./groups.ts";
+import type { DriverContext } from "../context.ts";
+import { hasLimits, ioLimitsOf } from "../request/parameters.ts";
 
 type Parameters = Volume["spec"]["mutableParameters"];
 
@@ -36,13 +34,9 @@ export async function requireLimitsHere(node: DriverContext, { spec }: Volume): 
     throw noController(controller.missing, "failedPrecondition");
 }
 
-/** Throws FAILED_PRECONDITION when it is not known whose input and output are to be limited. */
-export function requireWorkload({ spec }: Volume, targetPath: string): void {
-  if (!hasLimits(ioLimitsOf(spec.mutableParameters)) || workloadsOf(targetPath).length > 0) return;
-  throw CsiError.failedPrecondition(
-    "the volume has I/O limits, but its target_path names no workload to limit",
-    {
-      hint: "Have the UID of the pod in the path, as kubelets do; control groups are named after it.",
-    },
-  );
+const HINT = "Boot with systemd.unified_cgroup_hierarchy=1, or leave the limits out.";
+
+/** `code`: what the caller's call gives to parameters that cannot be met. */
+function noController(missing: string, code: "invalidArgument" | "failedPrecondition"): CsiError {
+  return CsiError[code](`this machine cannot limit input and output: ${missing}`, { hint: HINT });
 }

@@ -11,7 +11,7 @@ import {
   type Resource,
   ResourceRegistry,
 } from "@mooring/store";
-import { CREATED_AT } from "../objects/find.ts";
+import { CREATED_AT } from "./find.ts";
 import { RecentList } from "./recent-list.ts";
 
 const pool = (name: string, createdAt: string): Pool => ({

@@ -13,7 +13,7 @@ import {
   type ObjectStore,
   type Resource,
 } from "@mooring/store";
-import { listObjects } from "../objects/find.ts";
+import { listObjects } from "./find.ts";
 import { publishedNodes } from "./published-nodes.ts";
 
 /**
