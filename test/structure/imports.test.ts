@@ -41,6 +41,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   "csi/src/v0": ["server"],
   "csi/src/validation": ["server"],
   "csi/src/wire": ["server"],
+  "csi/src/capabilities": ["server"],
   "sidecars/src/csi": [
     "attach",
     "common",
@@ -59,7 +60,10 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
     "snapshot",
     "snapshot-content",
   ],
-  "standalone/src/schema": ["apiserver", "controllers", "crd", "kubelet", "up"],
+  "standalone/src/schema": ["apiserver", "builtin", "controllers", "crd", "kinds", "kubelet", "up"],
+  "standalone/src/kinds": ["apiserver", "builtin", "controllers", "crd", "kubelet", "up"],
+  "standalone/src/crd": ["apiserver", "builtin", "kubelet", "up"],
+  "standalone/src/builtin": ["apiserver", "controllers", "kubelet", "up"],
   "driver/src/request": [
     "controller",
     "group-controller",
@@ -79,6 +83,15 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   ],
   "driver/src/health": ["controller", "group-controller", "node", "snapshot-metadata", "volume-group"],
   "driver/src/node": ["controller", "group-controller", "snapshot-metadata", "volume-group"],
+  "driver/src/controller": ["group-controller", "snapshot-metadata", "volume-group"],
+};
+
+/** Folders of a package that do import each other, and why. */
+const MUTUAL: Readonly<Record<string, string>> = {
+  "sidecars/common kube": "the caches are indexed by what controllers read from objects",
+  "sidecars/kube volume-group": "the same",
+  "sidecars/common secrets": "the names of parameters are in one list",
+  "sidecars/group-snapshot snapshot": "one claim is protected for both kinds of snapshot",
 };
 
 const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*"([^"]+)"/g;
@@ -149,5 +162,31 @@ describe("who may import whom", () => {
       }
     }
     assert.deepEqual(wrong, []);
+  });
+
+  test("no two folders of a package import each other", async () => {
+    const unused = new Set(Object.keys(MUTUAL));
+    const wrong: string[] = [];
+    for (const name of Object.keys(PACKAGES)) {
+      const src = `packages/${name}/src`;
+      const ways = new Map<string, string>();
+      for (const file of await sources(src)) {
+        const [from, ...below] = relative(src, file).split("/");
+        for (const specifier of await importsOf(file)) {
+          if (!specifier.startsWith(".") || below.length === 0) continue;
+          const [to, ...rest] = relative(src, normalize(join(dirname(file), specifier))).split("/");
+          if (to !== from && rest.length > 0) ways.set(`${from} ${to}`, `${file} imports ${specifier}`);
+        }
+      }
+      for (const [way, example] of ways) {
+        const [from = "", to = ""] = way.split(" ");
+        const back = ways.get(`${to} ${from}`);
+        if (from > to || back === undefined) continue;
+        const pair = `${name}/${from} ${to}`;
+        if (!unused.delete(pair)) wrong.push(`${example}, and ${back}`);
+      }
+    }
+    assert.deepEqual(wrong, []);
+    assert.deepEqual([...unused], [], "pairs that nothing needs");
   });
 });

@@ -1,5 +1,6 @@
 export type { CallContext } from "./calls/context.ts";
 export type { Call, CallResponse, Interceptor, Next } from "./calls/interceptor.ts";
+export { logCalls } from "./calls/log-calls.ts";
 export type { ExtraCapabilities } from "./capabilities/derive.ts";
 export { type ConnectOptions, connect } from "./client/connect.ts";
 export type { CsiClient } from "./client/csi-client.ts";
@@ -13,7 +14,6 @@ export * as v0 from "./gen/csi/v0/csi_pb.ts";
 export * as v1 from "./gen/csi/v1/csi_pb.ts";
 export * as addons from "./gen/identity/identity_pb.ts";
 export * as volumegroup from "./gen/volumegroup/volumegroup_pb.ts";
-export { logCalls } from "./log/log-calls.ts";
 export { type Logger, silentLogger } from "./log/logger.ts";
 export { REDACTED, redact } from "./log/redact.ts";
 export { type CallMetrics, type CallMetricsOptions, callMetrics } from "./metrics/call-metrics.ts";
@@ -33,11 +33,11 @@ export { type SingleFlightOptions, singleFlight } from "./operations/single-flig
 export { type RegistrationOptions, serveRegistration } from "./registration/serve.ts";
 export { createServer, type ServerOptions } from "./server/create-server.ts";
 export type { CsiServer } from "./server/on-socket.ts";
-export type { Services } from "./server/services.ts";
 export { endpointFromEnvironment, socketPath } from "./sockets/endpoint.ts";
 export { checkMessage } from "./validation/check-message.ts";
 export { validateRequests } from "./validation/validate.ts";
 export { validateResponses } from "./validation/validate-responses.ts";
+export type { Services } from "./wire/handlers.ts";
 export type {
   CallOptions,
   Handlers,

@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import type { AgentPool } from "@mooring/engine";
 import type { Command } from "commander";
-import { logLevelOption } from "../process/log.ts";
+import { logLevelOption } from "./log-level.ts";
 import { overcommitOption, poolOption, poolSizeOption } from "./own-pool.ts";
 import { leaseDurationOption, sharedPoolOption } from "./shared-pool-options.ts";
 

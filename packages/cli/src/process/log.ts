@@ -1,13 +1,5 @@
-import { Option } from "commander";
 import { type Logger, pino } from "pino";
 import { hasColors } from "../output/color.ts";
-
-/** `--log-level`. */
-export function logLevelOption(): Option {
-  return new Option("--log-level <level>", "least level that is logged")
-    .choices(["debug", "info", "warn", "error"])
-    .default("info");
-}
 
 /** Logs go to stderr, at once: as lines for a person when that is a terminal, else as JSON. */
 export async function openLogger(level: string): Promise<Logger> {

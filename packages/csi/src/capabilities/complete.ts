@@ -1,5 +1,4 @@
-import type { AnyHandlers } from "../server/route.ts";
-import type { Services } from "../server/services.ts";
+import type { AnyHandlers, Services } from "../wire/handlers.ts";
 import {
   addonsCapabilities,
   controllerCapabilities,

@@ -1,6 +1,6 @@
 import * as v1 from "../gen/csi/v1/csi_pb.ts";
 import * as addons from "../gen/identity/identity_pb.ts";
-import type { AnyHandlers } from "../server/route.ts";
+import type { AnyHandlers } from "../wire/handlers.ts";
 
 const { ControllerServiceCapability_RPC_Type: Controller, NodeServiceCapability_RPC_Type: Node } = v1;
 const { GroupControllerServiceCapability_RPC_Type: Group, PluginCapability_Service_Type: Plugin } = v1;

@@ -1,9 +1,9 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { Server } from "@grpc/grpc-js";
 import { compose, type Interceptor } from "../calls/interceptor.ts";
+import { logCalls } from "../calls/log-calls.ts";
 import { complete } from "../capabilities/complete.ts";
 import type { ExtraCapabilities } from "../capabilities/derive.ts";
-import { logCalls } from "../log/log-calls.ts";
 import { type Logger, silentLogger } from "../log/logger.ts";
 import type { Observe } from "../metrics/observe.ts";
 import { singleFlight } from "../operations/single-flight.ts";
@@ -12,11 +12,11 @@ import { serveV0 } from "../v0/bridge.ts";
 import { requireStaging } from "../validation/require-staging.ts";
 import { validateRequests } from "../validation/validate.ts";
 import { validateResponses } from "../validation/validate-responses.ts";
+import type { AnyHandlers, Services } from "../wire/handlers.ts";
 import { type ServiceName, servicesV0, services as wire } from "../wire/services.ts";
 import { addService } from "./adapter.ts";
 import { type CsiServer, onSocket } from "./on-socket.ts";
-import { type AnyHandlers, route } from "./route.ts";
-import type { Services } from "./services.ts";
+import { route } from "./route.ts";
 
 /** How a server listens, and what is around its handlers. */
 export interface ServerOptions {

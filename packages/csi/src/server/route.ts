@@ -2,9 +2,7 @@ import { create, type DescMethod, type DescService, type Message } from "@bufbui
 import type { CallContext } from "../calls/context.ts";
 import { type CallResponse, fullName, type Next } from "../calls/interceptor.ts";
 import { CsiError } from "../errors/csi-error.ts";
-
-/** Typed handlers as they are found: by the name a method has in TypeScript. */
-export type AnyHandlers = Readonly<Record<string, unknown>>;
+import type { AnyHandlers } from "../wire/handlers.ts";
 
 type AnyHandler = (request: Message, context: CallContext) => unknown;
 type Init = Record<string, unknown>;

@@ -11,8 +11,8 @@ import {
 import { delay, failpoint, isConflict, isNotFound } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { findVolume } from "../objects/find.ts";
+import { requireNoGroup } from "../objects/group-protection.ts";
 import { requireUnmounted } from "../objects/require-unmounted.ts";
-import { requireNoGroup } from "../volume-group/protect.ts";
 import { waitUntil } from "../wait.ts";
 
 const RETRY_MS = 5;

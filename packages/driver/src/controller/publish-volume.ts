@@ -21,6 +21,7 @@ import {
 import { failpoint, isNotFound, KubeVolumeAttachments } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { findNode, findPool, getVolume, listObjects } from "../objects/find.ts";
+import { requireNotGoing } from "../objects/group-protection.ts";
 import { publishedNodes } from "../objects/published-nodes.ts";
 import { requireUnmounted } from "../objects/require-unmounted.ts";
 import { requireWritersNotHeld } from "../objects/writers-not-held.ts";
@@ -30,7 +31,6 @@ import {
   parseCapability,
   requireCapability,
 } from "../request/capability.ts";
-import { requireNotGoing } from "../volume-group/protect.ts";
 import { waitUntil } from "../wait.ts";
 import { CAPABILITY, READ_ONLY, requireNoAccessConflict, useParameters } from "./access-conflict.ts";
 import { requireFreeToMigrate } from "./migration.ts";

@@ -3,8 +3,9 @@ import { CsiError } from "@mooring/csi";
 import { type VolumeSet, type VolumeSetChange, type VolumeSetSpec, VolumeSets } from "@mooring/engine";
 import { failpoint, isNotFound, mutate, type ObjectStore } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
-import { claimVolume, releaseVolume, takeOut } from "./claim.ts";
-import { isMember, membersOf } from "./objects.ts";
+import { takeOut } from "../objects/group-protection.ts";
+import { isMember, membersOf } from "../objects/volume-sets.ts";
+import { claimVolume, releaseVolume } from "./claim.ts";
 import type { Refusal } from "./refusal.ts";
 
 /*

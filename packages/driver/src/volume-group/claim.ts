@@ -1,8 +1,9 @@
-import { type Volume, type VolumeSet, VolumeSets, Volumes } from "@mooring/engine";
-import { delay, failpoint, isConflict, isNotFound, mutate, type ObjectStore } from "@mooring/store";
+import { type Volume, Volumes } from "@mooring/engine";
+import { delay, failpoint, isConflict, isNotFound, type ObjectStore } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { findVolume } from "../objects/find.ts";
-import { findSet, isMember } from "./objects.ts";
+import { groupOf } from "../objects/group-protection.ts";
+import { findSet, isMember } from "../objects/volume-sets.ts";
 import { goingAway, inAnother, type Refusal } from "./refusal.ts";
 
 const RETRY_MS = 5;
@@ -21,55 +22,6 @@ export async function otherGroupOf(
   if (name === undefined || name === own) return undefined;
   const set = await findSet(store, name, signal);
   return set !== undefined && isMember(set, volume) ? name : undefined;
-}
-
-/**
- * The group that a volume is in. A change that is about to take the volume into a group is taken out of that group's
- * record: its process may be dead, and if it is not, its commit fails. So after this the volume is in no group, and
- * it gets into one only by a write of the volume itself.
- */
-export async function groupOf(
-  { store }: Pick<DriverContext, "store">,
-  volume: Volume,
-  signal: AbortSignal,
-): Promise<VolumeSet | undefined> {
-  const { name: id } = volume.metadata;
-  for (;;) {
-    const name = volume.spec.group?.name;
-    const set = name === undefined ? undefined : await findSet(store, name, signal);
-    if (set === undefined) return undefined;
-    if (isMember(set, volume)) return set;
-    const { change } = set.spec;
-    if (change?.members?.includes(id) !== true) return undefined;
-    // Committed meanwhile? Then it is a member after all.
-    if (await takeOut(store, set, change.id, signal)) return undefined;
-  }
-}
-
-/** Takes a change out of the record before it is committed. False: it is not there any more. */
-export async function takeOut(
-  store: ObjectStore,
-  { metadata: { name, uid } }: VolumeSet,
-  change: string,
-  signal: AbortSignal,
-): Promise<boolean> {
-  let found = false;
-  await mutate(
-    store,
-    VolumeSets,
-    { name },
-    {
-      change: (now) => {
-        found = now.metadata.uid === uid && now.spec.change?.id === change;
-        if (found) delete now.spec.change;
-      },
-      signal,
-    },
-  ).catch((error: unknown) => {
-    if (!isNotFound(error)) throw error;
-    found = false;
-  });
-  return found;
 }
 
 /**

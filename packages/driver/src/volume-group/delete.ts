@@ -4,9 +4,9 @@ import { type Volume, type VolumeSet, VolumeSets } from "@mooring/engine";
 import { failpoint, listAll } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { removeVolume, untilUnused } from "../controller/delete-volume.ts";
+import { takeOut } from "../objects/group-protection.ts";
+import { findSet, membersOf, removeRecord } from "../objects/volume-sets.ts";
 import { announce, commit } from "./change.ts";
-import { takeOut } from "./claim.ts";
-import { findSet, membersOf, removeRecord } from "./objects.ts";
 import { deletesVolumes } from "./parameters.ts";
 import { type Refusal, refused } from "./refusal.ts";
 

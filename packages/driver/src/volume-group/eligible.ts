@@ -1,8 +1,8 @@
 import { MAX_SET_MEMBERS, type Pool, Pools, type Volume, type VolumeSet } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import { findVolume, listObjects } from "../objects/find.ts";
+import { isMember } from "../objects/volume-sets.ts";
 import { otherGroupOf } from "./claim.ts";
-import { isMember } from "./objects.ts";
 import { goingAway, inAnother, type Refusal } from "./refusal.ts";
 
 /** Why these volumes, each named once, cannot be the members of a group; empty: they can. Nothing is written. */

@@ -2,8 +2,8 @@ import type { CallContext, volumegroup } from "@mooring/csi";
 import type { Volume } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import { positionOf } from "../objects/find.ts";
+import { getGroup, isGroup, isMember } from "../objects/volume-sets.ts";
 import { paginate } from "../paging/token.ts";
-import { getGroup, isGroup, isMember } from "./objects.ts";
 import { groupOfVolumes, groupResponse } from "./response.ts";
 
 /** ControllerGetVolumeGroup. */

@@ -1,8 +1,8 @@
 import { type CallContext, CsiError, type volumegroup } from "@mooring/csi";
 import type { DriverContext } from "../context.ts";
+import { getGroup } from "../objects/volume-sets.ts";
 import { changeMembers, hasMembers, MembersRefused } from "./change.ts";
 import { refusalsOf } from "./eligible.ts";
-import { getGroup } from "./objects.ts";
 import { expectedGeneration } from "./parameters.ts";
 import { type Refusal, refused } from "./refusal.ts";
 import { groupResponse } from "./response.ts";

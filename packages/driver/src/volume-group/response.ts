@@ -2,7 +2,7 @@ import { type Pool, Pools, type Volume, type VolumeSet } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import { volumeResponse } from "../controller/responses.ts";
 import { listObjects } from "../objects/find.ts";
-import { membersOf } from "./objects.ts";
+import { membersOf } from "../objects/volume-sets.ts";
 import { contextOf } from "./parameters.ts";
 
 /** `VolumeGroup` of the specification, as of now. */

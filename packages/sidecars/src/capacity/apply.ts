@@ -1,10 +1,10 @@
 import { CSIStorageCapacities, failpoint, formatQuantity } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
+import { slotKey } from "../kube/capacity-slot.ts";
 import { deleteObject, objectKey } from "../kube/patch.ts";
 import { driverParameters } from "../provision/parameters.ts";
 import { type Amount, type CapacityStep, type CapacityView, capacityFor } from "./decide.ts";
 import type { CapacityResults } from "./results.ts";
-import { slotKey } from "./slot.ts";
 
 const failpoints = {
   written: failpoint("sidecars/capacity/written"),

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import type { CSINode, CSIStorageCapacity, Node, StorageClass } from "@mooring/store";
 import { DONE, type Rest } from "../common/controller.ts";
 import { CAPACITY_DRIVER_LABEL, CAPACITY_MANAGER_LABEL } from "../common/names.ts";
+import type { Slot } from "../kube/capacity-slot.ts";
 import { segmentsOf, topologyKeys } from "../topology/requirement.ts";
 import { canonicalTerms, type Segments, termKey } from "../topology/terms.ts";
-import type { Slot } from "./slot.ts";
 
 /** Every place where the driver runs. A driver without topology has one, which is everywhere. */
 export function placesOf(

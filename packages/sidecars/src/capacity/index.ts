@@ -2,11 +2,11 @@ import type { PersistentVolume } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
 import { source } from "../common/source.ts";
+import { slotKey, slotOf } from "../kube/capacity-slot.ts";
 import { CapacityEffects } from "./apply.ts";
 import { type CapacityStep, type CapacityView, decideCapacity } from "./decide.ts";
 import { readPlaces, readSlot } from "./read.ts";
 import { CapacityResults } from "./results.ts";
-import { slotKey, slotOf } from "./slot.ts";
 
 /** Of which classes capacity is published, and how often the driver is asked. Times in milliseconds. */
 export interface CapacityOptions {

@@ -1,8 +1,8 @@
 import type { SidecarContext } from "../common/context.ts";
+import { parseSlotKey, slotKey } from "../kube/capacity-slot.ts";
 import type { Segments } from "../topology/terms.ts";
 import { type CapacityView, capacityName, isPublished, placesOf } from "./decide.ts";
 import type { CapacityResults } from "./results.ts";
-import { parseSlotKey, slotKey } from "./slot.ts";
 
 /** Every place where the driver runs. */
 export function readPlaces({ cluster, driver }: SidecarContext): Segments[] {

@@ -4,6 +4,7 @@ import type {
   VolumeGroupSnapshotContent,
 } from "@mooring/store";
 import { defined } from "@mooring/store";
+import { groupContentNameFor } from "../common/group-snapshot-names.ts";
 import {
   FROZEN_GROUP_PARAMETERS,
   GROUP_BEING_CREATED,
@@ -11,7 +12,6 @@ import {
   GROUP_SOURCES,
 } from "../common/names.ts";
 import { groupParameters, secretAnnotations } from "../group-snapshot-content/secrets.ts";
-import { groupContentNameFor } from "./names.ts";
 import type { Source } from "./sources.ts";
 
 /** The claim that a member came from, as it was when the members were chosen. */

@@ -13,10 +13,10 @@ import {
   VolumeSnapshots,
 } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
+import { memberNames } from "../common/group-snapshot-names.ts";
 import { CLAIM_SOURCE_FINALIZER, GROUP_BEING_CREATED } from "../common/names.ts";
 import { fresh, groupWorld, labelled, NS } from "../testing/group-world.ts";
 import { groupClass, groupContent, groupSnapshot, volumeSnapshot } from "../testing/objects.ts";
-import { memberNames } from "./names.ts";
 
 /** Known defects of the controllers that clusters run today, each kept out by name. */
 

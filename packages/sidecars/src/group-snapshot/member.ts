@@ -8,6 +8,7 @@ import {
   type VolumeSnapshotContent,
   type VolumeSnapshotInfo,
 } from "@mooring/store";
+import { memberNames } from "../common/group-snapshot-names.ts";
 import {
   CONTENT_FINALIZER,
   GROUP_SECRET_NAME,
@@ -23,7 +24,6 @@ import {
 } from "../common/names.ts";
 import { rfc3339 } from "../common/time.ts";
 import { recordedSources } from "./content-for.ts";
-import { memberNames } from "./names.ts";
 
 const SNAPSHOT_VERSION = "snapshot.storage.k8s.io/v1";
 

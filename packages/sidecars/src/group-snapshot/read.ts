@@ -9,10 +9,10 @@ import {
 } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { groupOwnerOf, isMemberContent } from "../common/group-member.ts";
+import { groupContentNameOf } from "../common/group-snapshot-names.ts";
 import { MEMBER_OF_UID } from "../common/names.ts";
 import { rfc3339 } from "../common/time.ts";
 import { membersOf } from "./member.ts";
-import { groupContentNameOf } from "./names.ts";
 import { claimsInside, readNamedGroup } from "./of-volume-group.ts";
 import { type Candidate, selects } from "./sources.ts";
 import type { GroupSnapshotView, NamedGroup } from "./view.ts";

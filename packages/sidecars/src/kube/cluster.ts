@@ -39,7 +39,6 @@ import {
   VolumeSnapshots,
   WrittenCache,
 } from "@mooring/store";
-import { slotKey, slotOf } from "../capacity/slot.ts";
 import { intentOf, recordSelector } from "../common/create-volume/record.ts";
 import { dataSourceOf } from "../common/data-source.ts";
 import { groupOwnerOf } from "../common/group-member.ts";
@@ -57,6 +56,7 @@ import { groupOfSnapshot } from "../volume-group/freeze.ts";
 import { lockOf } from "../volume-group/lock.ts";
 import { WANTED_GROUP } from "../volume-group/names.ts";
 import type { Indexers, ObjectCache } from "./cache.ts";
+import { slotKey, slotOf } from "./capacity-slot.ts";
 import { type VolumeGroupClone, VolumeGroupClones } from "./group-clone.ts";
 import { type VolumeGroupRestore, VolumeGroupRestores } from "./group-restore.ts";
 

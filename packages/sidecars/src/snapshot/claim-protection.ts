@@ -12,9 +12,9 @@ import {
 import type { SidecarContext } from "../common/context.ts";
 import { DONE, sidecarController } from "../common/controller.ts";
 import { isGroupMember } from "../common/group-member.ts";
+import { groupContentNameOf } from "../common/group-snapshot-names.ts";
 import { BEING_CREATED, CLAIM_SOURCE_FINALIZER, GROUP_BEING_CREATED } from "../common/names.ts";
 import { source } from "../common/source.ts";
-import { groupContentNameOf } from "../group-snapshot/names.ts";
 import { selects } from "../group-snapshot/sources.ts";
 import { patchMetadata } from "../kube/patch.ts";
 import { groupOfSnapshot } from "../volume-group/freeze.ts";

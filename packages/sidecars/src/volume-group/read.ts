@@ -1,7 +1,7 @@
 import { defined, keyOf, type PersistentVolumeClaim, type VolumeGroupSnapshot } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
+import { groupContentNameFor } from "../common/group-snapshot-names.ts";
 import { rfc3339 } from "../common/time.ts";
-import { groupContentNameFor } from "../group-snapshot/names.ts";
 import type { FrozenFor, VolumeGroup, VolumeGroupClass, VolumeGroupContent } from "./api.ts";
 import { claimsOf } from "./candidates.ts";
 import { freezesOf } from "./freeze.ts";

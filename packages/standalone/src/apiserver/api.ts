@@ -1,15 +1,15 @@
 import type { Socket } from "node:net";
 import type { LocalStore, Logger, Pod } from "@mooring/store";
+import type { KindRegistry, OpenApiDocuments } from "../kinds/kind-info.ts";
 import type { ExecRequest, ForwardRequest } from "../kubelet/index.ts";
 import type { Relay } from "../node-streams/relay.ts";
+import type { KeyPair } from "../pki/issue.ts";
 import type { ExecSession } from "../runtime/index.ts";
 import type { TokenReader } from "./auth/authenticate.ts";
 import type { Authorizer } from "./auth/rbac.ts";
 import type { ServiceAccountTokens } from "./auth/service-account.ts";
 import type { Turns } from "./fairness/turns.ts";
 import type { ParsePool } from "./http/parse/pool.ts";
-import type { KindRegistry, OpenApiDocuments } from "./kind-info.ts";
-import type { KeyPair } from "./pki/issue.ts";
 
 /** What `kubectl logs` asks for, as in core/v1 PodLogOptions. */
 export interface LogRequest {

@@ -1,4 +1,4 @@
+export { age } from "../kinds/age.ts";
+export * from "../kinds/kind-info.ts";
 export type { KubeletStreams, LogRequest } from "./api.ts";
-export * from "./kind-info.ts";
 export { type ApiServer, type ApiServerOptions, startApiServer } from "./start.ts";
-export { age } from "./table/age.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { LocalStore, Namespaces, type Resource, RestStore, silentLogger } from "@mooring/store";
 import { objectStoreContract, Shelves, testRegistry, Widgets } from "@mooring/store/contract";
 import { registerBuiltins } from "../builtin/index.ts";
-import { createKindRegistry, type KindInfo } from "./kind-info.ts";
+import { createKindRegistry, type KindInfo } from "../kinds/kind-info.ts";
 import { startApiServer } from "./start.ts";
 
 /** A kind without schema and columns: what the server does on its own. */

@@ -1,7 +1,7 @@
 import type { UnstructuredObject } from "@mooring/store";
+import { dig } from "../kinds/builtin-kind.ts";
 import { type FieldError, forbidden, invalid } from "../schema/field-error.ts";
 import { jsonEqual } from "../schema/model.ts";
-import { dig } from "./kind.ts";
 
 /** `x: Invalid value: ...: field is immutable` for every dotted path whose value differs. */
 export function immutable(

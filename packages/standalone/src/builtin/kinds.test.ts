@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { UnstructuredObject } from "@mooring/store";
 import { customResourceDefinitions } from "../crd/definition-kind.ts";
+import type { BuiltinKind } from "../kinds/builtin-kind.ts";
 import { createStrategy } from "../schema/create-strategy.ts";
-import type { BuiltinKind } from "./kind.ts";
 import { builtinKinds } from "./register.ts";
 
 const head = { metadata: { name: "x", uid: "u", creationTimestamp: "2026-01-01T00:00:00Z" } };

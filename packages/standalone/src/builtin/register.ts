@@ -1,12 +1,12 @@
 import type { ResourceRegistry } from "@mooring/store";
 import { defined } from "@mooring/store";
-import type { Column, KindInfo, MutableKindRegistry } from "../apiserver/kind-info.ts";
 import { customResourceDefinitions } from "../crd/definition-kind.ts";
+import { type BuiltinKind, column } from "../kinds/builtin-kind.ts";
+import type { Column, KindInfo, MutableKindRegistry } from "../kinds/kind-info.ts";
 import { createStrategy } from "../schema/create-strategy.ts";
 import type { Schema } from "../schema/model.ts";
 import { unknownFields } from "../schema/prune.ts";
 import type { KindSchema } from "../schema/strategy.ts";
-import { type BuiltinKind, column } from "./kind.ts";
 import { accessKinds } from "./kinds/access.ts";
 import { persistentVolumeClaims } from "./kinds/claim.ts";
 import { clusterKinds } from "./kinds/cluster.ts";

@@ -1,6 +1,6 @@
 import type { Resource, ResourceDefinition, UnstructuredObject } from "@mooring/store";
 import { defined } from "@mooring/store";
-import type { Column, KindInfo } from "../apiserver/kind-info.ts";
+import type { Column, KindInfo } from "../kinds/kind-info.ts";
 import { createStrategy } from "../schema/create-strategy.ts";
 import type { Schema } from "../schema/model.ts";
 import { objectMetaSchema } from "../schema/object-meta.ts";

@@ -1,4 +1,4 @@
-import { type BuiltinKind, column } from "../builtin/kind.ts";
+import { type BuiltinKind, column } from "../kinds/builtin-kind.ts";
 import { definitionTypes } from "./definition-schema.ts";
 import { CLEANUP_FINALIZER, CustomResourceDefinitions } from "./types.ts";
 import { asDefinition, validateDefinition, validateDefinitionUpdate } from "./validate-definition.ts";

@@ -4,10 +4,10 @@ import { type IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { isStatus, type Logger, type ObjectStore, StatusError } from "@mooring/store";
-import { sendLog } from "../apiserver/http/send-log.ts";
-import type { KeyPair } from "../apiserver/pki/issue.ts";
 import type { Kubelet } from "../kubelet/index.ts";
+import type { KeyPair } from "../pki/issue.ts";
 import type { Upgrade } from "../streams/handshake.ts";
+import { sendLog } from "../streams/send-log.ts";
 import { acceptUpgrade } from "./accept-upgrade.ts";
 import { isToken, publishAccess, withdrawAccess } from "./access.ts";
 import { LOGS_PATH, readQuery } from "./query.ts";
@@ -60,7 +60,7 @@ export async function serveNodeStreams(options: StreamServerOptions): Promise<{ 
 }
 
 async function issue(host: string): Promise<{ ca: string; pair: KeyPair }> {
-  const { issueAuthority, issueServer } = await import("../apiserver/pki/issue.ts");
+  const { issueAuthority, issueServer } = await import("../pki/issue.ts");
   const now = new Date();
   const authority = await issueAuthority(now);
   return { ca: authority.cert, pair: await issueServer(authority, [host], now) };

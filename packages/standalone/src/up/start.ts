@@ -1,8 +1,8 @@
 import { callMetrics } from "@mooring/csi";
 import { DRIVER_NAME } from "@mooring/engine";
 import { LocalStore, ResourceRegistry, startStateCopies } from "@mooring/store";
-import { createKindRegistry } from "../apiserver/kind-info.ts";
 import { registerBuiltins } from "../builtin/index.ts";
+import { createKindRegistry } from "../kinds/kind-info.ts";
 import type { IssueToken } from "../kubelet/volumes/tokens.ts";
 import { clusterStreams } from "../node-streams/cluster-streams.ts";
 import { Parts } from "../storage/parts.ts";

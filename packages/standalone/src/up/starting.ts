@@ -1,6 +1,6 @@
 import type { CallMetrics } from "@mooring/csi";
 import type { LocalStore, Logger, ResourceRegistry } from "@mooring/store";
-import type { MutableKindRegistry } from "../apiserver/kind-info.ts";
+import type { MutableKindRegistry } from "../kinds/kind-info.ts";
 import type { Parts } from "../storage/parts.ts";
 import type { StandaloneOptions } from "./options.ts";
 import type { StateFolder } from "./state-folder.ts";

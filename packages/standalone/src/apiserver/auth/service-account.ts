@@ -18,8 +18,8 @@ import {
   ServiceAccounts,
 } from "@mooring/store";
 import { jwtVerify, SignJWT } from "jose";
+import { writePrivateFile } from "../../pki/private-file.ts";
 import type { User } from "../http/call.ts";
-import { writePrivateFile } from "../pki/private-file.ts";
 
 const LEEWAY_MS = 60_000;
 const ISSUER = "https://kubernetes.default.svc.cluster.local";

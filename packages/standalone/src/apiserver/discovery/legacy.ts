@@ -1,4 +1,4 @@
-import { type KindInfo, type KindRegistry, verbsOf } from "../kind-info.ts";
+import { type KindInfo, type KindRegistry, verbsOf } from "../../kinds/kind-info.ts";
 import { type GroupVersion, kindsOf, type ServedGroup, servedGroups, virtualKindsOf } from "./versions.ts";
 import { specialSubresources, type VirtualKind } from "./virtual-kinds.ts";
 

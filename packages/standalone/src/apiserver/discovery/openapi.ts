@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { StatusError } from "@mooring/store";
+import type { OpenApiDocuments } from "../../kinds/kind-info.ts";
 import type { Api } from "../api.ts";
 import { type MediaRange, parseAccept } from "../http/accept.ts";
 import type { Call } from "../http/call.ts";
 import { send, sendBytes } from "../http/respond.ts";
-import type { OpenApiDocuments } from "../kind-info.ts";
 import { pathNotFound } from "../resources/target.ts";
 
 const isJson = ({ type, parameters }: MediaRange) =>

@@ -1,4 +1,4 @@
-import type { KindInfo, KindRegistry } from "../kind-info.ts";
+import type { KindInfo, KindRegistry } from "../../kinds/kind-info.ts";
 import { VIRTUAL_KINDS, type VirtualKind } from "./virtual-kinds.ts";
 
 /** The Kubernetes version whose API this is. */

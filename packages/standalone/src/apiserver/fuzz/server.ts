@@ -4,7 +4,7 @@ import { subscribe } from "node:diagnostics_channel";
 import type { IncomingMessage } from "node:http";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { bundledCrds, installCrds } from "../../crd/index.ts";
-import { type KindInfo, verbsOf } from "../kind-info.ts";
+import { type KindInfo, verbsOf } from "../../kinds/kind-info.ts";
 import { startTestServer, type TestServer } from "../testing/test-server.ts";
 import { threadMs } from "../testing/thread-cost.ts";
 import { PILES } from "./examples.ts";
@@ -94,7 +94,8 @@ async function serve(): Promise<void> {
 
 process.on("disconnect", () => process.exit(1));
 process.once("message", (command: Command) => {
+  // Not as `process.env.NAME = ...`: in a program that is one file, that name stands for the text itself.
   if (command.do === "start" && command.parseThread !== undefined)
-    process.env.MOORING_PARSE_THREAD = command.parseThread;
+    Object.assign(process.env, { MOORING_PARSE_THREAD: command.parseThread });
   void serve();
 });

@@ -56,7 +56,7 @@ function readOrder(value: unknown): JoinRequest {
 }
 
 async function sign({ authority }: Api, { csr, nodeName }: JoinRequest): Promise<string> {
-  const { issueNode } = await import("../pki/issue.ts");
+  const { issueNode } = await import("../../pki/issue.ts");
   try {
     return await issueNode(authority, { csr, nodeName }, new Date());
   } catch {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ResourceRegistry } from "@mooring/store";
 import { registerBuiltins } from "../../builtin/index.ts";
+import { createKindRegistry, type KindInfo } from "../../kinds/kind-info.ts";
 import type { JsonObject, Schema } from "../../schema/model.ts";
-import { createKindRegistry, type KindInfo } from "../kind-info.ts";
 import { createOpenApi } from "./documents.ts";
 
 function builtins() {

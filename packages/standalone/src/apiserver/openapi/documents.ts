@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { defined } from "@mooring/store";
+import type { KindInfo, KindRegistry, OpenApiDocuments } from "../../kinds/kind-info.ts";
 import type { JsonObject, Schema } from "../../schema/model.ts";
 import { listMetaSchema } from "../../schema/object-meta.ts";
-import type { KindInfo, KindRegistry, OpenApiDocuments } from "../kind-info.ts";
 import { kindPaths } from "./paths.ts";
 import { type Components, type OpenApiVersion, publish } from "./publish.ts";
 

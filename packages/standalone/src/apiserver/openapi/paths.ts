@@ -1,5 +1,5 @@
+import { ALL_VERBS, type KindInfo, type Verb } from "../../kinds/kind-info.ts";
 import type { JsonObject } from "../../schema/model.ts";
-import { ALL_VERBS, type KindInfo, type Verb } from "../kind-info.ts";
 import type { OpenApiVersion } from "./publish.ts";
 
 interface References {

@@ -1,7 +1,7 @@
 import { badRequest, type Pod, Pods, StatusError } from "@mooring/store";
+import { sendLog } from "../../streams/send-log.ts";
 import type { Api, LogRequest } from "../api.ts";
 import { type Call, flag } from "../http/call.ts";
-import { sendLog } from "../http/send-log.ts";
 import { integer } from "../resources/options.ts";
 import type { ItemTarget } from "../resources/target.ts";
 import { chooseContainer } from "./choose-container.ts";

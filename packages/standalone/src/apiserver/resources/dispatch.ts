@@ -1,7 +1,7 @@
 import type { Resource, UnstructuredObject } from "@mooring/store";
+import { type Verb, verbsOf } from "../../kinds/kind-info.ts";
 import type { Api } from "../api.ts";
 import { type Call, flag, warn } from "../http/call.ts";
-import { type Verb, verbsOf } from "../kind-info.ts";
 import { handleReview } from "../reviews/handle.ts";
 import { handleDelete, handleDeleteCollection } from "./delete.ts";
 import { handleList } from "./list.ts";

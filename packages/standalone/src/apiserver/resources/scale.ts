@@ -7,11 +7,11 @@ import {
   invalid,
   type UnstructuredObject,
 } from "@mooring/store";
+import type { ScalePaths } from "../../kinds/kind-info.ts";
 import { negotiate } from "../http/accept.ts";
 import { contentType, readAs, unsupportedMediaType } from "../http/body.ts";
 import type { Call } from "../http/call.ts";
 import { send } from "../http/respond.ts";
-import type { ScalePaths } from "../kind-info.ts";
 import { jsonPath } from "../table/json-path.ts";
 import { asObject, placed, readObject } from "./decode-object.ts";
 import { fieldValidation, writeOptions } from "./options.ts";

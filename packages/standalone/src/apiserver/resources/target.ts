@@ -6,7 +6,7 @@ import {
   StatusError,
   type UnstructuredObject,
 } from "@mooring/store";
-import type { KindInfo } from "../kind-info.ts";
+import type { KindInfo } from "../../kinds/kind-info.ts";
 import type { Collection } from "./collection.ts";
 
 /** What a path below /api or /apis names, before it is known whether it exists. */

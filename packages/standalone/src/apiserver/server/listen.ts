@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
+import type { Pki } from "../../pki/pki.ts";
 import type { Upgrade } from "../../streams/handshake.ts";
 import type { Api } from "../api.ts";
 import { ANONYMOUS, authenticate } from "../auth/authenticate.ts";
@@ -9,7 +10,6 @@ import { nodeOf } from "../auth/node-name.ts";
 import type { Call } from "../http/call.ts";
 import { sendError, toStatusError } from "../http/respond.ts";
 import { nodeByCertificate } from "../join/identity.ts";
-import type { Pki } from "../pki/pki.ts";
 import { createCall } from "./call.ts";
 import { route } from "./route.ts";
 

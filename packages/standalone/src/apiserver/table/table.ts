@@ -1,6 +1,6 @@
 import type { KubeObject } from "@mooring/store";
-import type { Cell, Column, KindInfo } from "../kind-info.ts";
-import { age } from "./age.ts";
+import { age } from "../../kinds/age.ts";
+import type { Cell, Column, KindInfo } from "../../kinds/kind-info.ts";
 import { jsonPath } from "./json-path.ts";
 
 /** What rows carry of their objects: `includeObject` of meta/v1 TableOptions. */

@@ -17,7 +17,7 @@ import { eventually } from "@mooring/store/testing";
 import { registerBuiltins } from "../../builtin/index.ts";
 import { startGarbageCollector } from "../../controllers/garbage-collector/index.ts";
 import { startNamespaceController } from "../../controllers/namespace/index.ts";
-import { createKindRegistry } from "../kind-info.ts";
+import { createKindRegistry } from "../../kinds/kind-info.ts";
 import { ensureDefaultNamespaces } from "../server/default-namespaces.ts";
 
 const [path = ""] = process.argv.slice(2);

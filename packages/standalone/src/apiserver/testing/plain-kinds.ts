@@ -1,5 +1,5 @@
 import type { Resource } from "@mooring/store";
-import type { KindInfo } from "../kind-info.ts";
+import type { KindInfo } from "../../kinds/kind-info.ts";
 
 /** A kind without schema, rules and columns: what the server does on its own. */
 export function plainKind(resource: Resource, overrides: Partial<KindInfo> = {}): KindInfo {

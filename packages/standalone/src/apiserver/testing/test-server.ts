@@ -15,8 +15,8 @@ import { startGarbageCollector } from "../../controllers/garbage-collector/index
 import { startNamespaceController } from "../../controllers/namespace/index.ts";
 import { startRoleAggregation } from "../../controllers/role-aggregation/index.ts";
 import { startCrdController } from "../../crd/index.ts";
+import { createKindRegistry, type MutableKindRegistry } from "../../kinds/kind-info.ts";
 import type { KubeletStreams } from "../api.ts";
-import { createKindRegistry, type MutableKindRegistry } from "../kind-info.ts";
 import { type ApiServer, startApiServer } from "../start.ts";
 import { HttpClient } from "./http-client.ts";
 

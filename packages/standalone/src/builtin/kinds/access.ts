@@ -1,8 +1,17 @@
 import { defineResource, type UnstructuredObject } from "@mooring/store";
+import {
+  ageColumn,
+  type BuiltinKind,
+  column,
+  dig,
+  digList,
+  digStrings,
+  digText,
+  wide,
+} from "../../kinds/builtin-kind.ts";
 import { type FieldError, invalid, notSupported, required } from "../../schema/field-error.ts";
 import { jsonEqual } from "../../schema/model.ts";
 import type { KindRules } from "../../schema/strategy.ts";
-import { ageColumn, type BuiltinKind, column, dig, digList, digStrings, digText, wide } from "../kind.ts";
 import { rbacTypes } from "../types/other-groups.ts";
 
 const GROUP = "rbac.authorization.k8s.io";

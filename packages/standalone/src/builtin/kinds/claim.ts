@@ -1,10 +1,4 @@
 import { PersistentVolumeClaims, StatusError, StorageClasses, type UnstructuredObject } from "@mooring/store";
-import { type FieldError, forbidden, invalid, notSupported, required } from "../../schema/field-error.ts";
-import { nameProblems } from "../../schema/formats.ts";
-import { clone, isObject, jsonEqual } from "../../schema/model.ts";
-import { labelErrors } from "../../schema/object-meta.ts";
-import { compareQuantities } from "../../schema/quantity.ts";
-import type { Lookup } from "../../schema/strategy.ts";
 import {
   accessModes,
   ageColumn,
@@ -16,7 +10,13 @@ import {
   digText,
   text,
   wide,
-} from "../kind.ts";
+} from "../../kinds/builtin-kind.ts";
+import { type FieldError, forbidden, invalid, notSupported, required } from "../../schema/field-error.ts";
+import { nameProblems } from "../../schema/formats.ts";
+import { clone, isObject, jsonEqual } from "../../schema/model.ts";
+import { labelErrors } from "../../schema/object-meta.ts";
+import { compareQuantities } from "../../schema/quantity.ts";
+import type { Lookup } from "../../schema/strategy.ts";
 import { claimTypes } from "../types/claim.ts";
 
 const ACCESS_MODES = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];

@@ -1,6 +1,15 @@
 import { Namespaces, Nodes, type UnstructuredObject } from "@mooring/store";
-import { age } from "../../apiserver/table/age.ts";
-import { ageColumn, type BuiltinKind, column, digList, digObject, digText, text, wide } from "../kind.ts";
+import { age } from "../../kinds/age.ts";
+import {
+  ageColumn,
+  type BuiltinKind,
+  column,
+  digList,
+  digObject,
+  digText,
+  text,
+  wide,
+} from "../../kinds/builtin-kind.ts";
 import { coreTypes } from "../types/core.ts";
 import { nodeTypes } from "../types/node.ts";
 

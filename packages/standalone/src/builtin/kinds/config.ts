@@ -1,8 +1,15 @@
 import { ConfigMaps, Secrets, ServiceAccounts, type UnstructuredObject } from "@mooring/store";
+import {
+  ageColumn,
+  type BuiltinKind,
+  column,
+  digList,
+  digObject,
+  digText,
+} from "../../kinds/builtin-kind.ts";
 import { type FieldError, forbidden, invalid, required, tooLong } from "../../schema/field-error.ts";
 import { jsonEqual } from "../../schema/model.ts";
 import { immutable } from "../immutable.ts";
-import { ageColumn, type BuiltinKind, column, digList, digObject, digText } from "../kind.ts";
 import { coreTypes } from "../types/core.ts";
 
 const SIZE_LIMIT = 1024 * 1024;

@@ -1,7 +1,7 @@
 import type { UnstructuredObject } from "@mooring/store";
+import { digList, digObject, digText } from "../../kinds/builtin-kind.ts";
 import { isObject, type JsonObject } from "../../schema/model.ts";
 import { compareQuantities } from "../../schema/quantity.ts";
-import { digList, digObject, digText } from "../kind.ts";
 import { PRIORITY_CLASSES } from "./priority-classes.ts";
 
 const NOT_READY = "node.kubernetes.io/not-ready";

@@ -1,7 +1,7 @@
 import type { UnstructuredObject } from "@mooring/store";
-import { age } from "../../apiserver/table/age.ts";
+import { age } from "../../kinds/age.ts";
+import { dig, digList, digText } from "../../kinds/builtin-kind.ts";
 import { isObject, type JsonObject } from "../../schema/model.ts";
-import { dig, digList, digText } from "../kind.ts";
 
 /** What `kubectl get pods` shows in READY, STATUS and RESTARTS. */
 interface PodSummary {

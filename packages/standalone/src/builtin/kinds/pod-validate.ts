@@ -1,4 +1,5 @@
 import type { UnstructuredObject } from "@mooring/store";
+import { digList, digObject, digText } from "../../kinds/builtin-kind.ts";
 import {
   duplicate,
   type FieldError,
@@ -10,7 +11,6 @@ import {
 import { nameProblems } from "../../schema/formats.ts";
 import { isObject, type JsonObject } from "../../schema/model.ts";
 import { compareQuantities } from "../../schema/quantity.ts";
-import { digList, digObject, digText } from "../kind.ts";
 import { claimSpecErrors } from "./claim.ts";
 
 /** What must be true within a pod, beyond the types of its fields. */

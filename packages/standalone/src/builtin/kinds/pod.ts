@@ -1,6 +1,4 @@
 import { type DeleteOptions, Pods, type UnstructuredObject } from "@mooring/store";
-import { type FieldError, forbidden } from "../../schema/field-error.ts";
-import { clone, type JsonObject, jsonEqual } from "../../schema/model.ts";
 import {
   ageColumn,
   type BuiltinKind,
@@ -11,7 +9,9 @@ import {
   digText,
   text,
   wide,
-} from "../kind.ts";
+} from "../../kinds/builtin-kind.ts";
+import { type FieldError, forbidden } from "../../schema/field-error.ts";
+import { clone, type JsonObject, jsonEqual } from "../../schema/model.ts";
 import { podTypes } from "../types/pod.ts";
 import { defaultPod, qosClass } from "./pod-defaults.ts";
 import { summarizePod } from "./pod-status.ts";

@@ -1,7 +1,7 @@
 import { defineResource, Events, Leases, type UnstructuredObject } from "@mooring/store";
-import { age } from "../../apiserver/table/age.ts";
+import { age } from "../../kinds/age.ts";
+import { ageColumn, type BuiltinKind, column, dig, digText, text, wide } from "../../kinds/builtin-kind.ts";
 import { type FieldError, invalid } from "../../schema/field-error.ts";
-import { ageColumn, type BuiltinKind, column, dig, digText, text, wide } from "../kind.ts";
 import { coreTypes } from "../types/core.ts";
 import { coordinationTypes, eventTypes } from "../types/other-groups.ts";
 

@@ -1,5 +1,4 @@
 import { defineResource, type UnstructuredObject } from "@mooring/store";
-import { type FieldError, required } from "../../schema/field-error.ts";
 import {
   ageColumn,
   type BuiltinKind,
@@ -11,7 +10,8 @@ import {
   digText,
   text,
   wide,
-} from "../kind.ts";
+} from "../../kinds/builtin-kind.ts";
+import { type FieldError, required } from "../../schema/field-error.ts";
 import { coreTypes } from "../types/core.ts";
 
 function ports(service: UnstructuredObject): string {

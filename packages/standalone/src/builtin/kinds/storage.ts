@@ -7,10 +7,6 @@ import {
   type UnstructuredObject,
   VolumeAttributesClasses,
 } from "@mooring/store";
-import { type FieldError, invalid, required } from "../../schema/field-error.ts";
-import { qualifiedNameProblems } from "../../schema/formats.ts";
-import { isObject, jsonEqual } from "../../schema/model.ts";
-import { immutable, noUpdates } from "../immutable.ts";
 import {
   ageColumn,
   type BuiltinKind,
@@ -21,7 +17,11 @@ import {
   digStrings,
   digText,
   text,
-} from "../kind.ts";
+} from "../../kinds/builtin-kind.ts";
+import { type FieldError, invalid, required } from "../../schema/field-error.ts";
+import { qualifiedNameProblems } from "../../schema/formats.ts";
+import { isObject, jsonEqual } from "../../schema/model.ts";
+import { immutable, noUpdates } from "../immutable.ts";
 import { storageTypes } from "../types/storage.ts";
 
 const DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class";

@@ -1,8 +1,4 @@
 import { PersistentVolumes, type UnstructuredObject } from "@mooring/store";
-import { type FieldError, forbidden, invalid, required } from "../../schema/field-error.ts";
-import { clone, isObject, jsonEqual } from "../../schema/model.ts";
-import { compareQuantities } from "../../schema/quantity.ts";
-import { immutable } from "../immutable.ts";
 import {
   accessModes,
   ageColumn,
@@ -14,7 +10,11 @@ import {
   digText,
   text,
   wide,
-} from "../kind.ts";
+} from "../../kinds/builtin-kind.ts";
+import { type FieldError, forbidden, invalid, required } from "../../schema/field-error.ts";
+import { clone, isObject, jsonEqual } from "../../schema/model.ts";
+import { compareQuantities } from "../../schema/quantity.ts";
+import { immutable } from "../immutable.ts";
 import { volumeKindTypes } from "../types/volume.ts";
 import { accessModeErrors } from "./claim.ts";
 

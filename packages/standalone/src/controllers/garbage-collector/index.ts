@@ -1,5 +1,5 @@
 import { EventRecorder, type Logger, type ObjectStore, Reconciler } from "@mooring/store";
-import type { KindRegistry } from "../../apiserver/kind-info.ts";
+import type { KindRegistry } from "../../kinds/kind-info.ts";
 import { type ApplyContext, apply } from "./apply.ts";
 import { decide, type Step } from "./decide.ts";
 import { ForeignReports } from "./foreign-reports.ts";

@@ -6,7 +6,7 @@ import {
   type ObjectStore,
   type Resource,
 } from "@mooring/store";
-import { type KindInfo, type KindRegistry, verbsOf } from "../../apiserver/kind-info.ts";
+import { type KindInfo, type KindRegistry, verbsOf } from "../../kinds/kind-info.ts";
 import type { OwnerGraph } from "./graph.ts";
 import { identityOf, identityStore } from "./identity.ts";
 

@@ -5,7 +5,7 @@ import {
   type OwnerReference,
   type Resource,
 } from "@mooring/store";
-import type { KindInfo, KindRegistry } from "../../apiserver/kind-info.ts";
+import type { KindInfo, KindRegistry } from "../../kinds/kind-info.ts";
 import type { OwnerState } from "./decide.ts";
 import type { OwnerGraph } from "./graph.ts";
 import { FOREGROUND, type Identity, isDeletingWith } from "./identity.ts";

@@ -1,5 +1,5 @@
 import { isNotFound, type KubeObject, listAll, type ObjectStore } from "@mooring/store";
-import { type KindInfo, type KindRegistry, verbsOf } from "../../apiserver/kind-info.ts";
+import { type KindInfo, type KindRegistry, verbsOf } from "../../kinds/kind-info.ts";
 import { type Remnant, remnantOf } from "./decide.ts";
 
 /** Everything that is left in a namespace, of all kinds that are served now. */

@@ -10,7 +10,7 @@ import {
   ServiceAccounts,
   source,
 } from "@mooring/store";
-import type { KindRegistry } from "../../apiserver/kind-info.ts";
+import type { KindRegistry } from "../../kinds/kind-info.ts";
 import { apply } from "./apply.ts";
 import { DEFAULT_ACCOUNT, decide, ROOT_CA, type Step, type View } from "./decide.ts";
 import { readNamespace } from "./read.ts";

@@ -11,7 +11,7 @@ import {
   type ServiceAccount,
   ServiceAccounts,
 } from "@mooring/store";
-import type { KindRegistry } from "../../apiserver/kind-info.ts";
+import type { KindRegistry } from "../../kinds/kind-info.ts";
 import { contentsOf } from "./contents.ts";
 import { DEFAULT_ACCOUNT, ROOT_CA, type View } from "./decide.ts";
 

@@ -11,7 +11,7 @@ import {
   source,
   WrittenCache,
 } from "@mooring/store";
-import type { MutableKindRegistry } from "../../apiserver/kind-info.ts";
+import type { MutableKindRegistry } from "../../kinds/kind-info.ts";
 import { type CustomResourceDefinition, CustomResourceDefinitions } from "../types.ts";
 import { isEstablished } from "../validate-definition.ts";
 import { applyStep } from "./apply.ts";

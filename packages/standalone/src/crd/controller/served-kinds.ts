@@ -1,5 +1,5 @@
 import type { Resource, ResourceRegistry } from "@mooring/store";
-import type { MutableKindRegistry } from "../../apiserver/kind-info.ts";
+import type { MutableKindRegistry } from "../../kinds/kind-info.ts";
 import { frozen } from "../clean-up.ts";
 import { customKind } from "../custom-kind.ts";
 import type { CustomResourceDefinition } from "../types.ts";

@@ -1,6 +1,6 @@
 import { LocalStore, ResourceRegistry } from "@mooring/store";
-import { createKindRegistry, type MutableKindRegistry } from "../../apiserver/kind-info.ts";
 import { registerBuiltins } from "../../builtin/index.ts";
+import { createKindRegistry, type MutableKindRegistry } from "../../kinds/kind-info.ts";
 import { startCrdController } from "../controller/index.ts";
 
 export interface TestCluster {

@@ -18,13 +18,13 @@ import {
   waitFor,
 } from "@mooring/store";
 import { nothingSleeps } from "@mooring/store/testing";
-import { createKindRegistry, type MutableKindRegistry } from "../../apiserver/kind-info.ts";
 import { registerBuiltins } from "../../builtin/index.ts";
 import { startAttachDetach } from "../../controllers/attach-detach/index.ts";
 import { startBinder } from "../../controllers/binder/index.ts";
 import { type ClusterView, openClusterView } from "../../controllers/cluster-view.ts";
 import { startProtection } from "../../controllers/protection/index.ts";
 import { startScheduler } from "../../controllers/scheduler/index.ts";
+import { createKindRegistry, type MutableKindRegistry } from "../../kinds/kind-info.ts";
 import { createProcessRuntime } from "../../runtime/index.ts";
 import { type Kubelet, startKubelet } from "../start.ts";
 import { type DirectoryDriver, startDirectoryDriver, TEST_DRIVER } from "./directory-driver.ts";

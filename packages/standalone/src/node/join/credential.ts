@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { writePrivateFile } from "../../apiserver/pki/private-file.ts";
+import { writePrivateFile } from "../../pki/private-file.ts";
 
 /** What a node shows to the API server. PEM. */
 export interface NodeCredential {

@@ -51,7 +51,7 @@ interface Access {
 }
 
 async function requestCredential(order: JoinOrder, access: Access): Promise<NodeCredential> {
-  const { requestNode } = await import("../../apiserver/pki/issue.ts");
+  const { requestNode } = await import("../../pki/issue.ts");
   const { key, csr } = await requestNode(order.nodeName);
   const { nodeName, taints = [] } = order;
   const response = await post(`${order.server}/join`, access, { nodeName, csr, taints });

@@ -2,7 +2,7 @@ import { CsiError } from "@mooring/csi";
 import { type Volume, type VolumeSet, VolumeSets } from "@mooring/engine";
 import { getIfAny, isConflict, isNotFound, type ObjectStore } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
-import { findVolume, isVolumeGroupId } from "../objects/find.ts";
+import { findVolume, isVolumeGroupId } from "./find.ts";
 
 /** The record of a group, in whatever state. */
 export async function findSet(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { jsonPath } from "../apiserver/table/json-path.ts";
 import { age } from "./age.ts";
-import { jsonPath } from "./json-path.ts";
 
 const NOW = new Date("2026-06-01T00:00:00Z");
 const ago = (seconds: number) => age(new Date(NOW.getTime() - seconds * 1000).toISOString(), NOW);

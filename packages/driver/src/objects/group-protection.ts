@@ -1,9 +1,9 @@
 import { CsiError } from "@mooring/csi";
-import type { Volume } from "@mooring/engine";
+import { type Volume, type VolumeSet, VolumeSets } from "@mooring/engine";
+import { isNotFound, mutate, type ObjectStore } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
-import { findVolume } from "../objects/find.ts";
-import { groupOf, takeOut } from "./claim.ts";
-import { findSet, isMember } from "./objects.ts";
+import { findVolume } from "./find.ts";
+import { findSet, isMember } from "./volume-sets.ts";
 
 /** DeleteVolume of a member is FAILED_PRECONDITION: it has to leave its group first, or go with it. */
 export async function requireNoGroup(
@@ -43,4 +43,53 @@ export async function requireNotGoing(
     if (change === undefined || change.members !== undefined) return;
     if (await takeOut(driver.store, set, change.id, signal)) return;
   }
+}
+
+/**
+ * The group that a volume is in. A change that is about to take the volume into a group is taken out of that group's
+ * record: its process may be dead, and if it is not, its commit fails. So after this the volume is in no group, and
+ * it gets into one only by a write of the volume itself.
+ */
+export async function groupOf(
+  { store }: Pick<DriverContext, "store">,
+  volume: Volume,
+  signal: AbortSignal,
+): Promise<VolumeSet | undefined> {
+  const { name: id } = volume.metadata;
+  for (;;) {
+    const name = volume.spec.group?.name;
+    const set = name === undefined ? undefined : await findSet(store, name, signal);
+    if (set === undefined) return undefined;
+    if (isMember(set, volume)) return set;
+    const { change } = set.spec;
+    if (change?.members?.includes(id) !== true) return undefined;
+    // Committed meanwhile? Then it is a member after all.
+    if (await takeOut(store, set, change.id, signal)) return undefined;
+  }
+}
+
+/** Takes a change out of the record before it is committed. False: it is not there any more. */
+export async function takeOut(
+  store: ObjectStore,
+  { metadata: { name, uid } }: VolumeSet,
+  change: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let found = false;
+  await mutate(
+    store,
+    VolumeSets,
+    { name },
+    {
+      change: (now) => {
+        found = now.metadata.uid === uid && now.spec.change?.id === change;
+        if (found) delete now.spec.change;
+      },
+      signal,
+    },
+  ).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+    found = false;
+  });
+  return found;
 }

@@ -1,8 +1,8 @@
 import type { KubeObject, Resource, UnstructuredObject } from "@mooring/store";
-import type { Cell, Column } from "../apiserver/kind-info.ts";
-import { age } from "../apiserver/table/age.ts";
 import type { Schema } from "../schema/model.ts";
 import type { KindRules } from "../schema/strategy.ts";
+import { age } from "./age.ts";
+import type { Cell, Column } from "./kind-info.ts";
 
 /** One built-in kind: all that is known of it, as data. */
 export interface BuiltinKind {

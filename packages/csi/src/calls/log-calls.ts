@@ -1,7 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
-import { type Call, type Interceptor, isStream } from "../calls/interceptor.ts";
 import { toCsiError } from "../errors/status.ts";
-import { redact } from "./redact.ts";
+import { redact } from "../log/redact.ts";
+import { type Call, type Interceptor, isStream } from "./interceptor.ts";
 
 /** One line a call: debug when it went well, info when not, error for the plugin's own faults; never a secret. */
 export const logCalls: Interceptor = (next) => async (call) => {
