@@ -49,6 +49,7 @@ const FLOWS: Readonly<Record<string, Flow>> = {
       ...OF_NODE_CALLS,
       "node/published.ts": "the record of what is published",
       "node/share.ts": "a mount",
+      "request/mount-flags.ts": "nothing: it is for staging a share",
     },
   },
   "Server-side apply": { most: 8, aside: {} },
