@@ -124,6 +124,28 @@ test("what a file puts away after itself is put away then, what is for all files
   });
 });
 
+test("hooks of a whole file run before its first test and after its last one, also when a helper has them", async () => {
+  const is = (wanted: string) =>
+    `if (String(globalThis.did) !== "${wanted}") throw new Error(globalThis.did);`;
+  const shows = await shown({
+    one: `globalThis.did = []; const { before } = await import("node:test");
+      const helper = async () => { after(() => globalThis.did.push("helper")); };
+      before(() => globalThis.did.push("before"));
+      after(() => globalThis.did.push("after"));
+      describe("suite", () => { after(() => globalThis.did.push("suite")); test("inner", () => {}); });
+      await helper();
+      test("last", () => { ${is("before,suite")} });`,
+    two: `test("comes after it", () => { ${is("before,suite,after,helper")} });
+      after(() => { throw new Error("cannot be put away"); });`,
+    three: `test("runs", () => {});`,
+  });
+  assert.deepEqual(shows, {
+    one: "good: suite > inner passed, suite passed, last passed",
+    two: "bad: comes after it passed",
+    three: "good: runs passed",
+  });
+});
+
 test("a file that ends the process of several fails, and so do those that did not run", async () => {
   const shows = await shown({ one: PASSES, two: "process.exit(0);", three: PASSES });
   assert.deepEqual(shows, { one: "good: passes passed", two: "bad: ", three: "bad: " });

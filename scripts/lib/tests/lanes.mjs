@@ -62,7 +62,6 @@ const THOROUGH = [
   ...["growth", "publishing", "remounted", "staging"].map((name) => `packages/driver/src/node/${name}`),
   ...["csi/pages", "group/ordered-writers"].map((name) => `test/${name}`),
   "packages/engine/src/simulation/small-scope",
-  "packages/sidecars/src/volume-group/churn",
   ...["crd-kubectl", "large-list"].map((name) => `packages/standalone/src/apiserver/${name}`),
   // Tests of which every one is long: what they set up first has its price as well.
   ...["doctor-rights", "two-processes"].map((name) => `test/cluster/${name}`),
@@ -84,7 +83,7 @@ export function isThorough(file) {
  */
 const LANES = {
   pure: { cost: 1, apart: false, seconds: 2, shares: true },
-  host: { cost: 0.7, apart: true, seconds: 8, shares: true },
+  host: { cost: 0.7, apart: true, seconds: 5, shares: true },
   waiting: { cost: 0.3, apart: true, seconds: 30 },
   clock: { cost: Number.POSITIVE_INFINITY, apart: true, seconds: 30 },
 };

@@ -8,8 +8,8 @@ const MOST = 12;
 const SECONDS = 40;
 /** A file of so many seconds gains nothing that counts. */
 const LONG_SECONDS = 20;
-/** For a whole file: in a process with others it would be for all of them, or would live as long as they do. */
-const OF_FILE = /^(?:before|after)(?:Each)?\(|^(?:(?:const|let) .* = |\} = )?await /m;
+/** For each test of a file: in a process with others it would be for each of theirs. */
+const OF_EACH_TEST = /^(?:before|after)Each\(/m;
 
 /** `items` in groups, each for one process: neighbours whose lane allows it. A group is what an item is, with `files`. */
 export async function together(items) {
@@ -38,7 +38,7 @@ async function mayShareProcess({ shares, seconds, file }) {
   if (!shares || seconds > LONG_SECONDS) return false;
   const text = await readFile(file, "utf8");
   // What is imported for its effect has it in every other file as well.
-  return !OF_FILE.test(text) && !FOR_EFFECT.test(text);
+  return !OF_EACH_TEST.test(text) && !FOR_EFFECT.test(text);
 }
 
 function fits({ files, seconds, apart }, item) {
