@@ -10,7 +10,8 @@ import {
 } from "@mooring/engine";
 import { covers, everyday, thorough } from "@mooring/store/testing";
 import { parseAllDocuments } from "yaml";
-import { mustRun, programs, type Run, runner } from "../apiserver/testing/kubectl.ts";
+import type { HttpResponse, KubeBody } from "../apiserver/testing/http-client.ts";
+import { mustRun, programs, type Ran, type Run, runner } from "../apiserver/testing/kubectl.ts";
 import { startVolumeServer, type VolumeServer } from "../apiserver/testing/volumes.ts";
 import { compile } from "../schema/cel/environment.ts";
 
@@ -32,17 +33,24 @@ const operatorTicket = (more: object = {}) => ({
   ...{ id: "t", type: "longhorn-api", nodeID: "a", parameters: { lastAttachedBy: "ann" } },
   ...more,
 });
-const patch = (body: object, ...more: string[]) =>
-  run(["patch", KIND, "v-1", "--type=merge", "-p", JSON.stringify(body), ...more]);
+
+/** What `kubectl patch` and `kubectl create` send, and the message that they print, without a process for each. */
+const PATH = "/apis/storage.mooring.dev/v1alpha1/volumeattachments";
+const shown = ({ status, text, json }: HttpResponse<KubeBody>): Ran =>
+  status < 300 ? { code: 0, stdout: text, stderr: "" } : { code: 1, stdout: "", stderr: json.message };
+const patch = async (body: object, more = "", path = `${PATH}/v-1`) =>
+  shown(await server.http.patch(`${path}${more}`, "merge-patch+json", body));
+const create = async (object: object) => shown(await server.http.post(PATH, object));
+
 const put = (key: string, ticket: object | null) => patch({ spec: { attachmentTickets: { [key]: ticket } } });
 const clear = async () => {
-  const { stdout } = await run(["get", KIND, "v-1", "-o", "json"]);
-  const tickets = Object.keys((JSON.parse(stdout) as VolumeAttachment).spec.attachmentTickets ?? {});
+  const { spec } = await server.store.get(VolumeAttachments, { name: "v-1" });
+  const tickets = Object.keys(spec.attachmentTickets ?? {});
   for (const id of tickets) assert.equal((await put(id, null)).code, 0);
   await server.volume((v) => v.status?.state === "detached" && (v.spec.nodeID ?? "") === "");
 };
 
-/** What is wrong with a ticket, under which key it is put, and what kubectl prints. */
+/** What is wrong with a ticket, under which key it is put, and what the API server replies. */
 const REFUSED: [string, string, object, RegExp][] = [
   ["a key that is not its id", "other", operatorTicket(), /the key of a ticket must equal its id/],
   [
@@ -121,7 +129,7 @@ test("every type of the design is taken, and no other", everyday(), async () => 
   for (const type of types) {
     const { code, stderr } = await patch(
       { spec: { attachmentTickets: { t: { ...operatorTicket({ type }), owner } } } },
-      "--dry-run=server",
+      "?dryRun=All",
     );
     assert.equal(code, 0, stderr);
   }
@@ -136,9 +144,8 @@ test("the volume of an object is its name and stays so", everyday(), async () =>
     metadata: { name: "v-9" },
     spec: { volume: "v-1" },
   };
-  const { stderr } = await run(["create", "-f", "-"], { input: JSON.stringify(other) });
-  assert.match(stderr, /the object must have the name of its volume/);
-  const { metadata } = JSON.parse(await kubectl(["get", KIND, "v-1", "-o", "json"])) as VolumeAttachment;
+  assert.match((await create(other)).stderr, /the object must have the name of its volume/);
+  const { metadata } = await server.store.get(VolumeAttachments, { name: "v-1" });
   assert.deepEqual(metadata.labels, { "storage.mooring.dev/volume": "v-1" });
 });
 
@@ -149,7 +156,7 @@ test("an object for a volume that does not exist is removed again", everyday(), 
     metadata: { name: "v-lost" },
     spec: { volume: "v-lost" },
   };
-  await kubectl(["create", "-f", "-"], { input: JSON.stringify(lost) });
+  assert.equal((await create(lost)).code, 0);
   await server.until((a) => a === undefined, "v-lost");
 });
 
@@ -157,12 +164,12 @@ test(
   "a ticket written with kubectl is numbered, satisfied and shown in the columns",
   everyday(),
   async () => {
-    assert.equal((await put("t", operatorTicket({ generation: 9_000_000 }))).code, 0);
+    const body = { spec: { attachmentTickets: { t: operatorTicket({ generation: 9_000_000 }) } } };
+    await kubectl(["patch", KIND, "v-1", "--type=merge", "-p", JSON.stringify(body)]);
     const attached = await server.until((a) => a !== undefined && ticketStatus(a, "t")?.satisfied === true);
     assert.ok((attached?.spec.attachmentTickets?.t?.generation ?? 0) < 1000);
-    const shown = await kubectl(["get", KIND]);
     assert.match(
-      shown,
+      await kubectl(["get", KIND]),
       /^NAME +VOLUME +NODE +STATE +SATISFIED +WAITING +HOLDER +AGE\nv-1 +v-1 +a +attached +1 +0 +ann +\d+s/,
     );
     assert.match(
@@ -199,9 +206,9 @@ test(
   everyday(),
   async () => {
     await server.until((a) => a !== undefined && ticketStatus(a, "t")?.satisfied === true);
-    const saved = JSON.parse(await kubectl(["get", KIND, "v-1", "-o", "json"])) as VolumeAttachment;
+    const saved = await server.store.get(VolumeAttachments, { name: "v-1" });
     const write = async (ticket: object | null): Promise<VolumeAttachment> => {
-      const ran = await patch({ spec: { attachmentTickets: { t: ticket } } }, "-o", "json");
+      const ran = await patch({ spec: { attachmentTickets: { t: ticket } } });
       assert.equal(ran.code, 0, ran.stderr);
       return JSON.parse(ran.stdout) as VolumeAttachment;
     };
@@ -215,7 +222,7 @@ test(
     ];
     for (const [ticket, nodeID] of steps) {
       const edited = await write(ticket);
-      // What kubectl prints is the object as it was written: the arbiter has not seen it yet.
+      // The reply is the object as it was written: the arbiter has not seen it yet.
       assert.equal(ticketStatus(edited, "t"), undefined);
       const now = await server.until((a) => a !== undefined && ticketStatus(a, "t")?.satisfied === true);
       const { generation = 0 } = now?.spec.attachmentTickets?.t ?? {};
@@ -256,7 +263,7 @@ test("a status written by hand is put right", everyday(), async () => {
       attachmentTicketStatuses: { ...lie, orphaned: { id: "other", satisfied: true } },
     },
   };
-  assert.equal((await patch(body, "--subresource=status")).code, 0);
+  assert.equal((await patch(body, "/status")).code, 0);
   await server.until((a) => a?.status?.holder === "ann" && a.status.satisfied === 1);
   const healed = await server.until((a) => a?.status?.attachmentTicketStatuses?.orphaned === undefined);
   assert.equal(ticketStatus(healed as VolumeAttachment, "t")?.satisfied, true);
@@ -266,15 +273,8 @@ test(
   "where a volume is wanted is the arbiter's to write: clearing it by hand is refused",
   everyday(),
   async () => {
-    const clear = JSON.stringify({ spec: { nodeID: "" } });
-    const { code, stderr } = await run([
-      "patch",
-      "volumes.storage.mooring.dev",
-      "v-1",
-      "--type=merge",
-      "-p",
-      clear,
-    ]);
+    const path = "/apis/storage.mooring.dev/v1alpha1/volumes/v-1";
+    const { code, stderr } = await patch({ spec: { nodeID: "" } }, "", path);
     assert.equal(code, 1);
     assert.match(stderr, /change tickets instead \(mooring ticket\)/);
   },
