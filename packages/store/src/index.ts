@@ -43,6 +43,7 @@ export { inClusterAccess, isInCluster } from "./rest/in-cluster.ts";
 export { defaultKubeconfigPath, kubeconfigAccess } from "./rest/kubeconfig.ts";
 export { RestStore, type RestStoreOptions } from "./rest/rest-store.ts";
 export * from "./runtime/failpoint.ts";
+export { allInParallel, inParallel } from "./runtime/in-parallel.ts";
 export { KeyedLock } from "./runtime/keyed-lock.ts";
 export * from "./runtime/logger.ts";
 export { FolderError, makeFolder } from "./runtime/make-folder.ts";

@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { CsiError } from "@mooring/csi";
 import { type VolumeSet, type VolumeSetChange, type VolumeSetSpec, VolumeSets } from "@mooring/engine";
-import { failpoint, isNotFound, mutate, type ObjectStore } from "@mooring/store";
+import { allInParallel, failpoint, isNotFound, mutate, type ObjectStore } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { takeOut } from "../objects/group-protection.ts";
 import { isMember, membersOf } from "../objects/volume-sets.ts";
 import { claimVolume, releaseVolume } from "./claim.ts";
-import type { Refusal } from "./refusal.ts";
+import { overtaken, type Refusal } from "./refusal.ts";
 
 /*
  * How the membership changes, all or nothing, with a kill at every failpoint:
@@ -51,11 +50,14 @@ export async function changeMembers(
   let after: VolumeSet;
   try {
     const refusals: Refusal[] = [];
-    for (const id of change.members.filter((member) => !present.has(member))) {
+    const newcomers = change.members.filter((member) => !present.has(member));
+    // All have ended before anything is undone: a claim that comes after that would stay.
+    await allInParallel(newcomers, async (id) => {
       const refusal = await claimVolume(driver, { own: name, change: change.id }, id, signal);
       if (refusal === undefined) claimed.push(id);
       else refusals.push(refusal);
-    }
+    });
+    refusals.sort((a, b) => newcomers.indexOf(a.volumeId) - newcomers.indexOf(b.volumeId));
     if (refusals.length > 0) throw new MembersRefused(refusals);
     const generation = set.spec.generation + 1;
     after = await commit(
@@ -68,19 +70,21 @@ export async function changeMembers(
     // Only what is certainly not committed is undone: a write whose response was lost may have been made.
     const undone = await takeOut(store, set, change.id, signal);
     if (undone)
-      for (const id of claimed) await releaseVolume(store, { own: name, change: change.id }, id, signal);
+      await allInParallel(claimed, (id) =>
+        releaseVolume(store, { own: name, change: change.id }, id, signal),
+      );
     throw error;
   }
   committed();
-  for (const { metadata, spec } of before) {
-    if (after.spec.members.includes(metadata.name)) continue;
-    await releaseVolume(store, { own: name, change: spec.group?.change ?? "" }, metadata.name, signal);
-  }
+  const gone = before.filter(({ metadata }) => !after.spec.members.includes(metadata.name));
+  await allInParallel(gone, ({ metadata, spec }) =>
+    releaseVolume(store, { own: name, change: spec.group?.change ?? "" }, metadata.name, signal),
+  );
   const stale = set.spec.change;
-  for (const id of stale?.members ?? []) {
-    if (!after.spec.members.includes(id))
-      await releaseVolume(store, { own: name, change: stale?.id ?? "" }, id, signal);
-  }
+  await allInParallel(
+    (stale?.members ?? []).filter((id) => !after.spec.members.includes(id)),
+    (id) => releaseVolume(store, { own: name, change: stale?.id ?? "" }, id, signal),
+  );
   return after;
 }
 
@@ -131,12 +135,6 @@ export function commit(
     },
   ).catch((error: unknown) => {
     throw isNotFound(error) ? overtaken(name) : error;
-  });
-}
-
-function overtaken(name: string): CsiError {
-  return CsiError.aborted(`volume group "${name}" was changed by another call meanwhile`, {
-    hint: "Read the group again, then repeat the call.",
   });
 }
 

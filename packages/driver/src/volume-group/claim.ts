@@ -4,7 +4,7 @@ import type { DriverContext } from "../context.ts";
 import { findVolume } from "../objects/find.ts";
 import { groupOf } from "../objects/group-protection.ts";
 import { findSet, isMember } from "../objects/volume-sets.ts";
-import { goingAway, inAnother, type Refusal } from "./refusal.ts";
+import { goingAway, inAnother, overtaken, type Refusal } from "./refusal.ts";
 
 const RETRY_MS = 5;
 
@@ -38,6 +38,8 @@ export async function claimVolume(
     const volume = await findVolume(driver.store, volumeId, signal);
     if (volume === undefined || volume.metadata.deletionTimestamp !== undefined) return goingAway(volumeId);
     if (volume.spec.group?.name !== own) {
+      // Of two changes that want the same volumes one is taken out: whoever is out already takes nobody out.
+      if (volume.spec.group !== undefined) await requireAnnounced(driver.store, { own, change }, signal);
       const other = await groupOf(driver, volume, signal);
       if (other !== undefined) return inAnother(volumeId, other.metadata.name);
     }
@@ -47,6 +49,15 @@ export async function claimVolume(
   }
   claimed();
   return undefined;
+}
+
+async function requireAnnounced(
+  store: ObjectStore,
+  { own, change }: { own: string; change: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const set = await findSet(store, own, signal);
+  if (set?.spec.change?.id !== change) throw overtaken(own);
 }
 
 /**

@@ -79,3 +79,10 @@ export function refused(
   const message = `${what}: ${texts.slice(0, NAMED).join("; ")}${more}`;
   return new CsiError(CODES[reason][call], message, { hint: HINTS[reason], violations });
 }
+
+/** ABORTED: another call has changed the group, or wants one of the volumes for another group, and was faster. */
+export function overtaken(name: string): CsiError {
+  return CsiError.aborted(`volume group "${name}" was changed by another call meanwhile`, {
+    hint: "Read the group again, then repeat the call.",
+  });
+}

@@ -1,4 +1,4 @@
-import { failpoint, isStatus, keyOf, PersistentVolumeClaims } from "@mooring/store";
+import { allInParallel, failpoint, isStatus, keyOf, PersistentVolumeClaims } from "@mooring/store";
 import type { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
 import type { VolumeGroupRestore } from "../kube/group-restore.ts";
@@ -22,8 +22,9 @@ export class Refusals {
     this.#backoff = backoff;
   }
 
-  note(uid: string, claimName: string, message: string): void {
-    this.#messages.set(uid, new Map(this.#messages.get(uid)).set(claimName, message));
+  /** What was refused in one attempt, by name: the next one comes after one delay, however many were refused. */
+  note(uid: string, refused: ReadonlyMap<string, string>): void {
+    this.#messages.set(uid, new Map([...(this.#messages.get(uid) ?? []), ...refused]));
     this.#backoff.fail(uid, "");
   }
 
@@ -37,7 +38,7 @@ export class Refusals {
   }
 }
 
-/** Makes one change. */
+/** Makes one change, or the same one for every claim: after a crash the next life makes those that are missing. */
 export async function applyGroupRestore(
   { cluster, events, store }: SidecarContext,
   refusals: Refusals,
@@ -50,30 +51,36 @@ export async function applyGroupRestore(
       events.event(restore, step.event.type, step.event.reason, step.event.message);
     return failpoints.planned();
   }
-  const uid = restore.metadata.uid ?? keyOf(restore);
-  if (step.do === "create-group") {
-    const { name } = step.group.metadata;
-    return unlessRefused(refusals, { uid, name: `${REFUSED_GROUP}${name}` }, async () => {
-      cluster.volumeGroups.wrote(await store.create(VolumeGroups, step.group));
-      failpoints.grouped();
-    });
+  const refused = new Map<string, string>();
+  try {
+    if (step.do === "create-group") {
+      await unlessRefused(refused, `${REFUSED_GROUP}${step.group.metadata.name}`, async () => {
+        cluster.volumeGroups.wrote(await store.create(VolumeGroups, step.group));
+        failpoints.grouped();
+      });
+    } else {
+      await allInParallel(step.claims, (claim) =>
+        unlessRefused(refused, claim.metadata.name, async () => {
+          cluster.claims.wrote(await store.create(PersistentVolumeClaims, claim));
+          failpoints.created();
+        }),
+      );
+    }
+  } finally {
+    if (refused.size > 0) refusals.note(restore.metadata.uid ?? keyOf(restore), refused);
   }
-  await unlessRefused(refusals, { uid, name: step.claim.metadata.name }, async () => {
-    cluster.claims.wrote(await store.create(PersistentVolumeClaims, step.claim));
-    failpoints.created();
-  });
 }
 
 /** What a quota or a rule of the cluster forbids is noted, and tried again later. */
 async function unlessRefused(
-  refusals: Refusals,
-  { name, uid }: { name: string; uid: string },
+  refused: Map<string, string>,
+  name: string,
   create: () => Promise<void>,
 ): Promise<void> {
   try {
     await create();
   } catch (error) {
     if (!isStatus(error, "Forbidden", "Invalid", "BadRequest")) throw error;
-    refusals.note(uid, name, error.message);
+    refused.set(name, error.message);
   }
 }

@@ -48,18 +48,23 @@ class World {
       this.restore = { ...this.restore, status: step.status };
       return true;
     }
-    assert.equal(step.do, "create-claim", "no group was asked for");
-    const { name } = step.claim.metadata;
+    assert.equal(step.do, "create-claims", "no group was asked for");
+    assert.ok(step.claims.length > 0);
+    for (const each of step.claims) this.create(each);
+    return true;
+  }
+
+  create(made: PersistentVolumeClaim): void {
+    const { name } = made.metadata;
     assert.ok(!this.claims.has(name), "only what is not there is made");
     assert.ok(!this.wasComplete, "nothing is made after it was complete");
     const source = this.members.find(
-      ({ snapshot }) => snapshot.metadata.name === step.claim.spec?.dataSource?.name,
+      ({ snapshot }) => snapshot.metadata.name === made.spec?.dataSource?.name,
     );
     assert.ok(source, "the snapshot is there");
     assert.equal(name, `${source.snapshot.spec.source.persistentVolumeClaimName}-again`);
-    this.claims.set(name, step.claim);
+    this.claims.set(name, made);
     this.created.push(name);
-    return true;
   }
 
   get wasComplete(): boolean {

@@ -98,8 +98,14 @@ test("a claim asks for its snapshot, is marked as the restore's, and has no owne
     members: [{ claim: "data", labels: { b: "2" } }],
   });
   const step = decideGroupRestore(view({ restore }));
-  assert.equal(step.do, "create-claim");
-  const { metadata, spec } = (step as { claim: PersistentVolumeClaim }).claim;
+  assert.equal(step.do, "create-claims");
+  const { claims } = step as { claims: PersistentVolumeClaim[] };
+  assert.deepEqual(
+    claims.map((each) => each.metadata.name),
+    ["data-again", "wal-again"],
+    "all at once",
+  );
+  const { metadata, spec } = claims[0] as PersistentVolumeClaim;
   assert.equal(metadata.ownerReferences, undefined);
   assert.deepEqual(metadata.labels, { a: "1", b: "2", [RESTORE_LABEL]: "again" });
   assert.deepEqual(metadata.annotations, { [RESTORE_UID]: "uid-again" });
@@ -260,7 +266,7 @@ test("a snapshot that went away in between, and a claim that the cluster refuses
   );
   assert.equal(
     decideGroupRestore(view({ restore: reported, refused, claims: named(data) })).do,
-    "create-claim",
+    "create-claims",
   );
 });
 

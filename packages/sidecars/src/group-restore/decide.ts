@@ -21,9 +21,9 @@ interface RestoreEvent {
 export type GroupRestoreStep =
   | { do: "write-status"; status: RestoreStatus; event: RestoreEvent | undefined }
   | { do: "create-group"; group: VolumeGroup }
-  | { do: "create-claim"; claim: PersistentVolumeClaim };
+  | { do: "create-claims"; claims: PersistentVolumeClaim[] };
 
-/** The next step for one VolumeGroupRestore: first the whole plan, then claim by claim, then nothing ever again. */
+/** The next step for one VolumeGroupRestore: first the whole plan, then all claims, then nothing ever again. */
 export function decideGroupRestore(view: GroupRestoreView): GroupRestoreStep | Rest {
   const { restore } = view;
   if (restore === undefined || isDeleting(restore) || isOfAnother(view, restore)) return DONE;
@@ -59,11 +59,13 @@ function decideClaims(
   if (wish !== undefined && group !== undefined && "make" in group)
     return { do: "create-group", group: groupFor(restore, wish, claimNames) };
   const next: MemberStatus[] = [];
+  const claims: PersistentVolumeClaim[] = [];
   for (const member of members) {
     const assessment = assess(view, restore, member);
-    if (assessment === "create") return { do: "create-claim", claim: claimFor(restore, member) };
-    next.push({ ...member, ...assessment });
+    if (assessment === "create") claims.push(claimFor(restore, member));
+    else next.push({ ...member, ...assessment });
   }
+  if (claims.length > 0) return { do: "create-claims", claims };
   const made = group === undefined || "make" in group ? undefined : { name: wish?.name ?? "", ...group };
   const status = progressStatus(restore, next, { source, made }, view.now);
   return writeUnlessSame(restore, status) ?? restOf(view, next);

@@ -1,4 +1,4 @@
-import { failpoint, VolumeSnapshotContents, VolumeSnapshots } from "@mooring/store";
+import { allInParallel, failpoint, VolumeSnapshotContents, VolumeSnapshots } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { deleteObject, patchObject, patchStatus } from "../kube/patch.ts";
 import type { MemberWrite } from "./member-writes.ts";
@@ -14,16 +14,12 @@ const failpoints: Readonly<Record<MemberWrite["write"], () => void>> = {
   "delete-snapshot": failpoint("sidecars/group-snapshot/member-deleted"),
 };
 
-/** Requests under way at the same time: a hundred members one after the other take too long. */
-const AT_ONCE = 8;
-
 /** Makes the changes, which do not depend on each other. Throws the first failure when all have been tried. */
 export async function writeMembers(context: SidecarContext, writes: readonly MemberWrite[]): Promise<void> {
-  const failures = await inParallel(writes, async (write) => {
+  await allInParallel(writes, async (write) => {
     await writeMember(context, write);
     failpoints[write.write]();
   });
-  if (failures.length > 0) throw failures[0];
 }
 
 async function writeMember({ cluster, events, store }: SidecarContext, write: MemberWrite): Promise<void> {
@@ -49,19 +45,4 @@ async function writeMember({ cluster, events, store }: SidecarContext, write: Me
     case "delete-snapshot":
       return deleteObject(store, snapshots, write.snapshot);
   }
-}
-
-/** Runs all, a few at a time; returns what they threw. */
-export async function inParallel<T>(
-  items: readonly T[],
-  run: (item: T) => Promise<void>,
-): Promise<unknown[]> {
-  const failures: unknown[] = [];
-  const rest = [...items];
-  const worker = async (): Promise<void> => {
-    for (let item = rest.shift(); item !== undefined; item = rest.shift())
-      await run(item).catch((error: unknown) => failures.push(error));
-  };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, worker));
-  return failures;
 }

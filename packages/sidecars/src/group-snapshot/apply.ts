@@ -1,13 +1,20 @@
-import { failpoint, isDeleting, isStatus, type VolumeGroupSnapshot } from "@mooring/store";
+import { failpoint, inParallel, isDeleting, isStatus, type VolumeGroupSnapshot } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { CLAIM_SOURCE_FINALIZER, GROUP_BEING_DELETED, GROUP_FINALIZER } from "../common/names.ts";
 import type { ObjectBackoff } from "../common/object-backoff.ts";
-import { deleteObject, patchMetadata, patchObject, patchStatus } from "../kube/patch.ts";
+import { SnapshotEvents, writeSnapshotError, writeSnapshotStatus } from "../common/snapshot-writes.ts";
+import { deleteObject, patchMetadata, patchObject } from "../kube/patch.ts";
 import { attemptOf } from "../volume-group/freeze.ts";
 import { FREEZE_ATTEMPT } from "../volume-group/names.ts";
-import { inParallel, writeMembers } from "./apply-members.ts";
+import { writeMembers } from "./apply-members.ts";
 import { groupRequestKey } from "./request-key.ts";
-import { type GroupSnapshotStep, type GroupSnapshotView, type ReportStep, report } from "./view.ts";
+import {
+  type GroupSnapshotEvent,
+  type GroupSnapshotStep,
+  type GroupSnapshotView,
+  type ReportStep,
+  report,
+} from "./view.ts";
 
 const failpoints = {
   finalizerAdded: failpoint("sidecars/group-snapshot/finalizer-added"),
@@ -22,11 +29,6 @@ const failpoints = {
   released: failpoint("sidecars/group-snapshot/released"),
 };
 
-const MESSAGES = {
-  GroupSnapshotCreated: (name: string) => `GroupSnapshot ${name} was successfully created by the CSI driver.`,
-  GroupSnapshotReady: (name: string) => `GroupSnapshot ${name} is ready to use.`,
-};
-
 /** Makes one externally visible change for a group snapshot, or for its members. */
 export async function applyGroup(
   context: SidecarContext,
@@ -34,12 +36,12 @@ export async function applyGroup(
   step: GroupSnapshotStep,
   view: GroupSnapshotView,
 ): Promise<void> {
-  const { store, cluster, events } = context;
+  const { store, cluster } = context;
   const { content, group } = view;
   // Members of a group that is gone have nobody else to take care of them.
   if (step.do === "write-members") return writeMembers(context, step.writes);
   if (group === undefined) return;
-  const name = `${group.metadata.namespace}/${group.metadata.name}`;
+  const events = new SnapshotEvents<GroupSnapshotEvent>(context.events, "GroupSnapshot");
   switch (step.do) {
     case "add-finalizer":
       await patchMetadata(store, cluster.groups, group, { addFinalizers: [GROUP_FINALIZER] });
@@ -59,12 +61,7 @@ export async function applyGroup(
       return askAgain(context, group);
     case "create-content":
       cluster.groupContents.wrote(await store.create(cluster.groupContents.resource, step.content));
-      events.event(
-        group,
-        "Normal",
-        "CreatingGroupSnapshot",
-        `Waiting for a group snapshot ${name} to be created by the CSI driver.`,
-      );
+      events.creating(group);
       return failpoints.contentCreated();
     case "bind-content": {
       if (content === undefined) return;
@@ -77,8 +74,8 @@ export async function applyGroup(
       return failpoints.contentBound();
     }
     case "write-status":
-      await writeStatus(context, group, step.status);
-      for (const reason of step.events) events.event(group, "Normal", reason, MESSAGES[reason](name));
+      await writeSnapshotStatus(store, cluster.groups, group, step.status);
+      events.reached(group, step.events);
       return failpoints.statusWritten();
     case "mark-being-deleted": {
       if (content === undefined) return;
@@ -105,32 +102,23 @@ async function askAgain(context: SidecarContext, group: VolumeGroupSnapshot): Pr
   const annotations = { [FREEZE_ATTEMPT]: String(attemptOf(group) + 1) };
   const asked = await patchMetadata(store, cluster.groups, group, { annotations, checkVersion: true });
   failpoints.askedAgain();
-  const { error: _error, ...status } = asked.status ?? {};
-  await writeStatus(context, asked, status);
+  if (asked.status?.error === undefined) return;
+  const { error: _error, ...status } = asked.status;
+  await writeSnapshotStatus(store, cluster.groups, asked, status);
   failpoints.errorCleared();
 }
 
-async function writeStatus(
-  { cluster, store }: SidecarContext,
-  group: VolumeGroupSnapshot,
-  status: NonNullable<VolumeGroupSnapshot["status"]>,
-): Promise<void> {
-  await patchStatus(store, cluster.groups, group, { ...status, error: status.error ?? null });
-}
-
-/** Conflicts never get here: only what an operator can do something about is written down, and once. */
+/** Conflicts never get here. */
 async function writeProblem(
   context: SidecarContext,
   view: GroupSnapshotView,
   group: VolumeGroupSnapshot,
   { message, ofClaims = [], reason }: ReportStep,
 ): Promise<void> {
-  const { events } = context;
+  const { cluster, events, store } = context;
   events.event(group, "Warning", reason, message);
   for (const of of ofClaims)
     events.event(of.claim, "Warning", reason, `group snapshot ${group.metadata.name}: ${of.message}`);
-  if (group.status?.error?.message === message) return;
-  const error = { message, time: view.now };
-  const readyToUse = isDeleting(group) ? (group.status?.readyToUse ?? false) : false;
-  await writeStatus(context, group, { ...group.status, readyToUse, error });
+  const readyToUse = isDeleting(group) && group.status?.readyToUse === true;
+  await writeSnapshotError(store, cluster.groups, group, { message, time: view.now, readyToUse });
 }

@@ -1,4 +1,5 @@
 import {
+  defined,
   failpoint,
   isDeleting,
   type VolumeSnapshot,
@@ -13,7 +14,8 @@ import {
   SNAPSHOT_FINALIZER,
 } from "../common/names.ts";
 import type { ObjectBackoff } from "../common/object-backoff.ts";
-import { deleteObject, objectKey, patchMetadata, patchStatus } from "../kube/patch.ts";
+import { SnapshotEvents, writeSnapshotError, writeSnapshotStatus } from "../common/snapshot-writes.ts";
+import { deleteObject, objectKey, patchMetadata, patchObject } from "../kube/patch.ts";
 import type { SnapshotStep, SnapshotView } from "./decide.ts";
 import { snapshotRequestKey } from "./read.ts";
 
@@ -29,11 +31,6 @@ const failpoints = {
   released: failpoint("sidecars/snapshot/released"),
 };
 
-const MESSAGES = {
-  SnapshotCreated: (name: string) => `Snapshot ${name} was successfully created by the CSI driver.`,
-  SnapshotReady: (name: string) => `Snapshot ${name} is ready to use.`,
-};
-
 /** Makes one externally visible change for a snapshot. */
 export async function applySnapshot(
   context: SidecarContext,
@@ -41,10 +38,10 @@ export async function applySnapshot(
   step: SnapshotStep,
   view: SnapshotView,
 ): Promise<void> {
-  const { store, cluster, events } = context;
+  const { store, cluster } = context;
   const { claim, content, snapshot } = view;
   if (snapshot === undefined) return;
-  const name = `${snapshot.metadata.namespace}/${snapshot.metadata.name}`;
+  const events = new SnapshotEvents<"SnapshotCreated" | "SnapshotReady">(context.events, "Snapshot");
   switch (step.do) {
     case "set-class": {
       const body = { spec: { volumeSnapshotClassName: step.className } };
@@ -61,20 +58,14 @@ export async function applySnapshot(
       return failpoints.claimProtected();
     case "create-content":
       cluster.contents.wrote(await store.create(VolumeSnapshotContents, step.content));
-      events.event(
-        snapshot,
-        "Normal",
-        "CreatingSnapshot",
-        `Waiting for a snapshot ${name} to be created by the CSI driver.`,
-      );
+      events.creating(snapshot);
       return failpoints.contentCreated();
     case "bind-content":
       return bindContent(context, content, snapshot, step.className);
     case "write-status":
-      await writeStatus(context, snapshot, step.status);
-      for (const reason of step.events) events.event(snapshot, "Normal", reason, MESSAGES[reason](name));
-      failpoints.statusWritten();
-      return;
+      await writeSnapshotStatus(store, cluster.snapshots, snapshot, step.status);
+      events.reached(snapshot, step.events);
+      return failpoints.statusWritten();
     case "mark-being-deleted":
       if (content === undefined) return;
       await patchMetadata(store, cluster.contents, content, { annotations: { [BEING_DELETED]: "yes" } });
@@ -101,35 +92,21 @@ async function bindContent(
   className: string | undefined,
 ): Promise<void> {
   if (content === undefined) return;
-  const { resourceVersion, uid } = content.metadata;
   const volumeSnapshotRef = { uid: snapshot.metadata.uid };
-  const spec = {
-    volumeSnapshotRef,
-    ...(className === undefined ? {} : { volumeSnapshotClassName: className }),
-  };
-  const body = { metadata: { resourceVersion, uid }, spec };
-  const { resource } = cluster.contents;
-  cluster.contents.wrote(await store.patch(resource, objectKey(content), { type: "merge", body }));
+  const spec = { volumeSnapshotRef, ...defined({ volumeSnapshotClassName: className }) };
+  const body = { metadata: {}, spec };
+  await patchObject(store, cluster.contents, content, body);
   failpoints.contentBound();
 }
 
-async function writeStatus(
-  { cluster, store }: SidecarContext,
-  snapshot: VolumeSnapshot,
-  status: NonNullable<VolumeSnapshot["status"]>,
-): Promise<void> {
-  await patchStatus(store, cluster.snapshots, snapshot, { ...status, error: status.error ?? null });
-}
-
-/** Conflicts never get here: only what an operator can do something about is written down, and once. */
+/** Conflicts never get here. */
 async function report(
-  context: SidecarContext,
-  view: SnapshotView,
+  { cluster, events, store }: SidecarContext,
+  { now }: SnapshotView,
   snapshot: VolumeSnapshot,
   { reason, message }: { reason: string; message: string },
 ): Promise<void> {
-  context.events.event(snapshot, "Warning", reason, message);
-  if (isDeleting(snapshot) || snapshot.status?.error?.message === message) return;
-  const error = { message, time: view.now };
-  await writeStatus(context, snapshot, { ...snapshot.status, readyToUse: false, error });
+  events.event(snapshot, "Warning", reason, message);
+  if (isDeleting(snapshot)) return;
+  await writeSnapshotError(store, cluster.snapshots, snapshot, { message, time: now, readyToUse: false });
 }

@@ -1,5 +1,6 @@
 import { Code } from "@mooring/csi";
 import {
+  allInParallel,
   failpoint,
   isConflict,
   isStatus,
@@ -29,7 +30,7 @@ import type { RecordStep } from "./record.ts";
 import { requestKeyOfSet } from "./request-key.ts";
 import type { VolumeGroupStep } from "./step.ts";
 import type { StorageMemory } from "./storage-memory.ts";
-import type { VolumeGroupView } from "./view.ts";
+import type { ClaimOfVolume, VolumeGroupView } from "./view.ts";
 
 const point = (name: string) => failpoint(`sidecars/volume-group/${name}`);
 const failpoints = {
@@ -51,7 +52,7 @@ const failpoints = {
   groupReleased: point("group-released"),
 };
 
-/** Makes one change: to an object, or by one call to the driver. */
+/** Makes one change: to an object, to several claims at once, each of which may be repeated, or by one call to the driver. */
 export class VolumeGroupSteps {
   readonly #context: SidecarContext;
   readonly #memory: StorageMemory;
@@ -73,11 +74,13 @@ export class VolumeGroupSteps {
   async apply(step: VolumeGroupStep, view: VolumeGroupView): Promise<void> {
     const { content, group } = view;
     if (group !== undefined && (await this.#applyToGroup(step, view, group))) return;
-    if (step.do === "release-claim") return this.#release(step.claim);
+    if (step.do === "release-claims") return allInParallel(step.claims, (claim) => this.#release(claim));
     if (step.do === "grow-claim") return growClaim(this.#context, this.#growth, step);
-    if (step.do === "delete-claim") {
-      await deleteObject(this.#context.store, this.#context.cluster.claims, step.claim);
-      return failpoints.claimDeleted();
+    if (step.do === "delete-claims") {
+      return allInParallel(step.claims, async (claim) => {
+        await deleteObject(this.#context.store, this.#context.cluster.claims, claim);
+        failpoints.claimDeleted();
+      });
     }
     if (content === undefined) return;
     if (await this.#call(step, view, content)) return;
@@ -99,8 +102,8 @@ export class VolumeGroupSteps {
         cluster.volumeGroupContents.wrote(await store.create(VolumeGroupContents, step.content));
         failpoints.contentMade();
         return true;
-      case "hold-claim":
-        await this.#freezeKey(step, view, group);
+      case "hold-claims":
+        await allInParallel(step.claims, (each) => this.#protect(each, view, group));
         return true;
       case "write-status":
         await this.#report(step, view, group);
@@ -152,8 +155,8 @@ export class VolumeGroupSteps {
   }
 
   /** Finalizer and mark come in one write that insists on the claim we have seen: of two groups, one gets it. */
-  async #freezeKey(
-    { claim, handle }: { claim: PersistentVolumeClaim; handle: string },
+  async #protect(
+    { claim, handle }: ClaimOfVolume,
     { content }: VolumeGroupView,
     group: VolumeGroup,
   ): Promise<void> {

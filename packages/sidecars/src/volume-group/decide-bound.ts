@@ -57,9 +57,8 @@ function decideMembers(
 ): Decision | undefined {
   const { actual, drift, hold, leaving, target } = membership;
   const { certain } = view.storage;
-  const [next] = hold;
   // Protected before it is a member: a claim that is deleted in between can still be taken out.
-  if (next !== undefined) return { do: "hold-claim", ...next };
+  if (hold.length > 0) return { do: "hold-claims", claims: hold };
   const forgotten = recordDrift(content, drift);
   if (forgotten !== undefined) return forgotten;
   const isSame = target.length === actual.size && target.every((each) => actual.has(each));
@@ -67,8 +66,8 @@ function decideMembers(
   const isUnclear = !certain && leaving.length > 0;
   if ((!isSame || isUnclear) && !isBackingOff(view, "modify", requestKeyOfSet(target)))
     return { do: "modify", handle, volumeHandles: target, added: target.filter((each) => !actual.has(each)) };
-  const free = leaving.find((each) => certain && !actual.has(each.handle));
-  return free === undefined ? undefined : { do: "release-claim", claim: free.claim };
+  const free = leaving.filter((each) => certain && !actual.has(each.handle));
+  return free.length === 0 ? undefined : { do: "release-claims", claims: free.map(({ claim }) => claim) };
 }
 
 function withGrowth(conditions: Conditions, growth: Growth | undefined): Conditions {

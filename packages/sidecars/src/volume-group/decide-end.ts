@@ -63,8 +63,11 @@ function heldBy({ candidates, content, group }: VolumeGroupView): { each: Candid
 }
 
 function releaseClaims(view: VolumeGroupView): Decision | undefined {
-  const [first] = heldBy(view);
-  return first === undefined ? undefined : { do: "release-claim", claim: first.each.claim };
+  return releasing(heldBy(view));
+}
+
+function releasing(held: readonly { each: Candidate }[]): Decision | undefined {
+  return held.length === 0 ? undefined : { do: "release-claims", claims: held.map(({ each }) => each.claim) };
 }
 
 function releaseGroup({ group }: VolumeGroupView): Decision {
@@ -108,8 +111,8 @@ function remove(view: VolumeGroupView, content: VolumeGroupContent): Decision {
       ? waits(view, "looks what is in the group")
       : { do: "get-group", handle };
   const doomed = content.spec.deleteMembers === "true" ? doomedOf(view, content) : [];
-  const alive = doomed.find(({ each }) => !isDeleting(each.claim));
-  if (alive !== undefined) return { do: "delete-claim", claim: alive.each.claim };
+  const alive = doomed.map(({ each }) => each.claim).filter((claim) => !isDeleting(claim));
+  if (alive.length > 0) return { do: "delete-claims", claims: alive };
   const used = doomed.find(({ each }) =>
     each.claim.metadata.finalizers?.some((name) => name !== MEMBER_FINALIZER),
   );
@@ -137,8 +140,8 @@ function empty(
   const isClear = isSure && keep.length === actual.length;
   if (!isClear && !isBackingOff(view, "modify", requestKeyOfSet(keep)))
     return { do: "modify", handle, volumeHandles: keep, added: [] };
-  const free = heldBy(view).find((each) => isSure && !actual.includes(each.handle));
-  if (free !== undefined) return { do: "release-claim", claim: free.each.claim };
+  const released = releasing(heldBy(view).filter((each) => isSure && !actual.includes(each.handle)));
+  if (released !== undefined) return released;
   if (!isClear) return waits(view, "takes the volumes out of the group");
   if (isBackingOff(view, "delete", handle)) return waits(view, "deletes the group");
   return storage.ageMs > MOST_AGE_MS ? readAgain(view, handle, keep) : { do: "delete-group", handle };

@@ -1,9 +1,8 @@
-import type { PersistentVolumeClaim } from "@mooring/store";
 import { DEFAULT_MAX_MEMBERS, type GroupMember, type VolumeGroup, type VolumeGroupContent } from "./api.ts";
 import { assessClaim, type Surroundings, type TicketResult } from "./assess-claim.ts";
 import { type Drift, pruned } from "./drift.ts";
 import { requestKeyOfSet } from "./request-key.ts";
-import type { Candidate, StorageView, VolumeGroupView } from "./view.ts";
+import type { Candidate, ClaimOfVolume, StorageView, VolumeGroupView } from "./view.ts";
 
 /** What is to be done about the members of a group, and how each of them stands. */
 export interface Membership {
@@ -12,11 +11,11 @@ export interface Membership {
   /** Volumes of claims that are held and belong into the group, sorted. */
   desired: string[];
   drift: Drift;
-  hold: { claim: PersistentVolumeClaim; handle: string }[];
+  hold: ClaimOfVolume[];
   /** The whole set for the next call, sorted. */
   target: string[];
   /** Held claims that no longer belong to the group. */
-  leaving: { claim: PersistentVolumeClaim; handle: string }[];
+  leaving: ClaimOfVolume[];
   members: GroupMember[];
 }
 

@@ -4,6 +4,7 @@ import type { VolumeGroupContent } from "./api.ts";
 import type { News } from "./news.ts";
 import type { RecordStep } from "./record.ts";
 import type { GroupStatus } from "./status.ts";
+import type { ClaimOfVolume } from "./view.ts";
 
 /** What a content reports of itself, where no response of the driver is to be recorded. */
 export interface ContentReport {
@@ -11,7 +12,7 @@ export interface ContentReport {
   conditions: Condition[];
 }
 
-/** One visible change for a VolumeGroup, or one call to the driver. */
+/** One visible change for a VolumeGroup, the same one for several claims of it, or one call to the driver. */
 export type VolumeGroupStep =
   | { do: "add-finalizer" }
   | { do: "create-content"; content: VolumeGroupContent }
@@ -21,12 +22,12 @@ export type VolumeGroupStep =
   | { do: "get-group"; handle: string }
   | RecordStep
   | { do: "write-content-conditions"; status: ContentReport }
-  | { do: "hold-claim"; claim: PersistentVolumeClaim; handle: string }
+  | { do: "hold-claims"; claims: ClaimOfVolume[] }
   | { do: "modify"; handle: string; volumeHandles: string[]; added: string[] }
-  | { do: "release-claim"; claim: PersistentVolumeClaim }
+  | { do: "release-claims"; claims: PersistentVolumeClaim[] }
   | { do: "grow-claim"; claim: PersistentVolumeClaim; size: string }
   | { do: "write-status"; status: GroupStatus; news: News[] }
-  | { do: "delete-claim"; claim: PersistentVolumeClaim }
+  | { do: "delete-claims"; claims: PersistentVolumeClaim[] }
   | { do: "delete-group"; handle: string }
   | { do: "delete-content" | "release-content" | "release-group" };
 

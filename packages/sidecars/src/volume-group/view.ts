@@ -38,6 +38,12 @@ export interface StorageView {
   impossible: ReadonlySet<string>;
 }
 
+/** A claim, and the volume that it has. */
+export interface ClaimOfVolume {
+  claim: PersistentVolumeClaim;
+  handle: string;
+}
+
 /** The calls about groups, each with a back-off of its own. */
 export type CallName = "create" | "get" | "modify" | "delete";
 

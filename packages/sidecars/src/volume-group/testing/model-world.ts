@@ -180,15 +180,18 @@ export class ModelWorld {
   }
 
   #onClaim(step: VolumeGroupStep, group: VolumeGroup | undefined): boolean {
-    if (step.do === "hold-claim" && group !== undefined)
-      this.#freezeKey(step.claim, { [MEMBER_OF]: lockFor(group, step.handle) }, [MEMBER_FINALIZER]);
-    else if (step.do === "release-claim") this.#freezeKey(step.claim, {}, []);
-    else if (step.do === "delete-claim") this.deleteClaim(step.claim.metadata.name);
+    if (step.do === "hold-claims" && group !== undefined)
+      everyOne(step.claims, ({ claim, handle }) =>
+        this.#protect(claim, { [MEMBER_OF]: lockFor(group, handle) }, [MEMBER_FINALIZER]),
+      );
+    else if (step.do === "release-claims") everyOne(step.claims, (claim) => this.#protect(claim, {}, []));
+    else if (step.do === "delete-claims")
+      for (const claim of step.claims) this.deleteClaim(claim.metadata.name);
     else return false;
     return true;
   }
 
-  #freezeKey(claim: PersistentVolumeClaim, annotations: Record<string, string>, finalizers: string[]): void {
+  #protect(claim: PersistentVolumeClaim, annotations: Record<string, string>, finalizers: string[]): void {
     if (this.claims.get(claim.metadata.name) !== claim) throw new Outdated();
     this.#putClaim({ ...claim, metadata: { ...claim.metadata, annotations, finalizers } });
   }
@@ -312,6 +315,19 @@ export class ModelWorld {
 }
 
 /** Deletion as an API server does it: an object with finalizers stays until the last one is gone. */
+/** As the operator does it: all are tried, then the first failure counts. */
+function everyOne<T>(items: readonly T[], change: (item: T) => void): void {
+  const failures: unknown[] = [];
+  for (const item of items) {
+    try {
+      change(item);
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
 function deleted<T extends PersistentVolumeClaim | VolumeGroup | VolumeGroupContent>(object: T): T {
   const deletionTimestamp = object.metadata.deletionTimestamp ?? "2026-01-01T00:00:00Z";
   return { ...object, metadata: { ...object.metadata, deletionTimestamp } };

@@ -1,4 +1,5 @@
 import {
+  allInParallel,
   defined,
   failpoint,
   isAlreadyExists,
@@ -38,7 +39,7 @@ interface CoordinatorContext {
   claims: NodeClaims;
 }
 
-/** Makes the one change that a decision asks for. */
+/** Makes the change that a decision asks for: one, or the same one for every member, each of which may be repeated. */
 export async function applyGroupStep(
   { store, signal, claims }: CoordinatorContext,
   step: Exclude<CoordinatorStep, EndStep>,
@@ -76,10 +77,11 @@ export async function applyGroupStep(
       await store.updateStatus(GroupSnapshots, { ...group, status: step.status }, { signal });
       return;
     case "create-members":
-      for (const member of group.spec.members) await createMember(store, group, member, signal);
-      return;
+      return allInParallel(group.spec.members, (member) => createMember(store, group, member, signal));
     case "delete-members":
-      for (const { snapshot } of group.spec.members) await deleteMember(store, group, snapshot, signal);
+      return allInParallel(group.spec.members, ({ snapshot }) =>
+        deleteMember(store, group, snapshot, signal),
+      );
   }
 }
 
