@@ -39,7 +39,8 @@ export async function expandVolume(
   const grown = await grow(driver, volume, size, signal);
   return {
     capacityBytes: BigInt(grown.status?.size ?? grown.spec.size),
-    nodeExpansionRequired: volume.spec.volumeMode === "Filesystem",
+    // Without a file system there is nothing to grow: it is made as large as the volume.
+    nodeExpansionRequired: volume.spec.volumeMode === "Filesystem" && grown.status?.formatted !== undefined,
   };
 }
 

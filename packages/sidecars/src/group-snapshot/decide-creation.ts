@@ -3,9 +3,15 @@ import { DONE, type Rest } from "../common/controller.ts";
 import { CLAIM_SOURCE_FINALIZER, DEFAULT_GROUP_CLASS, GROUP_FINALIZER } from "../common/names.ts";
 import { TemplateError } from "../secrets/references.ts";
 import { groupContentFor } from "./content-for.ts";
-import { isFrozenFor, namedGroupProblem } from "./of-volume-group.ts";
+import { isFreezeOver, isFrozenFor, namedGroupProblem } from "./of-volume-group.ts";
 import { chooseSources, mixedProblem, type Source, selectorOf } from "./sources.ts";
-import { type GroupSnapshotStep, type GroupSnapshotView, type ReportStep, report } from "./view.ts";
+import {
+  type GroupSnapshotStep,
+  type GroupSnapshotView,
+  type NamedGroup,
+  type ReportStep,
+  report,
+} from "./view.ts";
 
 /**
  * A group snapshot without a content: everything is checked before anything is made. The class is not written into the
@@ -27,7 +33,7 @@ export function decideCreation(
   try {
     const content = groupContentFor(group, groupClass, sources);
     if (!hasFinalizer(group, GROUP_FINALIZER)) return { do: "add-finalizer" };
-    if (named !== undefined && !isFrozenFor(named, group)) return askForFreeze(group);
+    if (named !== undefined && !isFrozenFor(named, group)) return askForFreeze(named, group);
     const claims = sources.flatMap(({ claim }) =>
       hasFinalizer(claim, CLAIM_SOURCE_FINALIZER) ? [] : [claim],
     );
@@ -45,10 +51,11 @@ function selectorProblem(group: VolumeGroupSnapshot): ReportStep | undefined {
 
 /**
  * The members are read from the same status that reports the freeze, so they are those of the moment of the snapshot. The
- * finalizer asks for it; an error of an earlier attempt has given it up.
+ * finalizer asks for it; an error of an earlier attempt has given it up, and so has one that took too long.
  */
-function askForFreeze({ status }: VolumeGroupSnapshot): GroupSnapshotStep | Rest {
-  return status?.error === undefined ? DONE : { do: "ask-again" };
+function askForFreeze(named: NamedGroup, group: VolumeGroupSnapshot): GroupSnapshotStep | Rest {
+  const isOver = group.status?.error !== undefined || isFreezeOver(named, group);
+  return isOver ? { do: "ask-again" } : DONE;
 }
 
 function classFor(

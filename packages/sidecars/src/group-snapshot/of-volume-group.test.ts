@@ -94,7 +94,7 @@ test("a group snapshot of a VolumeGroup copies its members, and nobody joins, le
   await store.delete(VolumeGroups, at("db"));
   const ending = await w.db(({ status }) => status?.ready === false);
   const message = ending.status?.conditions?.find(({ type }) => type === "Ready")?.message ?? "";
-  assert.match(message, /is being deleted: .* until VolumeGroupSnapshot group is cut/);
+  assert.match(message, /is being deleted: .* until VolumeGroupSnapshot group is made/);
   const changes = driver.calls
     .slice(before)
     .filter(({ method }) => /Membership|DeleteVolumeGroup$/.test(method));
@@ -195,6 +195,32 @@ test("a claim that may not be protected for a snapshot is reported, and the grou
   isForbidden = false;
   await w.ready();
   assert.deepEqual(await w.snapshotOf(), ["a"]);
+});
+
+test("a freeze is over in time also where the content cannot be made; the snapshot asks again, and has the members of then", async (t) => {
+  let isDown = true;
+  const w = await start(t, {
+    sidecars: { timeoutMs: 1_000 },
+    serve: async (store) =>
+      new Proxy(store, {
+        get(target, name) {
+          const value: unknown = Reflect.get(target, name, target);
+          if (typeof value !== "function") return value;
+          return (...args: unknown[]) =>
+            isDown && name === "create" && JSON.stringify(args).includes("groupsnapcontent-")
+              ? Promise.reject(new StatusError("InternalError", "etcd is full"))
+              : value.apply(target, args);
+        },
+      }),
+  });
+  await w.snapshot();
+  await w.db(({ status }) => status?.frozenFor?.[0]?.name === "group");
+  await w.label("b", null);
+  await w.db(joined("a"));
+  isDown = false;
+  await w.ready();
+  assert.deepEqual(await w.snapshotOf(), ["a"]);
+  await w.db(({ status }) => status?.frozenFor === undefined);
 });
 
 test("what speaks against it is reported, and it goes on when that is gone", async (t) => {

@@ -1,7 +1,7 @@
 import { isDeleting, keyOf, type VolumeGroupSnapshot } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import type { GroupMember } from "../volume-group/api.ts";
-import { attemptOf, groupOfSnapshot, isGranted } from "../volume-group/freeze.ts";
+import { attemptOf, grantOf, groupOfSnapshot, isGranted } from "../volume-group/freeze.ts";
 import { SNAPSHOT_OF_GROUP } from "../volume-group/names.ts";
 import { selectorOf } from "./sources.ts";
 import { type NamedGroup, type ReportStep, report } from "./view.ts";
@@ -57,7 +57,13 @@ export function namedGroupProblem(
 /** Whether the group's controller has granted that nobody joins or leaves until this snapshot is made. */
 export function isFrozenFor({ group }: NamedGroup, snapshot: VolumeGroupSnapshot): boolean {
   const { uid = "" } = snapshot.metadata;
-  return isGranted(group?.status?.frozenFor, { uid, attempt: attemptOf(snapshot) });
+  return group !== undefined && isGranted(group, { uid, attempt: attemptOf(snapshot) });
+}
+
+/** Whether it had granted it, and the time was over before anything was made: it has to be asked again. */
+export function isFreezeOver({ group }: NamedGroup, snapshot: VolumeGroupSnapshot): boolean {
+  const { uid = "" } = snapshot.metadata;
+  return group !== undefined && grantOf(group, { uid, attempt: attemptOf(snapshot) })?.expired === true;
 }
 
 /** What a complaint about the group depends on: not on whether it is frozen. */

@@ -46,6 +46,10 @@ export interface FrozenFor {
   uid: string;
   /** Counts from 0: what is granted to one attempt is not granted to the next. */
   attempt: number;
+  /** RFC 3339: when it was granted. */
+  since?: string;
+  /** It took too long: the group goes on, and the group snapshot has to ask again. */
+  expired?: boolean;
 }
 
 /** A member that has not grown to the size of its group yet, or cannot. */
@@ -87,7 +91,7 @@ export interface VolumeGroup extends KubeObject {
     frozenFor?: FrozenFor[];
     /** With `spec.memberSize`: how many of the members have that size, and what the others wait for. */
     growth?: { size: string; grown: number; total: number; waiting: GrowingMember[] };
-    /** `Bound`, `Ready`, `MembersSynced`, `Degraded`, and with `spec.memberSize` `Expanded`. */
+    /** `Bound`, `Ready`, `MembersSynced`, `Degraded`, and with `spec.memberSize` `VolumesExpanded` and `Expanded`. */
     conditions?: Condition[];
   };
 }

@@ -71,7 +71,7 @@ function decideMembers(
 }
 
 function withGrowth(conditions: Conditions, growth: Growth | undefined): Conditions {
-  return growth === undefined ? conditions : { ...conditions, Expanded: growth.condition };
+  return growth === undefined ? conditions : { ...conditions, ...growth.conditions };
 }
 
 /** How the group stands, where there is nothing else to do now. */

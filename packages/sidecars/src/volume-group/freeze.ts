@@ -7,6 +7,7 @@ import {
 import { GROUP_FINALIZER } from "../common/names.ts";
 import type { FrozenFor, VolumeGroup } from "./api.ts";
 import { FREEZE_ATTEMPT, SNAPSHOT_OF_GROUP } from "./names.ts";
+import type { VolumeGroupView } from "./view.ts";
 
 /** The VolumeGroup that a group snapshot is of; undefined: its selector says which claims it is of. */
 export function groupOfSnapshot({ metadata }: VolumeGroupSnapshot): string | undefined {
@@ -48,20 +49,59 @@ export function freezesOf(
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Whether just this attempt of just this group snapshot was granted. */
-export function isGranted(
-  granted: readonly FrozenFor[] | undefined,
+/** What the group has recorded of just this attempt of just this group snapshot. */
+export function grantOf(
+  { status }: VolumeGroup,
   { attempt, uid }: Pick<FrozenFor, "attempt" | "uid">,
-): boolean {
-  return granted?.some((each) => each.uid === uid && each.attempt === attempt) === true;
+): FrozenFor | undefined {
+  return status?.frozenFor?.find((each) => each.uid === uid && each.attempt === attempt);
+}
+
+const isValid = (grant: FrozenFor | undefined): boolean => grant !== undefined && grant.expired !== true;
+
+/** Whether this attempt was granted that nobody joins or leaves, and still is. */
+export function isGranted(group: VolumeGroup, asked: Pick<FrozenFor, "attempt" | "uid">): boolean {
+  return isValid(grantOf(group, asked));
+}
+
+/**
+ * How long a grant lasts, in milliseconds, by the time that one call may take: a call has failed or has been answered by then, and
+ * as much again is for what comes before it. Whoever asked and has made nothing of it since does not run.
+ */
+export function freezeLimitMs(timeoutMs: number): number {
+  return 2 * timeoutMs;
+}
+
+/** Milliseconds until a grant expires; of one that has no time yet it is all of them. */
+export function remainingMs({ since }: FrozenFor, { freezeLimitMs: limit, now }: FreezeClock): number {
+  return since === undefined ? limit : Math.max(0, Date.parse(since) + limit - Date.parse(now));
+}
+
+type FreezeClock = Pick<VolumeGroupView, "freezeLimitMs" | "now">;
+
+/**
+ * What the group records of those that want it frozen now: grants that were given keep their time, and end when it is over. One that has
+ * ended stays on record while that attempt is, so it is not granted again. `mayGrant`: nothing is being changed.
+ */
+export function grantsNow(view: VolumeGroupView, group: VolumeGroup, mayGrant: boolean): FrozenFor[] {
+  return view.freezes.flatMap((asked) => {
+    const grant = grantOf(group, asked);
+    if (grant === undefined) return mayGrant ? [{ ...asked, since: view.now }] : [];
+    if (grant.expired === true) return [grant];
+    const dated = { ...grant, since: grant.since ?? view.now };
+    return [remainingMs(dated, view) > 0 ? dated : { ...dated, expired: true }];
+  });
 }
 
 /** Those that have been granted that the membership is frozen, and still want it. */
-export function frozenFor({ status }: VolumeGroup, wanted: readonly FrozenFor[]): FrozenFor[] {
-  return wanted.filter((each) => isGranted(status?.frozenFor, each));
+export function frozenFor(group: VolumeGroup, wanted: readonly FrozenFor[]): FrozenFor[] {
+  return wanted.flatMap((each) => {
+    const grant = grantOf(group, each);
+    return grant !== undefined && isValid(grant) ? [grant] : [];
+  });
 }
 
 /** As a sentence. */
 export function freezeMessage(freezes: readonly FrozenFor[]): string {
-  return `the membership is frozen until VolumeGroupSnapshot ${freezes.map(({ name }) => name).join(", ")} is cut`;
+  return `the membership is frozen until VolumeGroupSnapshot ${freezes.map(({ name }) => name).join(", ")} is made`;
 }

@@ -43,6 +43,22 @@ test("one patch of the group grows every member, never shrinks one, and reports 
     ...{ size: "20Gi", grown: 2, total: 3 },
     waiting: [{ claimName: "wal", reason: "Growing", message: "the claim grows to 20Gi" }],
   });
+  assert.equal(isTrue("VolumesExpanded")(half), false);
+  const pending = { type: "FileSystemResizePending", status: "True" };
+  await w.store.patch(
+    PersistentVolumeClaims,
+    at("wal"),
+    { type: "merge", body: { status: { conditions: [pending] } } },
+    { subresource: "status" },
+  );
+  const volumes = await w.group("db", isTrue("VolumesExpanded"));
+  assert.deepEqual(
+    volumes.status?.conditions?.flatMap(({ reason, status, type }) =>
+      type === "Expanded" ? [status, reason] : [],
+    ),
+    ["False", "NodePending"],
+    "no Pod uses it: the volumes are ready all the same",
+  );
   await has(w, "wal", "20Gi");
   await w.group("db", isTrue("Expanded"));
   await w.until("it is reported", async () => (await reported(w, "MembersExpanded")) === 1);

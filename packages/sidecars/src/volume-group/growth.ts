@@ -9,7 +9,7 @@ export interface Growth {
   /** Ask for the size in this claim, next. */
   grow?: PersistentVolumeClaim;
   status: NonNullable<NonNullable<VolumeGroup["status"]>["growth"]>;
-  condition: Truth;
+  conditions: Record<"Expanded" | "VolumesExpanded", Truth>;
 }
 
 /** Undefined: the group asks for no size. Only claims that are in the group are grown. */
@@ -39,7 +39,7 @@ export function growthOf(
   waiting.sort((a, b) => (a.claimName < b.claimName ? -1 : 1));
   const total = candidates.length;
   const status = { size, grown: total - waiting.length, total, waiting };
-  return { ...(grow === undefined ? {} : { grow }), status, condition: conditionOf(status) };
+  return { ...(grow === undefined ? {} : { grow }), status, conditions: conditionsOf(status) };
 }
 
 function assessSize(
@@ -82,6 +82,13 @@ function underWay({ status }: PersistentVolumeClaim, size: string): Omit<Growing
   return of("FileSystemResizePending") === undefined
     ? { reason: "Growing", message: `the claim grows to ${size}` }
     : { reason: "NodePending", message: "the volume has grown; its file system grows when a Pod uses it" };
+}
+
+/** File systems grow where they are mounted: that of a claim that no Pod uses makes nobody wait who only wants the volumes. */
+function conditionsOf(status: Growth["status"]): Growth["conditions"] {
+  const waiting = status.waiting.filter(({ reason }) => reason !== "NodePending");
+  const volumes = conditionOf({ ...status, grown: status.total - waiting.length, waiting });
+  return { VolumesExpanded: volumes, Expanded: conditionOf(status) };
 }
 
 function conditionOf({ grown, size, total, waiting }: Growth["status"]): Truth {

@@ -20,7 +20,23 @@ const OF_MEMBER: Partial<Record<GroupMember["state"], { type: News["type"]; reas
 
 /** What a new status has that the last one did not: each change is reported once, on the object that it is about. */
 export function newsOf(groupName: string, before: GroupStatus | undefined, after: GroupStatus): News[] {
-  return [...ofGroup(before, after), ...ofMembers(groupName, before, after), ...ofLeavers(before, after)];
+  return [
+    ...ofGroup(before, after),
+    ...ofFreezes(before, after),
+    ...ofMembers(groupName, before, after),
+    ...ofLeavers(before, after),
+  ];
+}
+
+/** A freeze that nobody has made use of in time. */
+function ofFreezes(before: GroupStatus | undefined, after: GroupStatus): News[] {
+  const known = new Set(before?.frozenFor?.flatMap(({ expired, uid }) => (expired ? [uid] : [])));
+  return (after.frozenFor ?? [])
+    .filter(({ expired, uid }) => expired === true && !known.has(uid))
+    .map(({ name, since }) => ({
+      ...{ type: "Warning", reason: "FreezeExpired" },
+      message: `the membership was frozen for VolumeGroupSnapshot ${name} since ${since}, and its snapshot is not made: the group goes on. Is the controller group-snapshot running?`,
+    }));
 }
 
 function ofGroup(before: GroupStatus | undefined, after: GroupStatus): News[] {

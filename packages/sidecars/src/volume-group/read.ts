@@ -4,7 +4,7 @@ import { groupContentNameFor } from "../common/group-snapshot-names.ts";
 import { rfc3339 } from "../common/time.ts";
 import type { FrozenFor, VolumeGroup, VolumeGroupClass, VolumeGroupContent } from "./api.ts";
 import { claimsOf } from "./candidates.ts";
-import { freezesOf } from "./freeze.ts";
+import { freezeLimitMs, freezesOf } from "./freeze.ts";
 import type { GrowthRefusals } from "./growth-refusals.ts";
 import { contentOf } from "./in-group.ts";
 import { lockOf } from "./lock.ts";
@@ -67,7 +67,7 @@ export class VolumeGroupReader {
     content?: VolumeGroupContent | undefined;
     group?: VolumeGroup;
   }): VolumeGroupView {
-    const { driver, now } = this.#context;
+    const { driver, now, timeoutMs } = this.#context;
     const can = driver.info.volumeGroups;
     return {
       driver: driver.info.name,
@@ -78,6 +78,7 @@ export class VolumeGroupReader {
       candidates,
       refusedGrowth: this.#growth.of(candidates.map(({ claim }) => claim.metadata.uid ?? "")),
       freezes: group === undefined ? [] : this.#freezesOf(group),
+      freezeLimitMs: freezeLimitMs(timeoutMs),
       storage: this.#memory.view(content?.metadata.uid ?? "", content?.status?.volumeHandles ?? []),
       now: rfc3339(now()),
     };

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { DONE, type Rest } from "../common/controller.ts";
 import type { GroupMember } from "./api.ts";
-import { frozenFor } from "./freeze.ts";
+import { frozenFor, grantsNow, remainingMs } from "./freeze.ts";
 import type { Growth } from "./growth.ts";
 import { newsOf } from "./news.ts";
 import { type Conditions, statusOf } from "./status.ts";
@@ -9,8 +9,8 @@ import type { Decision } from "./step.ts";
 import type { CallName, VolumeGroupView } from "./view.ts";
 
 /**
- * Writes the status, if anything in it is new; else rests until a back-off is over. A freeze that was granted stays granted while it is
- * wanted; `mayFreeze`: nothing is being changed, so new ones are granted, too.
+ * Writes the status, if anything in it is new; else rests until a back-off, or the time of a freeze, is over. A freeze that was granted stays granted while it is
+ * wanted, and its time is not over; `mayFreeze`: nothing is being changed, so new ones are granted, too.
  */
 export function report(
   view: VolumeGroupView,
@@ -18,9 +18,9 @@ export function report(
   members: readonly GroupMember[] = view.group?.status?.members ?? [],
   { growth, mayFreeze = false }: { growth?: Growth | undefined; mayFreeze?: boolean } = {},
 ): Decision {
-  const { freezes, group } = view;
+  const { group } = view;
   if (group === undefined) return rest(view);
-  const frozen = mayFreeze ? freezes : frozenFor(group, freezes);
+  const frozen = grantsNow(view, group, mayFreeze);
   const status = statusOf(view, conditions, members, { frozen, growth: growth?.status });
   if (isDeepStrictEqual(status, group.status)) return rest(view);
   return { do: "write-status", status, news: newsOf(group.metadata.name, group.status, status) };
@@ -30,7 +30,8 @@ export function report(
  * Until the first back-off is over, or the next read is due. What is over or due already and was not asked again has no say in
  * it: nobody wants to know it now.
  */
-function rest({ canGetGroup, content, group, refusedGrowth, storage }: VolumeGroupView): Rest {
+function rest(view: VolumeGroupView): Rest {
+  const { canGetGroup, content, freezes, group, refusedGrowth, storage } = view;
   const backoff = [
     ...(group?.spec.memberSize === undefined
       ? []
@@ -38,6 +39,7 @@ function rest({ canGetGroup, content, group, refusedGrowth, storage }: VolumeGro
     ...[...storage.failures.values()].map(({ backoffMs }) => backoffMs),
     ...[...storage.refused.values()].map(({ backoffMs }) => backoffMs),
     ...(canGetGroup && content?.status?.volumeGroupHandle !== undefined ? [storage.dueMs] : []),
+    ...(group === undefined ? [] : frozenFor(group, freezes).map((grant) => remainingMs(grant, view))),
   ].filter((ms) => ms > 0 && Number.isFinite(ms));
   return backoff.length === 0 ? DONE : { do: "wait", ms: Math.min(...backoff) };
 }

@@ -20,9 +20,10 @@ export interface Truth {
 /** A condition, true or not, with its reason. */
 export const truth = (is: boolean, reason: string, message: string): Truth => ({ is, reason, message });
 
-/** `Expanded` only where the group asks for a size. */
+/** `Expanded` and `VolumesExpanded` only where the group asks for a size. */
 export type Conditions = Record<"Bound" | "Ready" | "MembersSynced" | "Degraded", Truth> & {
   Expanded?: Truth;
+  VolumesExpanded?: Truth;
 };
 
 /** Claims that are not members and are listed all the same; an object must not grow without end. */

@@ -81,6 +81,8 @@ export interface VolumeGroupView {
   storage: StorageView;
   /** Group snapshots that want the membership to stay as it is until they are made. */
   freezes: readonly FrozenFor[];
+  /** How long such a freeze lasts at most, in milliseconds. */
+  freezeLimitMs: number;
   /** Claim uid -> why it may not ask for the size of the group. */
   refusedGrowth: ReadonlyMap<string, GrowthRefusal>;
   /** RFC 3339. */

@@ -154,6 +154,7 @@ export class ModelWorld {
         content?.status?.volumeHandles ?? [],
       ),
       freezes: [],
+      freezeLimitMs: 1_000,
       refusedGrowth: new Map(),
       now: "2026-01-01T00:00:00Z",
     };
@@ -314,7 +315,6 @@ export class ModelWorld {
   }
 }
 
-/** Deletion as an API server does it: an object with finalizers stays until the last one is gone. */
 /** As the operator does it: all are tried, then the first failure counts. */
 function everyOne<T>(items: readonly T[], change: (item: T) => void): void {
   const failures: unknown[] = [];
@@ -328,6 +328,7 @@ function everyOne<T>(items: readonly T[], change: (item: T) => void): void {
   if (failures.length > 0) throw failures[0];
 }
 
+/** Deletion as an API server does it: an object with finalizers stays until the last one is gone. */
 function deleted<T extends PersistentVolumeClaim | VolumeGroup | VolumeGroupContent>(object: T): T {
   const deletionTimestamp = object.metadata.deletionTimestamp ?? "2026-01-01T00:00:00Z";
   return { ...object, metadata: { ...object.metadata, deletionTimestamp } };

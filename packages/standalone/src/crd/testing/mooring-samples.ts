@@ -348,7 +348,7 @@ const volumeGroup: Omit<Full<VolumeGroup>, "spec"> & {
     observedGeneration: 1,
     members: [{ claimName: "n", state: "Joined", reason: "R", message: "m", volumeHandle: "h" }],
     omitted: 1,
-    frozenFor: [{ name: "s", uid: "u", attempt: 1 }],
+    frozenFor: [{ name: "s", uid: "u", attempt: 1, since: time, expired: false }],
     growth: {
       size: "1Gi",
       grown: 0,
