@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { controllersHere } from "../runtime/index.ts";
+import { machineSupport } from "../runtime/index.ts";
 import { eventually, logOf, logShows, Pods, phase, pod } from "./testing/test-cluster.ts";
 import { FOREVER, volumeCluster } from "./testing/volume-cluster.ts";
 
 const { cluster, folder, remove } = await volumeCluster();
 const { store } = cluster;
-const here = await controllersHere();
+const { controllers: here } = await machineSupport();
 
 function limited(name: string, script: string, limits: Record<string, string>) {
   const command = ["sh", "-c", script];

@@ -18,6 +18,7 @@ import type { PodControllerOptions } from "./pods/context.ts";
 import { runPods } from "./pods/index.ts";
 import { PodImages } from "./pods/pod-images.ts";
 import { createPodVolumes, type PodVolumes } from "./pods/pod-volumes.ts";
+import { UserRanges } from "./pods/user-ranges.ts";
 import { PodWakes } from "./pods/wakes.ts";
 import { type ForwardRequest, openPort } from "./port-forward.ts";
 import { stopPods } from "./stop.ts";
@@ -131,6 +132,8 @@ async function assemble(options: KubeletOptions, working: AbortSignal): Promise<
     volumes,
     images,
     evictions,
+    users: new UserRanges(paths),
+    exec: host.exec,
     node,
     events,
     logger,

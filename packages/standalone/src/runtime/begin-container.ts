@@ -1,5 +1,5 @@
 import { chmod, mkdir, realpath, rm, stat, writeFile } from "node:fs/promises";
-import { normalize } from "node:path";
+import { join, normalize } from "node:path";
 import type { Host } from "@mooring/engine";
 import { defined, failpoint, type Logger } from "@mooring/store";
 import type { BaseRoot } from "./base-root.ts";
@@ -14,6 +14,7 @@ import { logFolderOf } from "./log-paths.ts";
 import type { OciMount } from "./oci/mounts.ts";
 import type { RunFolder } from "./run-folder.ts";
 import type { ContainerConfig, ContainerMount } from "./runtime.ts";
+import { bindRoot, makeMappedFolder, mapMounts, reachable, removeMappedVolumes } from "./user-namespace.ts";
 import { writeBundle } from "./write-bundle.ts";
 
 const afterRecord = failpoint("standalone/runtime/recorded");
@@ -65,7 +66,8 @@ async function launchContainer(
     writeRecord(own.files, record),
   ]);
   const { layers, extra, hidden, path } = root;
-  await writeBundle(own.files, await resolveTargets(root, await withMessageFile(config, own.files)), {
+  const resolved = await resolveTargets(root, await withMessageFile(config, own.files));
+  await writeBundle(own.files, await mapMounts(context.host, resolved, run.mapped(config.id)), {
     ...{ layers, extra, hidden, root: path, unified: cgroups.unified },
     cgroup: cgroups.path(uid, config.id),
   });
@@ -76,9 +78,12 @@ async function launchContainer(
     cgroup: await cgroups.create(uid, config.id),
     root: run.runc,
     logFile: own.logFile,
+    ...(config.users === undefined ? {} : { logOwner: config.users.first + config.user.uid }),
   });
   afterLaunch();
-  return superviseContainer(record, own, child);
+  const container = await superviseContainer(record, own, child);
+  await removeMappedVolumes(context.host, run.mapped(config.id));
+  return container;
 }
 
 /** The root of one container, with what belongs to it. */
@@ -89,12 +94,14 @@ interface ContainerRoot extends Pick<BaseRoot, "path" | "layers" | "extra" | "mo
 async function rootOf(
   { host, run }: RuntimeContext,
   files: ContainerFiles,
-  { id, image, mounts }: ContainerConfig,
+  { id, image, mounts, users }: ContainerConfig,
   hostRoot: () => Promise<HostRoot>,
 ): Promise<ContainerRoot> {
+  if (users !== undefined) await makeMappedFolder(run.mapped(id), users);
+  const own = users === undefined ? run.root(id) : join(run.mapped(id), "root");
   if (image !== undefined) {
-    const path = run.root(id);
-    await mountContainerRoot(host, image.root, { root: path, changes: files.changes });
+    const path = own;
+    await mountContainerRoot(host, image.root, { root: path, changes: files.changes, ...defined({ users }) });
     const taken = new Set(mounts.map(({ target }) => target));
     const extra: ContainerMount[] = [];
     for (const each of (await namesOfMachine()).filter(({ target }) => !taken.has(target)))
@@ -108,8 +115,10 @@ async function rootOf(
     };
   }
   const { base, hidden } = await hostRoot();
-  const { path, layers, extra } = base;
-  return { path, layers, extra, hidden, mountPoint: base.mountPoint };
+  const { path, layers, extra, mountPoint } = base;
+  if (users === undefined) return { path, layers, extra, hidden, mountPoint };
+  await bindRoot(host, path, own);
+  return { path: own, layers, extra, hidden: await reachable(path, hidden), mountPoint };
 }
 
 /** As on every pod that has the machine's network: names are resolved as the machine does. */

@@ -1,8 +1,10 @@
 import { constants } from "node:fs";
-import { chmod, mkdir, open, readdir, rm, rmdir } from "node:fs/promises";
+import { chmod, chown, mkdir, open, readdir, rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Host } from "@mooring/engine";
 import { failpoint } from "@mooring/store";
+import { mountMapped } from "./mapped-mount.ts";
+import type { UserRange } from "./runtime.ts";
 
 const O_PATH = 0o10000000;
 
@@ -12,6 +14,8 @@ interface RootPlace {
   root: string;
   /** On disk: what the container writes. */
   changes: string;
+  /** Whose the files of the image are in the container. */
+  users?: UserRange;
 }
 
 const mounted = failpoint("standalone/runtime/image-root-mounted");
@@ -27,8 +31,10 @@ export async function mountContainerRoot(host: Host, image: string, place: RootP
   for (const folder of [upper, work, place.root]) await mkdir(folder, { recursive: true, mode: 0o700 });
   // The layer's own mode is what a container sees on its `/`.
   await chmod(upper, 0o755);
+  // Before it is mounted: an overlay reads whose its root is once.
+  if (place.users !== undefined) await chown(upper, place.users.first, place.users.first);
   // By the open folder: its path may have characters that mean something to mount, and its owner may move it meanwhile.
-  const lower = await open(image, O_PATH | constants.O_DIRECTORY);
+  const lower = await open(await lowerOf(host, image, place), O_PATH | constants.O_DIRECTORY);
   try {
     await host.mounts.mount({
       source: "mooring-image",
@@ -54,6 +60,15 @@ export async function mountContainerRoot(host: Host, image: string, place: RootP
   } finally {
     await lower.close();
   }
+}
+
+/** The image; for a user namespace a mount of it on which its files belong to the container's users. */
+async function lowerOf(host: Host, image: string, { root, users }: RootPlace): Promise<string> {
+  if (users === undefined) return image;
+  const target = `${root}-image`;
+  await mkdir(target, { recursive: true });
+  await mountMapped(host.exec, { source: image, target }, users);
+  return target;
 }
 
 /** Takes it away, with what the container has written. One that is not there is fine. */

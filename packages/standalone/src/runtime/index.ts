@@ -1,5 +1,7 @@
-export { controllersHere } from "./controllers.ts";
+export { type AppArmor, DEFAULT_PROFILE, loadDefaultProfile } from "./apparmor.ts";
 export { ExecStartError } from "./exec-session.ts";
+export { type MachineSupport, machineSupport } from "./machine-support.ts";
+export { UnmappableError } from "./mapped-mount.ts";
 export { CAPABILITIES, DEFAULT_CAPABILITIES, ownCapabilities } from "./oci/capabilities.ts";
 export { PIDS_LIMIT } from "./oci/resources.ts";
 export { createProcessRuntime, type ProcessRuntimeOptions } from "./process-runtime.ts";

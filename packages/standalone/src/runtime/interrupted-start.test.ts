@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFile, mkdir, mkdtemp, readFile, rm, truncate } from "node:fs/promises";
+import { appendFile, mkdir, mkdtemp, readFile, rm, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { after, afterEach, beforeEach, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { silentLogger } from "@mooring/store";
 import { bundleProgram, killEveryFailpoint } from "@mooring/store/testing";
+import { cgroupName } from "./cgroups.ts";
 import { containerFiles, writeRecord } from "./container-files.ts";
 import { launch } from "./launch.ts";
 import { identify, survivesSignal } from "./process-identity.ts";
@@ -106,6 +107,29 @@ async function unsay() {
   await writeRecord(files, record);
   return { id: record.id as string, init, say: () => appendFile(files.status, said) };
 }
+
+killEveryFailpoint(["volume-mapped", "recorded", "launched"], { everyday: 1 }, (failpoint) => {
+  test(`what is mounted for a container's own users is gone with it after a kill at ${failpoint}`, async () => {
+    const volume = join(stateDir, "volume");
+    await mkdir(volume);
+    const wanted = {
+      ...config("echo x >/mnt/file; exit 7"),
+      users: { first: 1024 * 65_536, size: 65_536 },
+      mounts: [{ source: volume, target: "/mnt", readOnly: false }],
+    };
+    await startAndDie(wanted, `standalone/runtime/${failpoint}`);
+    const runtime = await createProcessRuntime({ stateDir, logger: silentLogger });
+    try {
+      await runtime.start(wanted);
+      assert.equal((await reaches(runtime, "exited")).exit?.code, 7);
+      assert.equal((await stat(join(volume, "file"))).uid, 0);
+    } finally {
+      await end(runtime);
+    }
+    const mounts = await readFile("/proc/self/mountinfo", "utf8");
+    assert.doesNotMatch(mounts, new RegExp(`/run/mooring/${cgroupName(stateDir)}/`));
+  });
+});
 
 test("a container whose sandbox was still being made when its starter was killed comes to run", async () => {
   await startAndDie(config("exec sleep 1000"));

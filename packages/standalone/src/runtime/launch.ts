@@ -29,15 +29,18 @@ interface Launch {
   /** `--root` of runc. */
   root: string;
   logFile: string;
+  /** Whose its log is, so that it can open its output again; absent: runc sees to that. */
+  logOwner?: number;
 }
 
 /**
  * Starts the container of a bundle, in a session of its own. Its output goes straight into the log file and its end into the
  * status file: nothing of it depends on this process being alive.
  */
-export async function launch({ id, files, cgroup, root, logFile }: Launch): Promise<ChildProcess> {
+export async function launch({ id, files, cgroup, root, logFile, logOwner }: Launch): Promise<ChildProcess> {
   const status = await open(files.status, "a", 0o600);
   const log = await open(logFile, "a", 0o640);
+  if (logOwner !== undefined) await log.chown(logOwner, 0);
   const options = ["--root", root, "--log", files.runcLog, "--log-format", "json"];
   const start = ["run", "--detach", "--bundle", files.bundle, "--pid-file", files.runcPid, id];
   try {

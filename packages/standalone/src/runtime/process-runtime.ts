@@ -27,6 +27,7 @@ import type {
   StopOptions,
 } from "./runtime.ts";
 import type { ExecSession, SessionOptions } from "./session.ts";
+import { removeMapped } from "./user-namespace.ts";
 
 const WANTED_CONTROLLERS: readonly string[] = ["memory", "cpu", "pids", "devices"];
 
@@ -92,6 +93,7 @@ async function cleanUp(
   id: string,
 ): Promise<void> {
   await deleteContainer(run.runc, id);
+  await removeMapped(host, run.mapped(id));
   await removeContainerRoot(host, { root: run.root(id), changes: filesOf(id).changes });
   await rm(run.bundle(id), { recursive: true, force: true });
 }

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 /** In memory on every usual machine: what is here ends with it, and reaches no disk. */
@@ -16,6 +16,8 @@ export interface RunFolder {
   bundle(container: string): string;
   /** Where the root of a container that runs from an image is mounted. */
   root(container: string): string;
+  /** Where what is mounted for a container with a user namespace of its own is; made by whoever needs it. */
+  mapped(container: string): string;
   /** Containers that have a bundle, or such a root. */
   containers(): Promise<string[]>;
   /** Folders that no container may see: those of every Mooring on this machine. */
@@ -30,12 +32,17 @@ export async function openRunFolder(name: string, hidden: readonly string[]): Pr
   const bundles = join(root, "bundles");
   const runc = join(root, "runc");
   const roots = join(root, "roots");
-  for (const folder of [ROOT, root, bundles, runc, roots])
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-  await writeFile(join(root, "hidden.new"), JSON.stringify(hidden));
+  const mapped = join(root, "mapped");
+  for (const folder of [bundles, runc, roots]) await mkdir(folder, { recursive: true, mode: 0o700 });
+  // Each folder in `mapped` is the one of a container's root user, who must get there.
+  await mkdir(mapped, { recursive: true });
+  for (const folder of [ROOT, root, mapped]) await chmod(folder, 0o711);
+  await writeFile(join(root, "hidden.new"), JSON.stringify(hidden), { mode: 0o600 });
   await rename(join(root, "hidden.new"), join(root, "hidden"));
   async function containers(): Promise<string[]> {
-    const lists = await Promise.all([bundles, roots].map((folder) => readdir(folder).catch(() => [])));
+    const lists = await Promise.all(
+      [bundles, roots, mapped].map((folder) => readdir(folder).catch(() => [])),
+    );
     return [...new Set(lists.flat())];
   }
 
@@ -44,12 +51,13 @@ export async function openRunFolder(name: string, hidden: readonly string[]): Pr
     secrets: join(root, "secrets"),
     bundle: (container) => join(bundles, container),
     root: (container) => join(roots, container),
+    mapped: (container) => join(mapped, container),
     containers,
     hidden: hiddenFolders,
     async close() {
       if ((await containers()).length > 0) return;
       await rm(bundles, { recursive: true, force: true });
-      await rmdir(roots).catch(() => {});
+      for (const folder of [roots, mapped]) await rmdir(folder).catch(() => {});
       await rm(join(root, "secrets"), { recursive: true, force: true });
       await rm(runc, { recursive: true, force: true });
     },
@@ -74,7 +82,7 @@ async function readHidden(root: string): Promise<string[]> {
 /** A Mooring that was killed has left its folders here, and no container in them. */
 async function isUnused(root: string): Promise<boolean> {
   const lists = await Promise.all(
-    ["bundles", "roots"].map((name) => readdir(join(root, name)).catch(() => [])),
+    ["bundles", "roots", "mapped"].map((name) => readdir(join(root, name)).catch(() => [])),
   );
   return lists.flat().length === 0;
 }

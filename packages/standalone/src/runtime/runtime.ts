@@ -26,6 +26,12 @@ export interface ContainerResources {
   pids?: number;
 }
 
+/** Ids of the machine that stand for those of a container, from 0 on. */
+export interface UserRange {
+  first: number;
+  size: number;
+}
+
 /** Everything that is needed to start a container; no reference to any object of the API is left in it. */
 export interface ContainerConfig {
   /** Unique on the machine, and the same again when the same start is tried again. Letters, digits, `-`, `_`, `.`. */
@@ -47,10 +53,14 @@ export interface ContainerConfig {
   workingDir?: string;
   hostname: string;
   user: { uid: number; gid: number; groups: readonly number[] };
+  /** Its users are others on the machine; absent: the same. */
+  users?: UserRange;
   /** Names without `CAP_`; absent: all of them. */
   capabilities?: readonly string[];
   /** No program in it gains privileges that its parent lacks: no setuid bits, no capabilities of files. */
   noNewPrivileges?: boolean;
+  /** Name of the AppArmor profile that the kernel has for it; absent: none. */
+  appArmor?: string;
   /** System calls that it may make; default the runtime's own profile. */
   seccomp?: "unconfined";
   resources?: ContainerResources;

@@ -1,16 +1,20 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import type { Exec } from "@mooring/engine";
 import { defined, type ObjectStore, type Pod, parseMilli, parseQuantity } from "@mooring/store";
 import { type Image, type ImageUser, imageUser, imageVariables, programOf } from "../../images/index.ts";
 import {
   type ContainerConfig,
   type ContainerDevice,
   type ContainerMount,
-  controllersHere,
   DEFAULT_CAPABILITIES,
+  DEFAULT_PROFILE,
+  loadDefaultProfile,
+  machineSupport,
   ownCapabilities,
   PIDS_LIMIT,
   signalNumber,
+  type UserRange,
 } from "../../runtime/index.ts";
 import { containerID } from "./container-id.ts";
 import { BASE_VARIABLES, ContainerConfigError, containerEnvironment, hostnameOf } from "./environment.ts";
@@ -36,6 +40,9 @@ interface ContainerSources {
   node: NodeFacts;
   /** Where each of the pod's volumes is on the machine. */
   volumes: ReadonlyMap<string, { path: string; readOnly: boolean }>;
+  /** The ids of the machine that are the pod's, where it has users of its own. */
+  users(): Promise<UserRange>;
+  exec: Exec;
   /** Binds a path inside a volume to a place that nobody can change, and returns that. */
   subPath(place: SubPathPlace): Promise<string>;
 }
@@ -48,12 +55,15 @@ export async function containerConfig(
   attempt: number,
 ): Promise<ContainerConfig> {
   const { image } = sources;
-  const controllers = await controllersHere();
-  const refused = refusedFields(pod, container, controllers);
+  const machine = await machineSupport();
+  const { controllers } = machine;
+  const refused = refusedFields(pod, container, machine);
   if (refused.length > 0) throw new ContainerConfigError(`cannot be honoured: ${refused.join("; ")}`);
   const env = await containerEnvironment(sources.store, pod, container, sources.node);
   const { uid = "", namespace = "", name } = pod.metadata;
   const { home, ...user } = await userOf(pod, container, image);
+  const users = await usersOf(sources, pod, user);
+  const appArmor = await appArmorOf(sources, pod, container);
   const stopSignal = stopSignalOf(container, image);
   return {
     id: containerID(pod, container.name, attempt),
@@ -79,7 +89,7 @@ export async function containerConfig(
     resources: resourcesOf(container, controllers),
     mounts: await mountsOf(sources, pod, container, env),
     devices: await devicesOf(sources, container),
-    ...(stopSignal === undefined ? {} : { stopSignal }),
+    ...defined({ stopSignal, users, appArmor }),
     terminationMessage: {
       path: container.terminationMessagePath || "/dev/termination-log",
       fromLog: container.terminationMessagePolicy === "FallbackToLogsOnError",
@@ -150,6 +160,33 @@ async function userOfImage(
   } catch (error) {
     throw new ContainerConfigError(error instanceof Error ? error.message : String(error));
   }
+}
+
+/** With users of its own a container has no more of them than a range has. */
+async function usersOf(
+  sources: ContainerSources,
+  pod: Pod,
+  { uid, gid, groups }: ContainerConfig["user"],
+): Promise<UserRange | undefined> {
+  if (pod.spec?.hostUsers !== false) return undefined;
+  const users = await sources.users();
+  const beyond = [uid, gid, ...groups].find((id) => id >= users.size);
+  if (beyond === undefined) return users;
+  throw new ContainerConfigError(
+    `spec.hostUsers: user or group ${beyond} is none of the ${users.size} that a user namespace has; take a smaller id, or hostUsers: true`,
+  );
+}
+
+async function appArmorOf(
+  { exec }: ContainerSources,
+  pod: Pod,
+  { securityContext }: Container,
+): Promise<string | undefined> {
+  const profile = securityContext?.appArmorProfile ?? pod.spec?.securityContext?.appArmorProfile;
+  if (profile?.type === "Localhost") return profile.localhostProfile;
+  if (profile?.type !== "RuntimeDefault") return undefined;
+  await loadDefaultProfile(exec);
+  return DEFAULT_PROFILE;
 }
 
 /** In containerd's order: ALL is added, then dropped, then what is named is added, then dropped. A drop has the last say. */

@@ -1,3 +1,4 @@
+import type { Exec } from "@mooring/engine";
 import type { EventRecorder, Logger, ObjectStore, Pod, WrittenCache } from "@mooring/store";
 import type { ClusterView } from "../../controllers/cluster-view.ts";
 import type { Runtime } from "../../runtime/index.ts";
@@ -7,6 +8,7 @@ import type { PodImages } from "./pod-images.ts";
 import type { PodVolumes } from "./pod-volumes.ts";
 import type { Prober } from "./prober.ts";
 import type { References } from "./references.ts";
+import type { UserRanges } from "./user-ranges.ts";
 import type { PodWakes } from "./wakes.ts";
 
 /** What the pods of a node are run with. */
@@ -19,6 +21,8 @@ export interface PodControllerOptions {
   volumes: PodVolumes;
   images: PodImages;
   evictions: Evictions;
+  users: UserRanges;
+  exec: Exec;
   node: NodeFacts;
   events: EventRecorder;
   logger: Logger;

@@ -1,12 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pod } from "@mooring/store";
+import type { MachineSupport } from "../../runtime/index.ts";
 import type { Container } from "./field-ref.ts";
 import { refusedFields, type Spec } from "./refused-fields.ts";
 
-const ALL = new Set(["memory", "cpu", "pids"]);
+const controllers = new Set(["memory", "cpu", "pids"]);
+const NO_APPARMOR = { enabled: false, profiles: new Set<string>(), canLoad: false };
+const MACHINE: MachineSupport = { controllers, noUserNamespaces: undefined, appArmor: NO_APPARMOR };
 
-function refused(container: Partial<Container>, spec: Partial<Spec> = {}, controllers = ALL): string[] {
+function refused(
+  container: Partial<Container>,
+  spec: Partial<Spec> = {},
+  machine: Partial<MachineSupport> = {},
+): string[] {
   const first: Container = { name: "first", image: "host" };
   const own: Container = { name: "own", image: "host", ...container };
   const pod: Pod = {
@@ -15,7 +22,7 @@ function refused(container: Partial<Container>, spec: Partial<Spec> = {}, contro
     metadata: { name: "p" },
     spec: { containers: [first, own], ...spec },
   };
-  return refusedFields(pod, own, controllers).map((text) => text.split(": ")[0] ?? "");
+  return refusedFields(pod, own, { ...MACHINE, ...machine }).map((text) => text.split(": ")[0] ?? "");
 }
 
 const SECURITY: readonly (readonly [string, NonNullable<Container["securityContext"]>])[] = [
@@ -35,7 +42,8 @@ for (const [field, securityContext] of SECURITY) {
 const POD: readonly (readonly [string, Partial<Spec>])[] = [
   ["hostPID", { hostPID: true }],
   ["hostIPC", { hostIPC: true }],
-  ["hostUsers", { hostUsers: false }],
+  ["hostNetwork", { hostUsers: false, hostNetwork: true }],
+  ["securityContext.appArmorProfile", { securityContext: { appArmorProfile: { type: "RuntimeDefault" } } }],
   ["shareProcessNamespace", { shareProcessNamespace: true }],
   ["resources.limits", { resources: { limits: { cpu: "1" } } }],
   ["resourceClaims", { resourceClaims: [{ name: "gpu" }] }],
@@ -55,9 +63,10 @@ test("limits are refused where nobody keeps them: without the controller, and of
     limits: { memory: "64Mi", cpu: "1", "ephemeral-storage": "1Gi", "hugepages-2Mi": "2Mi" },
   };
   assert.deepEqual(refused({ resources }), ["spec.containers[1].resources.limits[hugepages-2Mi]"]);
-  assert.deepEqual(refused({ resources: { limits: { memory: "64Mi", cpu: "1" } } }, {}, new Set(["cpu"])), [
-    "spec.containers[1].resources.limits[memory]",
-  ]);
+  assert.deepEqual(
+    refused({ resources: { limits: { memory: "64Mi", cpu: "1" } } }, {}, { controllers: new Set(["cpu"]) }),
+    ["spec.containers[1].resources.limits[memory]"],
+  );
 });
 
 test("handlers, probes, terminals and mounts that do not exist here are refused", () => {
@@ -121,4 +130,28 @@ test("what restricted pods say is honoured, as is null, which is how servers wri
     refused({ securityContext: nothing, lifecycle: nothing, resources: nothing, volumeMounts: nothing }),
     [],
   );
+});
+
+test("users of one's own are refused where the kernel has none, and raw volumes with them", () => {
+  assert.deepEqual(refused({}, { hostUsers: false }), []);
+  assert.deepEqual(refused({}, { hostUsers: false }, { noUserNamespaces: "old" }), ["spec.hostUsers"]);
+  const volumeDevices = [{ name: "v", devicePath: "/dev/v" }];
+  assert.deepEqual(refused({ volumeDevices }, { hostUsers: false }), ["spec.containers[1].volumeDevices"]);
+  assert.deepEqual(refused({ volumeDevices }), []);
+});
+
+test("an AppArmor profile is honoured where the kernel has it, or can get it", () => {
+  const asks = (type: string, localhostProfile?: string) => ({
+    securityContext: {
+      appArmorProfile: { type, ...(localhostProfile === undefined ? {} : { localhostProfile }) },
+    },
+  });
+  const path = ["spec.containers[1].securityContext.appArmorProfile"];
+  const appArmor = { enabled: true, profiles: new Set(["mine"]), canLoad: true };
+  assert.deepEqual(refused(asks("Localhost", "mine"), {}, { appArmor }), []);
+  assert.deepEqual(refused(asks("Localhost", "other"), {}, { appArmor }), path);
+  assert.deepEqual(refused(asks("Localhost", "mine")), path);
+  assert.deepEqual(refused(asks("RuntimeDefault"), {}, { appArmor }), []);
+  assert.deepEqual(refused(asks("RuntimeDefault"), {}, { appArmor: { ...appArmor, canLoad: false } }), path);
+  assert.deepEqual(refused(asks("Unconfined")), []);
 });

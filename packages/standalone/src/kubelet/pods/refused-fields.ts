@@ -1,5 +1,5 @@
 import type { Pod } from "@mooring/store";
-import { CAPABILITIES, signalNumber } from "../../runtime/index.ts";
+import { type AppArmor, CAPABILITIES, type MachineSupport, signalNumber } from "../../runtime/index.ts";
 import type { Container } from "./field-ref.ts";
 
 type Resources = { limits?: Record<string, string>; requests?: Record<string, string> };
@@ -18,7 +18,6 @@ const ifGiven = (value: unknown, reason: string): string | undefined => unless(!
 const profile = (value: { type?: string } | undefined, known: readonly string[], what: string) =>
   unless(value?.type === undefined || known.includes(value.type), what);
 
-const NO_APPARMOR = "AppArmor profiles are not applied here; only Unconfined is";
 const NO_LOCALHOST = "profiles of the node are not supported; use RuntimeDefault";
 const NO_SELINUX = "SELinux labels are not applied here";
 const NO_WINDOWS = "this is Linux";
@@ -33,9 +32,9 @@ const POD_RULES: readonly Rule<Spec>[] = [
     (s) => unless(s.shareProcessNamespace !== true, "each container has its own processes"),
   ],
   [
-    "hostUsers",
+    "hostNetwork",
     (s) =>
-      unless(s.hostUsers !== false, "user namespaces need id-mapped mounts, which this runc does not make"),
+      unless(s.hostNetwork !== true || s.hostUsers !== false, "cannot be set together with hostUsers: false"),
   ],
   [
     "resources.limits",
@@ -61,10 +60,6 @@ const POD_RULES: readonly Rule<Spec>[] = [
     "securityContext.seccompProfile",
     (s) => profile(s.securityContext?.seccompProfile, SECCOMP, NO_LOCALHOST),
   ],
-  [
-    "securityContext.appArmorProfile",
-    (s) => profile(s.securityContext?.appArmorProfile, ["Unconfined"], NO_APPARMOR),
-  ],
 ];
 
 const CONTAINER_RULES: readonly Rule<Container>[] = [
@@ -81,10 +76,6 @@ const CONTAINER_RULES: readonly Rule<Container>[] = [
   [
     "securityContext.seccompProfile",
     (c) => profile(c.securityContext?.seccompProfile, SECCOMP, NO_LOCALHOST),
-  ],
-  [
-    "securityContext.appArmorProfile",
-    (c) => profile(c.securityContext?.appArmorProfile, ["Unconfined"], NO_APPARMOR),
   ],
   ["securityContext.capabilities.add", (c) => unknownCapability(c.securityContext?.capabilities?.add ?? [])],
   ["lifecycle.postStart", (c) => handler(c.lifecycle?.postStart)],
@@ -147,14 +138,50 @@ function refusedLimits({ resources }: Container, controllers: ReadonlySet<string
 }
 
 /** What a pod asks for and would not get, each with the path of its field. Nothing that is asked for is ignored. */
-export function refusedFields(pod: Pod, container: Container, controllers: ReadonlySet<string>): string[] {
+export function refusedFields(pod: Pod, container: Container, machine: MachineSupport): string[] {
   const { spec } = pod;
   if (spec === undefined) return [];
-  const own = apply(CONTAINER_RULES, container).concat(refusedLimits(container, controllers));
-  return [
-    ...[...apply(POD_RULES, spec), ...refusedVolumes(spec)].map((text) => `spec.${text}`),
-    ...own.map((text) => `${pathOf(spec, container)}.${text}`),
+  const all = [
+    ...apply(POD_RULES, spec),
+    ...refusedVolumes(spec),
+    ...refusedProfile(spec.securityContext?.appArmorProfile, machine.appArmor),
   ];
+  const own = [
+    ...apply(CONTAINER_RULES, container),
+    ...refusedLimits(container, machine.controllers),
+    ...refusedProfile(container.securityContext?.appArmorProfile, machine.appArmor),
+  ];
+  const users = spec.hostUsers === false ? refusedUsers(container, machine) : { pod: [], own: [] };
+  return [
+    ...[...all, ...users.pod].map((text) => `spec.${text}`),
+    ...[...own, ...users.own].map((text) => `${pathOf(spec, container)}.${text}`),
+  ];
+}
+
+/** As in Kubernetes, who has users of their own has no raw volumes: a device's node cannot be shown as theirs. */
+function refusedUsers(
+  { volumeDevices }: Container,
+  { noUserNamespaces }: MachineSupport,
+): { pod: string[]; own: string[] } {
+  return {
+    pod: noUserNamespaces === undefined ? [] : [`hostUsers: ${noUserNamespaces}`],
+    own: given(volumeDevices) ? ["volumeDevices: raw volumes need hostUsers: true"] : [],
+  };
+}
+
+type AppArmorProfile = NonNullable<Container["securityContext"]>["appArmorProfile"];
+
+/** As in Kubernetes, a profile that cannot be enforced keeps the pod from running, also the runtime's own. */
+function refusedProfile(asked: AppArmorProfile, { enabled, profiles, canLoad }: AppArmor): string[] {
+  const { type = "Unconfined", localhostProfile = "" } = asked ?? {};
+  const refuse = (why: string) => [`securityContext.appArmorProfile: cannot enforce AppArmor: ${why}`];
+  if (type === "Unconfined") return [];
+  if (!enabled) return refuse("AppArmor is not enabled on the host");
+  if (type === "Localhost" && !profiles.has(localhostProfile))
+    return refuse(`profile "${localhostProfile}" is not loaded; load it with apparmor_parser`);
+  if (type === "RuntimeDefault" && !canLoad)
+    return refuse("apparmor_parser is missing: apt-get install apparmor");
+  return [];
 }
 
 function apply<T>(rules: readonly Rule<T>[], owner: T): string[] {
@@ -164,7 +191,8 @@ function apply<T>(rules: readonly Rule<T>[], owner: T): string[] {
   });
 }
 
-function pathOf(spec: Spec, { name }: Container): string {
+/** Of a container in its pod: `spec.initContainers[0]`. */
+export function pathOf(spec: Spec, { name }: Container): string {
   const init = (spec.initContainers ?? []).findIndex((each) => each.name === name);
   if (init >= 0) return `spec.initContainers[${init}]`;
   return `spec.containers[${spec.containers.findIndex((each) => each.name === name)}]`;

@@ -1,11 +1,14 @@
 import { failpoint, type Pod } from "@mooring/store";
+import { UnmappableError } from "../../runtime/index.ts";
 import { containerConfig, type SubPathPlace } from "./container-config.ts";
 import { containerID } from "./container-id.ts";
 import type { PodContext } from "./context.ts";
 import { ContainerConfigError } from "./environment.ts";
+import type { Container } from "./field-ref.ts";
 import { runPostStart } from "./hooks.ts";
 import { rolesOf } from "./pod-view.ts";
 import { readPod } from "./read.ts";
+import { pathOf } from "./refused-fields.ts";
 import { reportStatus } from "./report.ts";
 
 const afterStart = failpoint("standalone/kubelet/container-started");
@@ -24,7 +27,7 @@ export async function startContainer(
   pod: Pod,
   { name, attempt, reported }: Start,
 ): Promise<void> {
-  const { store, node, volumes, runtime, events, startErrors, images } = context;
+  const { store, node, volumes, runtime, events, startErrors, images, users, exec } = context;
   const container = rolesOf(pod).find(({ spec }) => spec.name === name)?.spec;
   if (container === undefined) return;
   const id = containerID(pod, name, attempt);
@@ -32,9 +35,8 @@ export async function startContainer(
   // It is on its way, or why not is in the pod's status by now.
   if (image === undefined) return;
   const sources = {
-    image,
-    store,
-    node,
+    ...{ image, store, node, exec },
+    users: () => users.of(pod.metadata.uid ?? ""),
     volumes: volumes.sources(pod),
     subPath: (place: SubPathPlace) => volumes.subPath(pod, place),
   };
@@ -50,9 +52,20 @@ export async function startContainer(
     await runPostStart(runtime, container, config.id);
   } catch (error) {
     await reported.catch(() => undefined);
-    await noteFailure(context, pod, name, error);
-    throw error;
+    const explained = explain(error, pod, container);
+    await noteFailure(context, pod, name, explained);
+    throw explained;
   }
+}
+
+/** A volume that cannot be shown to a user namespace, by the path of its field. */
+function explain(error: unknown, { spec }: Pod, container: Container): unknown {
+  if (!(error instanceof UnmappableError) || spec === undefined) return error;
+  const mount = error.index === undefined ? "image" : `volumeMounts[${error.index}]`;
+  return new ContainerConfigError(
+    `cannot be honoured: ${pathOf(spec, container)}.${mount}: its file system cannot show files to a user namespace (${error.message}); use another volume, or hostUsers: true`,
+    { cause: error },
+  );
 }
 
 async function noteFailure(context: PodContext, pod: Pod, name: string, error: unknown): Promise<void> {

@@ -1,5 +1,5 @@
 import { release } from "node:os";
-import type { ContainerMount } from "../runtime.ts";
+import type { ContainerConfig, ContainerMount } from "../runtime.ts";
 
 /** One of `mounts` of a bundle. */
 export interface OciMount {
@@ -23,17 +23,20 @@ export const READ_ONLY_PATHS: readonly string[] = ["bus", "fs", "irq", "sys", "s
 
 const SAFE = ["nosuid", "noexec", "nodev"];
 
-/** What each container has of its own; without an image, which it could write to, also some room for its files. */
-export function systemMounts(hasImage: boolean): OciMount[] {
+/**
+ * What each container has of its own; without an image, which it could write to, also some room for its files. `/sys` shows the
+ * network, which is the machine's: a user namespace that has none of its own may not mount it, but gets the machine's.
+ */
+export function systemMounts({ image, users }: Pick<ContainerConfig, "image" | "users">): OciMount[] {
   return [
     fresh("/proc", "proc", SAFE),
     fresh("/dev", "tmpfs", ["nosuid", "strictatime", "mode=755", "size=65536k"]),
     fresh("/dev/pts", "devpts", ["nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"]),
     fresh("/dev/shm", "tmpfs", [...SAFE, "mode=1777", "size=65536k"]),
     fresh("/dev/mqueue", "mqueue", SAFE),
-    fresh("/sys", "sysfs", [...SAFE, "ro"]),
+    users === undefined ? fresh("/sys", "sysfs", [...SAFE, "ro"]) : SYS_OF_MACHINE,
     fresh("/sys/fs/cgroup", "cgroup", [...SAFE, "relatime", "ro"]),
-    ...(hasImage ? [] : ROOM),
+    ...(image === undefined ? ROOM : []),
   ];
 }
 
@@ -49,6 +52,11 @@ function fresh(destination: string, type: string, options: readonly string[]): O
 const [MAJOR = 0, MINOR = 0] = release().split(".").map(Number);
 /** A read-only mount is so with everything that is mounted on it, where the kernel can. */
 const READ_ONLY = MAJOR > 5 || (MAJOR === 5 && MINOR >= 12) ? ["ro", "rro"] : ["ro"];
+
+const SYS_OF_MACHINE: OciMount = {
+  ...{ destination: "/sys", type: "bind", source: "/sys" },
+  options: ["rbind", "rprivate", ...SAFE, ...READ_ONLY],
+};
 
 /** A bind mount that no later mount of the machine, or of the container, spreads to. */
 export function volumeMount({ source, target, readOnly }: ContainerMount): OciMount {

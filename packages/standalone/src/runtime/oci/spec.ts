@@ -31,6 +31,13 @@ export interface OciProcess {
   cwd: string;
   capabilities: Readonly<Record<"bounding" | "effective" | "permitted", readonly string[]>>;
   noNewPrivileges: boolean;
+  apparmorProfile?: string;
+}
+
+interface IdMapping {
+  containerID: number;
+  hostID: number;
+  size: number;
 }
 
 /** `config.json` of a bundle, as far as we fill it in (OCI runtime specification 1.0). */
@@ -42,6 +49,8 @@ export interface OciSpec {
   mounts: OciMount[];
   linux: {
     namespaces: { type: string }[];
+    uidMappings?: IdMapping[];
+    gidMappings?: IdMapping[];
     cgroupsPath: string;
     resources: OciResources;
     maskedPaths: readonly string[];
@@ -60,7 +69,7 @@ export function ociSpec(config: ContainerConfig, sandbox: Sandbox): OciSpec {
     hostname: config.hostname,
     mounts: [
       ...byDepth(layers.map((layer) => ({ ...layer, readOnly: true }))).map(volumeMount),
-      ...systemMounts(config.image !== undefined),
+      ...systemMounts(config),
       ...sandbox.hidden,
       ...byDepth([
         ...sandbox.extra,
@@ -70,9 +79,12 @@ export function ociSpec(config: ContainerConfig, sandbox: Sandbox): OciSpec {
     ],
     linux: {
       // The machine's network is the pods' network.
-      namespaces: ["mount", "pid", "ipc", "uts", ...(sandbox.unified ? ["cgroup"] : [])].map((type) => ({
-        type,
-      })),
+      namespaces: [
+        ...["mount", "pid", "ipc", "uts"],
+        ...(sandbox.unified ? ["cgroup"] : []),
+        ...(config.users === undefined ? [] : ["user"]),
+      ].map((type) => ({ type })),
+      ...mappingsOf(config),
       cgroupsPath: sandbox.cgroup,
       resources: resourcesOf(config.resources ?? {}, sandbox.devices),
       maskedPaths: MASKED_PATHS,
@@ -80,6 +92,12 @@ export function ociSpec(config: ContainerConfig, sandbox: Sandbox): OciSpec {
       ...(config.seccomp === "unconfined" ? {} : { seccomp: runtimeDefault(capabilitiesOf(config)) }),
     },
   };
+}
+
+function mappingsOf({ users }: ContainerConfig): Pick<OciSpec["linux"], "uidMappings" | "gidMappings"> {
+  if (users === undefined) return {};
+  const mapping = [{ containerID: 0, hostID: users.first, size: users.size }];
+  return { uidMappings: mapping, gidMappings: mapping };
 }
 
 function capabilitiesOf({ capabilities = ownCapabilities() }: ContainerConfig): readonly string[] {
@@ -98,6 +116,7 @@ function processOf(config: ContainerConfig): OciProcess {
     // None that a program would inherit or keep: who is not root has those of its files only.
     capabilities: { bounding: capabilities, effective: capabilities, permitted: capabilities },
     noNewPrivileges: config.noNewPrivileges === true,
+    ...(config.appArmor === undefined ? {} : { apparmorProfile: config.appArmor }),
   };
 }
 
