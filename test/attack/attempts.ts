@@ -39,7 +39,9 @@ devices=$(ls /dev | grep -E '^(sd|vd|nvme|loop|mem|kmsg|mapper|kvm|fuse)')
 if [ -z "$devices" ]; then held devices; else escaped devices "$(echo $devices)"; fi
 if unshare --user --map-root-user true 2>/dev/null; then escaped user-namespace; else held user-namespace; fi
 if mount -t tmpfs none /tmp 2>/dev/null; then escaped mount; else held mount; fi
-if (: >/usr/attack) 2>/dev/null || (: >/etc/attack) 2>/dev/null; then escaped root; else held root; fi
+# A container of an image writes there into its own layer; who runs the attempts reads the image afterwards.
+if (: >/usr/attack) 2>/dev/null || (: >/etc/attack) 2>/dev/null; then wrote=1; else wrote=; fi
+if [ -n "$wrote" ] && [ -z "$OWN_LAYER" ]; then escaped root; else held root; fi
 if [ -s /etc/shadow ]; then escaped shadow; else held shadow; fi
 if [ -n "$(ls -A /root 2>/dev/null)" ]; then escaped home; else held home; fi
 keys=$(cat $SECRETS 2>/dev/null | head -c 20)

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
 import type { Pod } from "@mooring/store";
@@ -8,6 +10,7 @@ import { sample } from "@mooring/store/testing";
 import { KUBECTL } from "../support/kubectl.ts";
 import { world } from "../support/world.ts";
 import { ATTEMPTS, IMPERSONATED, IMPOSTOR } from "./attempts.ts";
+import { attackersImage } from "./image.ts";
 
 const CORE_PATTERN = "/proc/sys/kernel/core_pattern";
 const corePattern = await readFile(CORE_PATTERN, "utf8");
@@ -16,6 +19,16 @@ after(async () => {
 });
 
 const { up, kubectl, shows } = await world();
+const IMAGE = await mkdtemp(join(tmpdir(), "attackers-image-"));
+await attackersImage(IMAGE);
+const image = await filesOf(IMAGE);
+after(() => rm(IMAGE, { recursive: true, force: true }));
+
+/** Every name in a folder, with what shows that somebody wrote to it. */
+async function filesOf(folder: string): Promise<string[]> {
+  const { stdout } = await promisify(execFile)("find", [folder, "-printf", "%p %u %s %T@\\n"]);
+  return stdout.split("\n").sort();
+}
 
 type Spec = NonNullable<Pod["spec"]>;
 type Container = Spec["containers"][number];
@@ -25,6 +38,10 @@ const WAYS = ["init", "sidecar", "start", "hook", "probe"] as const;
 
 interface Kind {
   name: string;
+  /** Default the machine's own root. */
+  image?: string;
+  /** False: its users are others on the machine. */
+  hostUsers?: false;
   securityContext?: Container["securityContext"];
   /** Programs of the machine that the pod mounts its own over. */
   impersonated: readonly string[];
@@ -43,13 +60,16 @@ const RESTRICTED: Omit<Kind, "name" | "impersonated"> = {
   },
   allowed: { capabilities: "0", user: "1000:1000", noNewPrivileges: "1" },
 };
+const DEFAULT: Omit<Kind, "name" | "impersonated"> = {
+  allowed: { capabilities: "a80425fb", user: "0:0", noNewPrivileges: "0" },
+};
 const KINDS: readonly Kind[] = [
   // Kubernetes' fourteen: what container runtimes leave to root.
-  {
-    name: "default",
-    impersonated: [],
-    allowed: { capabilities: "a80425fb", user: "0:0", noNewPrivileges: "0" },
-  },
+  { name: "default", impersonated: [], ...DEFAULT },
+  { name: "own-users", hostUsers: false, impersonated: [], ...DEFAULT },
+  { name: "image", image: `dir:${IMAGE}`, impersonated: [], ...DEFAULT },
+  { name: "restricted-image", image: `dir:${IMAGE}`, impersonated: [], ...RESTRICTED },
+  { name: "own-users-image", image: `dir:${IMAGE}`, hostUsers: false, impersonated: [], ...DEFAULT },
   { name: "restricted", impersonated: [], ...RESTRICTED },
   { name: "impostor", impersonated: IMPERSONATED, ...RESTRICTED },
 ];
@@ -74,11 +94,12 @@ function container(kind: Kind, name: string, way: string): Container {
     ALLOWED_USER: kind.allowed.user,
     LEAST_NO_NEW_PRIVILEGES: kind.allowed.noNewPrivileges,
     STATE_FOLDER: up.stateDir,
+    OWN_LAYER: kind.image === undefined ? "" : "1",
     SECRETS: `${up.stateDir}/* /etc/ssh/*_key /etc/ssl/private/* /etc/gshadow- /var/backups/*`,
   };
   return {
     name,
-    image: "host",
+    image: kind.image ?? "host",
     command: ["sh", "/attempts/run"],
     env: Object.entries(variables).map(([key, value]) => ({ name: key, value })),
     volumeMounts: [
@@ -109,6 +130,7 @@ function attackPod(kind: Kind): Pod {
     metadata: { name: kind.name, namespace: "default" },
     spec: {
       restartPolicy: "Never",
+      ...(kind.hostUsers === undefined ? {} : { hostUsers: kind.hostUsers }),
       terminationGracePeriodSeconds: 2,
       initContainers: [
         { ...container(kind, "init", "init"), command: ["sh", "-c", attempt("init")] },
@@ -189,5 +211,6 @@ async function findings(pod: string): Promise<string> {
 }
 
 test("what the attempts could write is as it was", async () => {
+  assert.deepEqual(await filesOf(IMAGE), image);
   assert.equal(await readFile(CORE_PATTERN, "utf8"), corePattern);
 });
