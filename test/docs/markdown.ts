@@ -55,3 +55,16 @@ function parse(rest: string): CommandLine {
     options: all.flatMap((word) => /^--[a-z-]+/.exec(word) ?? []),
   };
 }
+
+/** The fenced blocks of one kind below a heading, up to the next heading of the same or a higher level. */
+export function blocksBelow(text: string, heading: string, kind: string): string[] {
+  const [, level = "##"] = /^(#+) /.exec(heading) ?? [];
+  const begin = text.indexOf(`${heading}\n`);
+  if (begin < 0) throw new Error(`there is no heading "${heading}"`);
+  const rest = text.slice(begin + heading.length);
+  const end = rest.search(new RegExp(`^#{1,${level.length}} `, "m"));
+  const section = end < 0 ? rest : rest.slice(0, end);
+  return [...section.matchAll(/^```(\w*)\n([\s\S]*?)^```/gm)].flatMap(([, is = "", body = ""]) =>
+    is === kind ? [body] : [],
+  );
+}

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { sample, thorough } from "@mooring/store/testing";
+import { blocksBelow } from "../docs/markdown.ts";
 import { claim } from "../support/manifests.ts";
 import { mooring } from "../support/mooring.ts";
 import { world } from "../support/world.ts";
@@ -16,6 +18,17 @@ test("a volume group of our own volumes: claims join it, its snapshot is made by
     const { code, stderr, stdout } = await run(...args);
     assert.equal(code, 0, `mooring ${args.join(" ")}: ${stderr}${up.output.slice(-3000)}`);
     return stdout;
+  };
+  const page = await readFile(new URL("../../docs/tasks/volume-groups.md", import.meta.url), "utf8");
+  /** What is typed at a prompt, one argument after the other; a quoted one is one. */
+  const commandsOf = (block: string): string[] =>
+    [...block.matchAll(/^\$ (.+)$/gm)].map(([, line = ""]) => line);
+  const typed = (line: string): Promise<string> => {
+    const [program, ...args] = [...line.matchAll(/'([^']*)'|[^\s']+='[^']*'|\S+/g)].map(
+      ([whole, quoted]) => quoted ?? whole.replaceAll("'", ""),
+    );
+    assert.equal(program, "kubectl");
+    return kubectl.run(...args);
   };
   const states = () => kubectl.run("get", "vg", "db", "-o", "jsonpath={.status.members[*].state}");
   const policy = { driver: "csi.mooring.dev", deletionPolicy: "Delete" };
@@ -126,6 +139,8 @@ test("a volume group of our own volumes: claims join it, its snapshot is made by
       "jsonpath={.items[*].spec.resources.requests.storage}",
     );
     assert.equal(sizes, "96Mi 96Mi");
+    for (const grown of ["VolumesExpanded", "Expanded"])
+      await kubectl.run("wait", `--for=condition=${grown}`, "vg/db", "--timeout=60s");
     assert.equal((await run("group", "expand", "db", "64Mi")).code, 1);
   });
 
@@ -156,4 +171,58 @@ test("a volume group of our own volumes: claims join it, its snapshot is made by
     const phases = await kubectl.run("get", "pvc", "-o", "jsonpath={.items[*].status.phase}");
     assert.equal(phases, "Bound Bound Bound", "the claims stay");
   });
+
+  await t.test("the page's way to bring in a group that was left behind", thorough(), async () => {
+    await kubectl.apply(
+      JSON.stringify({
+        ...{ ...KIND, kind: "VolumeGroupClass", metadata: { name: "kept" } },
+        ...{ driver: "csi.mooring.dev", deletionPolicy: "Retain" },
+      }),
+    );
+    await done("group", "create", "old", "a", "b", "--class", "kept");
+    await kubectl.run("delete", "vg", "old", "--timeout=60s");
+    const heading = "## Bring in a group that exists";
+    const [look = "", wait = ""] = blocksBelow(page, heading, "console");
+    const [find = "", remove = ""] = commandsOf(look);
+    const [, name = "", policy = "", handle = ""] =
+      /^(\S+) +(\S+) +(\S+)$/m.exec((await typed(find)).split("\n")[1] ?? "") ?? [];
+    assert.deepEqual([policy, handle.slice(0, 3)], ["Retain", "vg-"]);
+    await typed(remove.replace("NAME", name));
+    const [manifest = ""] = blocksBelow(page, heading, "yaml");
+    await kubectl.apply(manifest.replace("vg-123", handle));
+    const shown = await Promise.all(commandsOf(wait).map(typed));
+    assert.equal(shown.at(-1), "a b");
+    await kubectl.run(
+      "patch",
+      "vgcontent",
+      "old-db",
+      "--type=merge",
+      "-p",
+      '{"spec":{"deletionPolicy":"Delete"}}',
+    );
+    await kubectl.run("delete", "vg", "db", "--timeout=60s");
+    await kubectl.run("delete", "vgcontent", "old-db", "--ignore-not-found", "--timeout=60s");
+    assert.equal((await kubectl.run("get", "volumesets,vgcontent", "-o", "name")).trim(), "");
+  });
+
+  await t.test(
+    "the page's group with a secret waits for it, says so, and ends without it",
+    thorough(),
+    async () => {
+      const [manifest = ""] = blocksBelow(page, "## Secrets", "yaml");
+      const [make = "", wait = ""] = commandsOf(blocksBelow(page, "## Secrets", "console")[0] ?? "");
+      await kubectl.apply(manifest.replace("[data]", "[c]"));
+      await kubectl.run("wait", "--for=condition=Degraded", "vg/vault", "--timeout=60s");
+      const why = await run("why", "vg/vault");
+      assert.match(why.stdout, /groups-vault/);
+      await typed(make);
+      await typed(wait);
+      await kubectl.run("wait", "--for=condition=MembersSynced", "vg/vault", "--timeout=60s");
+      const objects = await kubectl.run("get", "vg,vgcontent,volumesets,events", "-o", "yaml");
+      assert.doesNotMatch(objects + up.output, /wanted-by-the-storage-system/);
+      await kubectl.run("delete", "secret", "groups-vault");
+      await kubectl.run("delete", "vg", "vault", "--timeout=60s");
+      assert.equal((await kubectl.run("get", "volumesets,vgcontent", "-o", "name")).trim(), "");
+    },
+  );
 });

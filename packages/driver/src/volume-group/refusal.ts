@@ -71,8 +71,9 @@ export function refused(
   const reason = first?.reason ?? "VOLUME_NOT_FOUND";
   const texts = refusals.map(({ volumeId, why }) => `volume "${volumeId}" ${why}`);
   const more = texts.length > NAMED ? `; and ${texts.length - NAMED} more` : "";
+  const placeOf = new Map(ids.map((id, index) => [id, index] as const).reverse());
   const violations = refusals.map((refusal, index) => ({
-    field: `volume_ids[${ids.indexOf(refusal.volumeId)}]`,
+    field: `volume_ids[${placeOf.get(refusal.volumeId) ?? -1}]`,
     description: texts[index] ?? "",
     reason: refusal.reason,
   }));
