@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { delay } from "../../runtime/wait.ts";
 
 /** A running controller, as one who checks it sees it. */
@@ -10,6 +11,8 @@ export interface Checked {
   /** Keys that are ready, and how long the oldest of them has been. */
   readonly backlog: { ready: number; oldestMs: number };
   keys(): Iterable<string>;
+  /** Another one whenever the key has been read anew; undefined before. */
+  passOf(key: string): unknown;
   forgotten(key: string): Promise<{ do: string } | undefined>;
 }
 
@@ -38,15 +41,27 @@ export function backlogs(): { controller: string; ready: number; oldestMs: numbe
  * worked on, or is failing and will be tried again, is left out.
  */
 export async function findSleepers(): Promise<Sleeper[]> {
-  const sleepers: Sleeper[] = [];
+  return (await pass()).map(({ sleeper }) => sleeper);
+}
+
+interface Found {
+  sleeper: Sleeper;
+  /** The last read of the key. */
+  read: unknown;
+}
+
+async function pass(): Promise<Found[]> {
+  const found: Found[] = [];
   for (const controller of running) {
     for (const key of controller.keys()) {
       // What cannot be read cannot be decided; the worker of the key reports it.
       const step = await controller.forgotten(key).catch(() => undefined);
-      if (step !== undefined) sleepers.push({ controller: controller.name, key, step: step.do });
+      if (step === undefined) continue;
+      const sleeper = { controller: controller.name, key, step: step.do };
+      found.push({ sleeper, read: controller.passOf(key) });
     }
   }
-  return sleepers;
+  return found;
 }
 
 /**
@@ -82,16 +97,18 @@ function taken(): number {
 
 /**
  * The steps that are still due, and that nothing has asked for, through all of the time: an event that is on its way
- * comes within it. Resolves at once when a pass finds none, however much is being worked on.
+ * comes within it, and a key that is read anew meanwhile, as one that is tried again and again, has not slept. Resolves
+ * at once when a pass finds none, however much is being worked on.
  */
 export async function lastingSleepers({ forMs = 5_000 }: { forMs?: number } = {}): Promise<Sleeper[]> {
   const deadline = performance.now() + forMs;
-  const nameOf = ({ controller, key, step }: Sleeper) => JSON.stringify([controller, key, step]);
-  let lasting = await findSleepers();
+  let lasting = await pass();
   while (lasting.length > 0 && performance.now() < deadline) {
     await delay(100);
-    const now = new Set((await findSleepers()).map(nameOf));
-    lasting = lasting.filter((sleeper) => now.has(nameOf(sleeper)));
+    const now = await pass();
+    lasting = lasting.filter((before) =>
+      now.some(({ read, sleeper }) => read === before.read && isDeepStrictEqual(sleeper, before.sleeper)),
+    );
   }
-  return lasting;
+  return lasting.map(({ sleeper }) => sleeper);
 }

@@ -6,8 +6,6 @@ const EVERY_MS = 1_800_000;
 const CONFIRM_MS = 5_000;
 
 interface Resynced extends Checked {
-  /** Another one whenever the key has been read anew; undefined before. */
-  passOf(key: string): unknown;
   found(key: string, step: { do: string }): void;
 }
 

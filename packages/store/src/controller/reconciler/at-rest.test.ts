@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { enlist, lastingSleepers } from "./at-rest.ts";
+
+/** A controller with one key that has work whenever somebody asks. */
+function run(t: TestContext, passOf: () => unknown): void {
+  const checked = {
+    ...{ name: "one", idle: true, taken: 0, backlog: { ready: 0, oldestMs: 0 }, passOf },
+    keys: () => ["key"],
+    forgotten: async () => ({ do: "step" }),
+  };
+  t.after(enlist(checked));
+}
+
+test("what nobody reads sleeps", async (t) => {
+  const pass = {};
+  run(t, () => pass);
+  const found = await lastingSleepers({ forMs: 150 });
+  assert.deepEqual(found, [{ controller: "one", key: "key", step: "step" }]);
+});
+
+test("what is tried again and again does not sleep, also when it is due at every glance", async (t) => {
+  run(t, () => ({}));
+  assert.deepEqual(await lastingSleepers({ forMs: 150 }), []);
+});
