@@ -1,0 +1,216 @@
+import { Code } from "@mooring/csi";
+import {
+  apiVersionOf,
+  isConflict,
+  isStatus,
+  type KubeObject,
+  KubeVolumeAttachments,
+  keyOf,
+  mutate,
+  Nodes,
+  PersistentVolumeClaims,
+  PersistentVolumes,
+  parseKey,
+  type Resource,
+  StorageClasses,
+  VolumeAttributesClasses,
+  VolumeGroupSnapshotClasses,
+  VolumeGroupSnapshotContents,
+  VolumeGroupSnapshots,
+  VolumeSnapshotClasses,
+  VolumeSnapshotContents,
+  VolumeSnapshots,
+} from "@mooring/store";
+import fc from "fast-check";
+import { groupClone } from "../group-clone/testing/objects.ts";
+import { VolumeGroupClones } from "../kube/group-clone.ts";
+import { type VolumeGroupRestore, VolumeGroupRestores } from "../kube/group-restore.ts";
+import { VolumeGroupClasses, VolumeGroupContents, VolumeGroups } from "../volume-group/api.ts";
+import { volumeGroup, volumeGroupClass } from "../volume-group/testing/objects.ts";
+import { fresh, NS } from "./group-world.ts";
+import type { Harness } from "./harness.ts";
+import { DRIVER, groupClass, groupSnapshot, node, snapshotClass, storageClass } from "./objects.ts";
+import { pvc, vs } from "./snapshot-world.ts";
+
+/** Random changes to everything that the controllers of a driver read, and the calls of it that fail. */
+
+/** Whatever a user, an administrator or somebody with kubectl and no patience may touch. */
+const KINDS: readonly Resource<KubeObject>[] = [
+  ...[PersistentVolumeClaims, PersistentVolumes, VolumeSnapshots, VolumeSnapshotContents],
+  ...[KubeVolumeAttachments, VolumeGroupSnapshots, VolumeGroupSnapshotContents],
+  ...[VolumeGroups, VolumeGroupContents, VolumeGroupRestores, VolumeGroupClones],
+  ...[StorageClasses, VolumeSnapshotClasses, VolumeGroupSnapshotClasses, VolumeGroupClasses],
+  ...[VolumeAttributesClasses, Nodes],
+] as unknown as Resource<KubeObject>[];
+/** Those of them that things are waited for on: they are disturbed most. */
+const WAITED_FOR = 11;
+
+/** Claims of both values of the label `team` are there: a claim that changes it changes its group. */
+const TEAMS = ["a", "b"] as const;
+/** What the driver may refuse, or do and not answer. */
+const METHODS = [
+  ...["CreateVolume", "DeleteVolume", "CreateSnapshot", "DeleteSnapshot", "ControllerPublishVolume"],
+  ...["ControllerExpandVolume", "ControllerModifyVolume", "CreateVolumeGroupSnapshot", "CreateVolumeGroup"],
+  ...["DeleteVolumeGroupSnapshot", "ModifyVolumeGroupMembership", "DeleteVolumeGroup"],
+] as const;
+const CODES = [Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.INTERNAL, Code.RESOURCE_EXHAUSTED];
+
+const DEEDS = [
+  ...["claim", "copy", "restore", "snapshot", "attach", "grow", "classes"],
+  ...["team", "attributes", "group", "group-size", "group-snapshot", "group-restore", "group-clone", "fault"],
+] as const;
+type Deed = (typeof DEEDS)[number];
+
+/** One change of a history. */
+export type Change =
+  | { do: Deed; which: number }
+  | { do: "delete" | "strip" | "touch"; kind: number; which: number };
+
+const which = fc.nat({ max: 2 });
+const kind = fc.oneof(
+  { weight: 4, arbitrary: fc.nat({ max: WAITED_FOR - 1 }) },
+  { weight: 1, arbitrary: fc.nat({ max: KINDS.length - 1 }) },
+);
+
+/** Any change. */
+export const change: fc.Arbitrary<Change> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ do: fc.constantFrom(...DEEDS), which }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constantFrom("delete", "strip", "touch"), kind, which }),
+  },
+);
+
+function dataSource(kindOf: "PersistentVolumeClaim" | "VolumeSnapshot", name: string): object {
+  const group = kindOf === "VolumeSnapshot" ? { apiGroup: "snapshot.storage.k8s.io" } : {};
+  return { dataSource: { kind: kindOf, name, ...group } };
+}
+
+function attributesClass(name: string) {
+  const parameters = { tier: name };
+  const head = { apiVersion: apiVersionOf(VolumeAttributesClasses), kind: "VolumeAttributesClass" };
+  return { ...head, metadata: { name }, driverName: DRIVER, parameters };
+}
+
+function groupRestore(name: string, volumeGroupSnapshotName: string): VolumeGroupRestore {
+  return {
+    apiVersion: apiVersionOf(VolumeGroupRestores),
+    kind: "VolumeGroupRestore",
+    metadata: { name, namespace: NS },
+    spec: { source: { volumeGroupSnapshotName }, volumeGroup: { name: `of-${name}` } },
+  };
+}
+
+/** What users and administrators may do to claims, volumes and snapshots, three times each. */
+function plainDeeds({ driver, store }: Harness, number: number) {
+  const claim = { namespace: NS, name: `c${number}` };
+  return {
+    claim: () => {
+      const made = pvc(claim.name);
+      const labels = { team: TEAMS[number % 2] ?? "" };
+      return store.create(PersistentVolumeClaims, { ...made, metadata: { ...made.metadata, labels } });
+    },
+    copy: () =>
+      store.create(
+        PersistentVolumeClaims,
+        pvc(`copy${number}`, dataSource("PersistentVolumeClaim", claim.name)),
+      ),
+    restore: () =>
+      store.create(
+        PersistentVolumeClaims,
+        pvc(`restored${number}`, dataSource("VolumeSnapshot", `s${number}`)),
+      ),
+    snapshot: () =>
+      store.create(VolumeSnapshots, vs(`s${number}`, { source: { persistentVolumeClaimName: claim.name } })),
+    attach: async () => {
+      const persistentVolumeName = (await store.list(PersistentVolumes)).items[number]?.metadata.name;
+      if (persistentVolumeName === undefined) return;
+      const metadata = { name: `a-${persistentVolumeName}` };
+      const spec = { attacher: DRIVER, nodeName: "n", source: { persistentVolumeName } };
+      const head = { apiVersion: "storage.k8s.io/v1", kind: "VolumeAttachment" };
+      await store.create(KubeVolumeAttachments, { ...head, metadata, spec });
+    },
+    grow: () =>
+      mutate(store, PersistentVolumeClaims, claim, ({ spec }) => {
+        if (spec?.resources?.requests) spec.resources.requests["storage"] = "2Gi";
+      }),
+    attributes: () =>
+      mutate(store, PersistentVolumeClaims, claim, ({ spec }) => {
+        if (spec !== undefined)
+          spec.volumeAttributesClassName = spec.volumeAttributesClassName === "gold" ? "silver" : "gold";
+      }),
+    fault: () => {
+      const roll = Math.floor(Math.random() * METHODS.length);
+      const [method = "", code = Code.INTERNAL] = [METHODS[roll], CODES[roll % CODES.length]];
+      driver.faults.add({ method, code, effect: number > 0, times: number + 1 });
+    },
+  };
+}
+
+/** And to groups of them. */
+function groupDeeds({ store }: Harness, number: number) {
+  const [group, team] = [`g${number}`, TEAMS[number % 2] ?? ""];
+  const matchLabels = { team };
+  return {
+    team: () =>
+      mutate(store, PersistentVolumeClaims, { namespace: NS, name: `c${number}` }, ({ metadata }) => {
+        metadata.labels = { team: metadata.labels?.["team"] === "a" ? "b" : "a" };
+      }),
+    group: () => {
+      const source = number === 2 ? { claimNames: ["c0", "c2"] } : { selector: { matchLabels } };
+      return store.create(VolumeGroups, fresh(volumeGroup(group, { source })));
+    },
+    "group-size": () =>
+      mutate(store, VolumeGroups, { namespace: NS, name: group }, ({ spec }) => {
+        spec.memberSize = "3Gi";
+      }),
+    "group-snapshot": () => {
+      const spec = { source: { selector: { matchLabels } }, volumeGroupSnapshotClassName: "groups" };
+      return store.create(VolumeGroupSnapshots, fresh(groupSnapshot(`gs${number}`, spec)));
+    },
+    "group-restore": () => store.create(VolumeGroupRestores, groupRestore(`gr${number}`, `gs${number}`)),
+    "group-clone": () => {
+      const clone = groupClone({ source: { volumeGroupName: group } });
+      return store.create(VolumeGroupClones, { ...clone, metadata: { namespace: NS, name: `gc${number}` } });
+    },
+    classes: () => makeClasses(store),
+  };
+}
+
+/** Whatever of the classes and the node is not there. */
+export async function makeClasses(store: Harness["store"]): Promise<void> {
+  const all = [
+    [StorageClasses, storageClass()],
+    [VolumeSnapshotClasses, snapshotClass()],
+    [VolumeGroupSnapshotClasses, groupClass()],
+    [VolumeGroupClasses, volumeGroupClass()],
+    [VolumeAttributesClasses, attributesClass("gold")],
+    [VolumeAttributesClasses, attributesClass("silver")],
+    [Nodes, node("n")],
+  ] as unknown as [Resource, KubeObject][];
+  for (const [resource, object] of all) await store.create(resource, object).catch(forgive);
+}
+
+/** Makes one change. */
+export async function make(h: Harness, what: Change): Promise<void> {
+  if (!("kind" in what)) {
+    const deeds: Record<Deed, () => unknown> = { ...plainDeeds(h, what.which), ...groupDeeds(h, what.which) };
+    return void (await deeds[what.do]());
+  }
+  const { store } = h;
+  const resource = KINDS[what.kind];
+  const object = resource && (await store.list(resource)).items[what.which];
+  if (resource === undefined || object === undefined) return;
+  const key = parseKey(keyOf(object));
+  if (what.do === "delete") return void (await store.delete(resource, key));
+  await mutate(store, resource, key, ({ metadata }) => {
+    if (what.do === "strip") metadata.finalizers = [];
+    else metadata.labels = { ...metadata.labels, touched: String(Math.random()) };
+  });
+}
+
+/** What the history has come too late for, or the API refuses. */
+export function forgive(error: unknown): void {
+  if (!isConflict(error) && !isStatus(error, "NotFound", "AlreadyExists", "Invalid", "Forbidden"))
+    throw error;
+}
