@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
 import type { Pod } from "@mooring/store";
-import { sample } from "@mooring/store/testing";
+import { eventually, sample } from "@mooring/store/testing";
 import { KUBECTL } from "../support/kubectl.ts";
 import { world } from "../support/world.ts";
 import { ATTEMPTS, IMPERSONATED, IMPOSTOR } from "./attempts.ts";
@@ -203,11 +203,12 @@ async function onTerminal(pod: string): Promise<string[]> {
 }
 
 async function findings(pod: string): Promise<string> {
-  for (const deadline = Date.now() + 120_000; ; await new Promise((resolve) => setTimeout(resolve, 200))) {
-    const log = await kubectl.run("logs", pod, "-c", "main").catch(() => "");
-    if (log.endsWith("reported\n")) return log;
-    assert.ok(Date.now() < deadline, `the pod did not report what it found: ${log}`);
-  }
+  const read = () => kubectl.run("logs", pod, "-c", "main").catch(() => "");
+  const whole = async () => {
+    const log = await read();
+    return log.endsWith("reported\n") && log;
+  };
+  return eventually("the pod's report of what it found", whole, { everyMs: 200, lastSeen: read });
 }
 
 test("what the attempts could write is as it was", async () => {

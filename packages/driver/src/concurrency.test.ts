@@ -3,7 +3,7 @@ import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { covers, everyday, howMany, thorough } from "@mooring/store/testing";
+import { covers, eventually, everyday, howMany, thorough } from "@mooring/store/testing";
 import fc from "fast-check";
 import { capability, codeOf, createVolume, failureOf, MIB, startWorld, type World } from "./testing/world.ts";
 
@@ -29,13 +29,11 @@ describe("many callers at once", () => {
   });
   after(() => world.end());
 
-  const eventually = async (call: () => Promise<unknown>, good: readonly string[] = ["OK"]) => {
-    const deadline = Date.now() + 60_000;
-    let response = await failureOf(call());
-    while (response.code === "ABORTED" && Date.now() < deadline) {
-      await sleep(10);
-      response = await failureOf(call());
-    }
+  const repeat = async (call: () => Promise<unknown>, good: readonly string[] = ["OK"]) => {
+    const response = await eventually("an answer other than ABORTED", async () => {
+      const { code, message } = await failureOf(call());
+      return code !== "ABORTED" && { code, message };
+    });
     assert.ok(good.includes(response.code), `${response.code}: ${response.message}`);
   };
   const steps = (volumeId: string, name: string) => {
@@ -59,8 +57,8 @@ describe("many callers at once", () => {
     const all = steps(volumeId, name);
     if ((await codeOf(world.client.controller.controllerGetVolume({ volumeId }))) === "NOT_FOUND") return;
     // A deletion that its caller gave up on may end in the midst of this.
-    for (const step of [all.unbind, all.unstage]) await eventually(step, ["OK", "NOT_FOUND"]);
-    for (const step of [all.unpublish, all.remove]) await eventually(step);
+    for (const step of [all.unbind, all.unstage]) await repeat(step, ["OK", "NOT_FOUND"]);
+    for (const step of [all.unpublish, all.remove]) await repeat(step);
   };
   const nothingLeft = async () => {
     const left = (await world.host.mounts.list()).filter(({ target }) =>
@@ -108,7 +106,7 @@ describe("many callers at once", () => {
       const name = `side-${index}`;
       const volumeId = await createVolume(world, name, { ...choice, size: 16n * MIB });
       const all = steps(volumeId, name);
-      for (const step of [all.publish, all.stage, all.bind, all.stats]) await eventually(step);
+      for (const step of [all.publish, all.stage, all.bind, all.stats]) await repeat(step);
       await tearDown(volumeId, name);
     });
     await Promise.all(lives);

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { CsiClient } from "@mooring/csi";
 import { createHost, ENGINE_KINDS, type Volume, VolumeSets, Volumes } from "@mooring/engine";
 import { failpointNames, LocalStore, ResourceRegistry } from "@mooring/store";
 import "../index.ts";
-import { bundleProgram, covers, killEveryFailpoint } from "@mooring/store/testing";
+import { bundleProgram, covers, eventually, killEveryFailpoint } from "@mooring/store/testing";
 import { capability, cleanUp, MIB } from "../testing/world.ts";
 import { GROUP_FAILPOINT } from "./group-failpoints.ts";
 import { Supervisor } from "./supervisor.ts";
@@ -193,13 +192,8 @@ async function interrupted(supervisor: Supervisor, volumeIds: string[]): Promise
 
 /** What is decided is carried out by the next start alone. */
 async function vanish(supervisor: Supervisor, ids: string[]): Promise<void> {
-  const deadline = Date.now() + 120_000;
-  const left = async () => {
+  await eventually("the volumes of a deleted group to be gone", async () => {
     const { entries } = await supervisor.call((client) => client.controller.listVolumes({}));
-    return entries.filter(({ volume }) => ids.includes(volume?.volumeId ?? "")).length;
-  };
-  while ((await left()) > 0) {
-    assert.ok(Date.now() < deadline, "volumes of a deleted group are still there");
-    await sleep(50);
-  }
+    return !entries.some(({ volume }) => ids.includes(volume?.volumeId ?? ""));
+  });
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { eventually } from "@mooring/store/testing";
 import {
   capability,
   codeOf,
@@ -13,7 +14,6 @@ import {
 } from "../testing/world.ts";
 
 const BLOCK = { access: "block" } as const;
-const DEADLINE_MS = 60_000;
 
 describe("what the node remembers", () => {
   let world: World;
@@ -28,9 +28,7 @@ describe("what the node remembers", () => {
     world.client.controller.controllerUnpublishVolume({ volumeId, nodeId: world.nodeID });
   const remove = (volumeId: string) => world.client.controller.deleteVolume({ volumeId });
   const nothingIsRemembered = async () => {
-    const deadline = Date.now() + DEADLINE_MS;
-    while ((await records()).length > 0 && Date.now() < deadline) await new Promise((r) => setTimeout(r, 20));
-    assert.deepEqual(await records(), []);
+    await eventually("nothing to be remembered", async () => (await records()).length === 0);
   };
   const publish = (volumeId: string, stagingTargetPath: string, targetPath: string) =>
     world.client.node.nodePublishVolume({
@@ -51,8 +49,7 @@ describe("what the node remembers", () => {
     const { undo } = await stage(world, id, BLOCK);
     await writeFile(join(folder(), "v-00000000-0000-8000-8000-000000000000.json"), '{"published":{}}');
     await world.restart();
-    const deadline = Date.now() + DEADLINE_MS;
-    while ((await records()).length > 1 && Date.now() < deadline) await new Promise((r) => setTimeout(r, 20));
+    await eventually("the other one to be forgotten", async () => (await records()).length <= 1);
     assert.deepEqual(await records(), [`${id}.json`], "what is still there is remembered");
     await undo();
     await remove(id);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { CsiError } from "@mooring/csi";
 import { csiTicketId } from "@mooring/engine";
-import { covers } from "@mooring/store/testing";
+import { covers, howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import { snapshotIdOf, volumeIdOf } from "../names.ts";
 import { isVolumeId } from "../objects/find.ts";
@@ -32,7 +32,7 @@ describe("sizes", () => {
         assert.equal(size % SECTOR, 0n);
         assert.ok(size >= requiredBytes && size >= minimum && size <= ceiling);
       }),
-      { numRuns: 2000 },
+      { numRuns: howMany({ everyday: 2_000, deep: 20_000 }) },
     );
   });
 });

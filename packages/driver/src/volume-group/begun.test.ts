@@ -3,7 +3,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { setImmediate as turn } from "node:timers/promises";
 import { type CsiClient, connect, createServer } from "@mooring/csi";
 import {
   createHost,
@@ -14,6 +13,7 @@ import {
   Volumes,
 } from "@mooring/engine";
 import { mutate, type ObjectStore, removeFinalizer, silentLogger } from "@mooring/store";
+import { eventually } from "@mooring/store/testing";
 import { createDriver } from "../driver.ts";
 import { volumeGroupIdOf } from "../names.ts";
 import { type Cluster, startCluster } from "../testing/scripted-node.ts";
@@ -34,15 +34,6 @@ const group = async (name: string, volumeIds: string[]): Promise<string> =>
   (await cluster.client.volumeGroup.createVolumeGroup({ name, volumeIds })).volumeGroup?.volumeGroupId ?? "";
 const publishing = (volumeId: string) => ({ volumeId, nodeId: "a", volumeCapability: capability() });
 const spec = async (name: string) => (await cluster.store.get(VolumeSets, { name })).spec;
-
-async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 60_000;
-  while (!(await condition())) {
-    assert.ok(Date.now() < deadline, what);
-    // The store returns at once: without this nobody else would get a turn.
-    await turn();
-  }
-}
 
 /** Another controller on the same objects, whose store may fail. */
 async function withController(
@@ -144,11 +135,11 @@ test("at a start, a group that cannot be finished blocks no other", async () => 
   const present = async (name: string) =>
     (await cluster.store.list(VolumeSets)).items.some(({ metadata }) => metadata.name === name);
   await withController({ store: cluster.store }, async () => {
-    await until("the other group is still there", async () => !(await present(other)));
+    await eventually("the other group to be gone", async () => !(await present(other)));
     assert.ok(await present(stuck));
     cluster.script.ignored.delete(stuckVolume);
     await cluster.wake();
-    await until("the group that was stuck is still there", async () => !(await present(stuck)));
+    await eventually("the group that was stuck to be gone", async () => !(await present(stuck)));
   });
   const left = (await cluster.store.list(Volumes)).items.map(({ metadata }) => metadata.name);
   assert.ok(!left.includes(otherVolume) && !left.includes(stuckVolume));
@@ -176,11 +167,11 @@ test("DeleteVolume leaves alone a volume that is made with the same name while i
   cluster.script.ignored.add(name);
   const deleted = codeOf(cluster.client.controller.deleteVolume({ volumeId: name }));
   const read = () => cluster.store.get(Volumes, { name });
-  await until("it is not being deleted", async () => (await read()).metadata.deletionTimestamp !== undefined);
+  await eventually("it to be deleted", async () => (await read()).metadata.deletionTimestamp !== undefined);
   const { apiVersion, kind, spec: old } = await read();
   const again = { apiVersion, kind, metadata: { name, finalizers: [ENGINE_FINALIZER] }, spec: old };
   const removed = removeFinalizer(cluster.store, { resource: Volumes, key: { name } }, ENGINE_FINALIZER);
-  await until("the name is not free", async () =>
+  await eventually("the name to be free", async () =>
     cluster.store.create(Volumes, again).then(
       () => true,
       () => false,

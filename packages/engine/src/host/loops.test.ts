@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir, open, rm, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { eventually } from "@mooring/store/testing";
 import { EngineError } from "../errors.ts";
 import { apart } from "../testing/apart.ts";
 import { MIB, scratch, sparse } from "../testing/scratch.ts";
@@ -89,7 +90,7 @@ test("detach sees a mount in another mount namespace", async (t) => {
       ended = result;
     });
   // Whoever reads the users claims the device for a moment, in which nobody can mount it: not before it is mounted.
-  await until(async () => {
+  await eventually("the other namespace to have its mount", async () => {
     assert.equal(ended, undefined);
     return existsSync(join(dir, "up"));
   });
@@ -98,7 +99,7 @@ test("detach sees a mount in another mount namespace", async (t) => {
   assert.equal(codeOf(await loops.detach(device.path).catch((e: unknown) => e)), "FAILED_PRECONDITION");
   abort.abort();
   await other;
-  await until(async () => (await loops.users(device.path)).length === 0);
+  await eventually("its users to end", async () => (await loops.users(device.path)).length === 0);
   await loops.detach(device.path);
 });
 
@@ -121,7 +122,7 @@ test("an open device is reported as in use when it does not go away", async (t) 
   const error = await loops.detach(device.path).catch((e: unknown) => e);
   await user.close();
   assert.equal(codeOf(error), "FAILED_PRECONDITION");
-  await until(async () => (await loops.find(file)) === undefined);
+  await eventually("it to go", async () => (await loops.find(file)) === undefined);
 });
 
 test("a read-only mark is taken off a device before somebody else gets it", async (t) => {
@@ -158,7 +159,7 @@ test("a device in use elsewhere can be left to go with its last user", async (t)
   await loops.detach(device.path, { lastUser: true });
   assert.equal((await loops.find(file))?.path, device.path);
   await user.close();
-  await until(async () => (await loops.find(file)) === undefined);
+  await eventually("it to go", async () => (await loops.find(file)) === undefined);
 });
 
 test("a new size is taken up while attached", async (t) => {
@@ -197,11 +198,3 @@ test("device numbers are split as the C library does", () => {
   assert.equal(majorMinor(65024), "254:0");
   assert.equal(majorMinor(0x12), "0:18");
 });
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 60_000;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error("the condition did not come true in 60 s");
-    await host.clock.sleep(10);
-  }
-}

@@ -7,20 +7,13 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { eventually } from "@mooring/store/testing";
 import { scratch } from "../testing/scratch.ts";
 import { createHost } from "./create-host.ts";
 import { createExec } from "./exec.ts";
 import { Spawners } from "./spawners.ts";
 
 const host = createHost();
-
-async function until(what: string, done: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 60_000;
-  while (!(await done())) {
-    if (Date.now() > deadline) throw new Error(`waited in vain: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
 
 const alive = (pid: number): boolean => existsSync(`/proc/${pid}`);
 
@@ -49,18 +42,18 @@ test("kill -9 of the parent: what must finish finishes, and no spawner is left",
   const dir = await scratch(t, host);
   const script = `touch ${dir}/begun; while [ ! -e ${dir}/go ]; do echo working; sleep 0.05; done; echo x >${dir}/end`;
   const [parent, spawner] = await parentOf(t, script, "{ uninterruptible: true }");
-  await until("the program to begin", () => existsSync(join(dir, "begun")));
+  await eventually("the program to begin", () => existsSync(join(dir, "begun")));
   assert.ok(alive(spawner));
   parent.kill("SIGKILL");
-  await until("the spawner to end", () => !alive(spawner));
+  await eventually("the spawner to end", () => !alive(spawner));
   await writeFile(join(dir, "go"), "");
-  await until("the program to finish", () => existsSync(join(dir, "end")));
+  await eventually("the program to finish", () => existsSync(join(dir, "end")));
 });
 
 test("a parent that has nothing else to do ends, and its spawner with it", async (t) => {
   const [parent, spawner] = await parentOf(t, "true", "{}");
   if (parent.exitCode === null) assert.deepEqual(await once(parent, "exit"), [0, null]);
-  await until("the spawner to end", () => !alive(spawner));
+  await eventually("the spawner to end", () => !alive(spawner));
 });
 
 test("signals that stop a service do not end the spawner", async () => {

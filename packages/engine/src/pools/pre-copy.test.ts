@@ -5,7 +5,7 @@ import { type FileHandle, open, readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { type TestContext, test } from "node:test";
-import { covers } from "@mooring/store/testing";
+import { covers, howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import { createHost } from "../host/create-host.ts";
 import { GIB, MIB, scratch } from "../testing/scratch.ts";
@@ -112,7 +112,7 @@ test("an image in many pieces is copied with the bytes of the moment of its copy
       await pool.remove(copy.id);
     }),
     // Shrinking would take longer than it helps: the pool goes on from where a failure has left it.
-    { numRuns: 12, endOnFailure: true },
+    { numRuns: howMany({ everyday: 12, deep: 240 }), endOnFailure: true },
   );
   await checked.finally(() => handle.close());
 });

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import {
+  defined,
   getIfAny,
   type KubeObject,
   LocalStore,
@@ -11,7 +12,7 @@ import {
   type Resource,
   StorageClasses,
 } from "@mooring/store";
-import { nothingSleeps } from "@mooring/store/testing";
+import { eventually, nothingSleeps } from "@mooring/store/testing";
 import type { SidecarOptions } from "../options.ts";
 import { type Sidecars, startSidecars } from "../start.ts";
 import { runMiniKube } from "./mini-kube.ts";
@@ -107,21 +108,15 @@ export async function startHarness(t: TestContext, options: HarnessOptions = {})
 const keyFor = (name: string, namespace?: string): ObjectKey =>
   namespace === undefined ? { name } : { namespace, name };
 
-const DEADLINE_MS = 60_000;
-
-/** Asks again and again until the result is neither undefined nor false. */
-export async function until<T>(
+/** {@link eventually}, which also prints what was there last when it was in vain. */
+export function until<T>(
   what: string,
   probe: () => Promise<T | undefined | false> | T | undefined | false,
-  lastSeen: () => unknown = () => "",
-  deadlineMs = DEADLINE_MS,
+  lastSeen?: () => unknown,
+  withinMs?: number,
 ): Promise<T> {
-  const end = Date.now() + deadlineMs;
-  for (;;) {
-    const result = await probe();
-    if (result !== undefined && result !== false) return result;
-    if (Date.now() > end)
-      throw new Error(`${what}: not within ${deadlineMs} ms; ${JSON.stringify(await lastSeen())}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+  return eventually<T | undefined | false>(what, probe, {
+    everyMs: 5,
+    ...defined({ lastSeen, withinMs }),
+  }) as Promise<T>;
 }

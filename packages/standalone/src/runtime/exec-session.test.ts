@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { buffer, text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 import { silentLogger } from "@mooring/store";
+import { eventually } from "@mooring/store/testing";
 import { ExecStartError } from "./exec-session.ts";
 import { createProcessRuntime } from "./process-runtime.ts";
 import type { Runtime } from "./runtime.ts";
@@ -80,13 +81,8 @@ test("a terminal has a size that changes, echoes, and takes an interrupt", async
   const seen = until(session, /stopped/);
   session.resize({ columns: 132, rows: 43 });
   session.stdin?.write("hello\n");
-  const wait = async (wanted: RegExp, from: () => string) => {
-    const deadline = Date.now() + 30_000;
-    while (!wanted.test(from())) {
-      if (Date.now() > deadline) throw new Error(`${wanted} not in ${from()}`);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-  };
+  const wait = (wanted: RegExp, from: () => string) =>
+    eventually(`${wanted}`, () => wanted.test(from()), { everyMs: 10, lastSeen: from });
   let output = "";
   session.stdout.on("data", (chunk) => {
     output += String(chunk);
@@ -118,13 +114,12 @@ test("a session that is ended leaves no program behind", async () => {
     await session.kill();
     await session.exit.catch(() => {});
     const { pid } = runtime.get(ID) ?? {};
-    const deadline = Date.now() + 30_000;
     const left = async () => {
       const inside = await runtime.exec(ID, ["sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"], {
         timeoutMs: 30_000,
       });
       return /sleep 987/.test(inside.output);
     };
-    while (await left()) assert.ok(Date.now() < deadline, `a program of ${pid} runs on`);
+    await eventually(`all programs of ${pid} to end`, async () => !(await left()));
   }
 });

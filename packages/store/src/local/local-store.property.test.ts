@@ -5,11 +5,12 @@ import { type Widget, Widgets, widget } from "../contract/kinds.ts";
 import { mutate } from "../controller/mutate.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../object/status-error.ts";
 import { openStore } from "../testing/open-store.ts";
+import { howMany } from "../testing/sample.ts";
 import type { LocalStore } from "./local-store.ts";
 
 const NAMES = ["a", "b", "c", "d"];
 const APPS = ["x", "y"];
-const RUNS = { numRuns: 40 };
+const RUNS = { numRuns: howMany({ everyday: 40, deep: 800 }) };
 
 type Step =
   | { do: "put"; name: string; app: string | null; size: number }

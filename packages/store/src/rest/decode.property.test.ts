@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { defineResource } from "../object/resource.ts";
+import { howMany } from "../testing/sample.ts";
 import { decodeObject } from "./decode.ts";
 
 const Things = defineResource({
@@ -54,7 +55,7 @@ test("whatever a server writes, no null comes in, nothing else is lost, and twic
       assert.deepEqual(decoded, expected(before));
       assert.deepEqual(decodeObject(structuredClone(decoded), Things), decoded);
     }),
-    { numRuns: 2_000 },
+    { numRuns: howMany({ everyday: 2_000, deep: 20_000 }) },
   );
 });
 
@@ -65,6 +66,6 @@ test("objects of other people's shape keep every null outside of their metadata"
       const decoded = decodeObject(structuredClone(object), { ...Things, custom: true });
       assert.deepEqual(decoded, { ...object, metadata: expected(metadata) });
     }),
-    { numRuns: 500 },
+    { numRuns: howMany({ everyday: 500, deep: 5_000 }) },
   );
 });

@@ -11,13 +11,15 @@ export interface EventuallyOptions {
   everyMs?: number;
   /** A probe that throws is asked again; what it threw last is thrown in the end. Default: it fails at once. */
   mayThrow?: boolean;
+  /** What there is instead; printed when it was in vain. */
+  lastSeen?: () => unknown;
 }
 
 /** Calls `probe` again until it returns something other than undefined or false; resolves with that. */
 export async function eventually<T>(
   what: string,
   probe: () => T | Promise<T>,
-  { withinMs = 120_000, everyMs = 20, mayThrow = false }: EventuallyOptions = {},
+  { withinMs = 120_000, everyMs = 20, mayThrow = false, lastSeen }: EventuallyOptions = {},
 ): Promise<Exclude<T, undefined | false>> {
   const deadline = performance.now() + withinMs;
   for (;;) {
@@ -31,7 +33,10 @@ export async function eventually<T>(
       failure = error;
     }
     const now = performance.now();
-    if (now > deadline) throw failure ?? new Error(`waited ${withinMs} ms in vain for ${what}`);
+    if (now > deadline) {
+      const last = lastSeen === undefined ? "" : `: ${JSON.stringify(await lastSeen())}`;
+      throw failure ?? new Error(`waited ${withinMs} ms in vain for ${what}${last}`);
+    }
     await sleep(Math.max(everyMs, Math.min((now - asked) * REST, LONGEST_MS)));
   }
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import { type Extent, parseExtent } from "./extents.ts";
 import { allocatedRanges, changedRanges, type Range } from "./ranges.ts";
@@ -62,7 +63,7 @@ test("allocated ranges are the blocks that are not zeros, in any window", () =>
         blocks.map((place, offset) => offset >= from && place !== "zeros"),
       );
     }),
-    { numRuns: 2000 },
+    { numRuns: howMany({ everyday: 2_000, deep: 20_000 }) },
   ));
 
 test("changed ranges are the blocks that are not known to be the same, in any window", () =>
@@ -87,7 +88,7 @@ test("changed ranges are the blocks that are not known to be the same, in any wi
         assert.deepEqual(covered(ranges), expected);
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: howMany({ everyday: 2_000, deep: 20_000 }) },
   ));
 
 test("extents are read as they are needed, and closed when nobody wants more", async () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import type { SnapshotStatus } from "../../api/snapshot.ts";
@@ -110,7 +111,7 @@ test("a snapshot ends ready with its image and one point in time, or says why no
         view = next;
       }
     }),
-    { numRuns: 3000 },
+    { numRuns: howMany({ everyday: 3_000, deep: 30_000 }) },
   );
 });
 
@@ -140,6 +141,6 @@ test("the file system of the source is on record before the copy", () => {
       if (decide(view).do !== "copy") return;
       assert.equal(view.snapshot.status?.formatted, view.volume?.status?.formatted);
     }),
-    { numRuns: 3000 },
+    { numRuns: howMany({ everyday: 3_000, deep: 30_000 }) },
   );
 });

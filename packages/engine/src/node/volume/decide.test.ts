@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defined, hasFinalizer } from "@mooring/store";
-import { covers } from "@mooring/store/testing";
+import { covers, howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import type { VolumeState, VolumeStatus } from "../../api/volume.ts";
@@ -165,7 +165,7 @@ test("whatever the volume was, it comes to where it is wanted, or an error says 
       }
       assert.equal(volume.status?.error, undefined);
     }),
-    { numRuns: 3000 },
+    { numRuns: howMany({ everyday: 3_000, deep: 30_000 }) },
   );
 });
 
@@ -182,7 +182,7 @@ test("the current node is set with an open device only, and cleared with a close
         else assert.equal(view.device === undefined || step.what === "created", true);
       }
     }),
-    { numRuns: 3000 },
+    { numRuns: howMany({ everyday: 3_000, deep: 30_000 }) },
   );
 });
 
@@ -207,7 +207,7 @@ test("data is never made anew, nor removed under a user or without a deletion", 
         }
       }
     }),
-    { numRuns: 3000 },
+    { numRuns: howMany({ everyday: 3_000, deep: 30_000 }) },
   );
 });
 
@@ -221,7 +221,7 @@ test("a volume that is attached to this node stays while it is being deleted", (
       for (const [, step] of trail)
         assert.ok(!["close-device", "remove-image", "remove-finalizer"].includes(step.do));
     }),
-    { numRuns: 3000 },
+    { numRuns: howMany({ everyday: 3_000, deep: 30_000 }) },
   );
 });
 
@@ -240,7 +240,7 @@ test("an image that is gone or was truncated opens no device, is not made whole 
         if (step.do === "record") assert.notEqual(step.what, "recovered");
       }
     }),
-    { numRuns: 3000 },
+    { numRuns: howMany({ everyday: 3_000, deep: 30_000 }) },
   );
 });
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isStatus } from "@mooring/store";
+import { howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import { decodeProtobuf } from "./envelope.ts";
 import { MESSAGES } from "./messages.ts";
@@ -71,6 +72,6 @@ test("bytes that are no object are refused, whatever they are", () => {
         assert.ok(isStatus(error, "BadRequest"), String(error));
       }
     }),
-    { numRuns: 5000 },
+    { numRuns: howMany({ everyday: 5_000, deep: 50_000 }) },
   );
 });

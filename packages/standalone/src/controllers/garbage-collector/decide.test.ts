@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import { decide, type OwnerState, type View } from "./decide.ts";
 import { FOREGROUND, type Identity, isDeletingWith, ORPHAN, ownersOf } from "./identity.ts";
@@ -54,7 +55,7 @@ test("no decision costs an object that has a living owner, no owner, or an owner
       assert.ok(view.owners.every((state) => state === "absent" || state === "waiting"));
       assert.equal(view.object.metadata.deletionTimestamp, undefined);
     }),
-    { numRuns: 5000 },
+    { numRuns: howMany({ everyday: 5_000, deep: 50_000 }) },
   );
 });
 
@@ -68,7 +69,7 @@ test("a finalizer goes only when its work is done", () => {
       else
         assert.ok(!view.dependents.some((d) => ownersOf(d).some((ref) => ref.blockOwnerDeletion === true)));
     }),
-    { numRuns: 5000 },
+    { numRuns: howMany({ everyday: 5_000, deep: 50_000 }) },
   );
 });
 
@@ -80,6 +81,6 @@ test("dropped references are those of owners that are gone or going, and never a
       const kept = view.owners.filter((_, i) => !step.uids.includes(`owner-${i}`));
       assert.ok(kept.length > 0 && kept.every((state) => state === "solid"));
     }),
-    { numRuns: 5000 },
+    { numRuns: howMany({ everyday: 5_000, deep: 50_000 }) },
   );
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ConfigMaps, type Namespace, Pods } from "@mooring/store";
+import { howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import { decide, type Remnant, type View } from "./decide.ts";
 
@@ -89,6 +90,6 @@ test("a namespace never goes before its content, and never loses content while i
       if (step.do === "finalize") assert.ok(deleting && rest.remnants.length === 0);
       if (step.do === "delete") assert.ok(deleting && step.remnants.every((each) => !each.deleting));
     }),
-    { numRuns: 2000 },
+    { numRuns: howMany({ everyday: 2_000, deep: 20_000 }) },
   );
 });

@@ -17,7 +17,7 @@ import {
   silentLogger,
   waitFor,
 } from "@mooring/store";
-import { nothingSleeps } from "@mooring/store/testing";
+import { nothingSleeps, eventually as poll } from "@mooring/store/testing";
 import { registerBuiltins } from "../../builtin/index.ts";
 import { startAttachDetach } from "../../controllers/attach-detach/index.ts";
 import { startBinder } from "../../controllers/binder/index.ts";
@@ -230,13 +230,10 @@ export async function logOf(
 
 /** Waits until the log matches: a container that runs has not yet written what it will. */
 export async function logShows(cluster: TestCluster, name: string, wanted: RegExp): Promise<void> {
-  const deadline = Date.now() + 60_000;
-  for (;;) {
-    const log = await logOf(cluster, name);
-    if (wanted.test(log)) return;
-    if (Date.now() > deadline) throw new Error(`the log of ${name} does not match ${wanted}: ${log}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  const log = () => logOf(cluster, name);
+  await poll(`the log of ${name} to match ${wanted}`, async () => wanted.test(await log()), {
+    lastSeen: log,
+  });
 }
 
 export { PersistentVolumeClaims, Pods };

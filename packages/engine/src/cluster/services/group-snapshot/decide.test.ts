@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { covers } from "@mooring/store/testing";
+import { covers, howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import type { GroupMember, GroupSnapshot, NodeBarrier } from "../../../api/group-snapshot.ts";
 import { ENGINE_FINALIZER } from "../../../api/names.ts";
@@ -307,7 +307,7 @@ test("whatever agents and the coordinator do, killed at any time: no copy while 
         }
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: howMany({ everyday: 2_000, deep: 20_000 }) },
   );
   assert.ok(commits > 100, `only ${commits} were committed`);
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import type { RecurringJob, RecurringJobSpec } from "../../../api/recurring-job.ts";
 import type { Snapshot } from "../../../api/snapshot.ts";
@@ -212,6 +213,6 @@ test("whatever is killed, lost and late: no moment runs twice, no more is kept t
         assert.ok(kept.length <= retain && kept.every(({ status }) => status?.readyToUse === true));
       }
     }),
-    { numRuns: 500 },
+    { numRuns: howMany({ everyday: 500, deep: 5_000 }) },
   );
 });
