@@ -21,11 +21,14 @@ export function asOutcome<Step extends { do: string }>(step: Step): Exclude<Step
   return step.afterMs === undefined ? DONE : wait(step.afterMs);
 }
 
+/** What a decision has refused: nothing was attempted. */
+export class Refused extends EngineError {}
+
 /** The error of a `fail`, thrown. */
-export function failure(step: Extract<Outcome, { do: "fail" }>): EngineError {
+export function failure(step: Extract<Outcome, { do: "fail" }>): Refused {
   const { code, message, hint } = step;
   // Sound: only decisions of ours come here.
-  return new EngineError(code as EngineErrorCode, message, hint === undefined ? {} : { hint });
+  return new Refused(code as EngineErrorCode, message, hint === undefined ? {} : { hint });
 }
 
 function isEnd(step: { do: string }): step is EndStep {

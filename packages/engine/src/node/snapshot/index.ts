@@ -1,6 +1,6 @@
 import { Reconciler, source } from "@mooring/store";
 import { Snapshots } from "../../api/snapshot.ts";
-import { asOutcome, failure } from "../../end-step.ts";
+import { asOutcome, failure, Refused } from "../../end-step.ts";
 import type { AgentContext } from "../context.ts";
 import type { AgentInformers } from "../controllers.ts";
 import { reportFailure } from "../failure.ts";
@@ -30,7 +30,8 @@ export function runSnapshots(
     failed: (name, error) =>
       reportFailure(context, { resource: Snapshots, name }, error, {
         blank: { readyToUse: false },
-        options: { count: true },
+        // Only attempts: the count of what was refused would bring the key back at once, each time.
+        options: { count: !(error instanceof Refused) },
       }),
     errorOf: failure,
   });
