@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
 import type { Pod } from "@mooring/store";
+import { defined } from "@mooring/store";
 import { eventually, sample } from "@mooring/store/testing";
 import { KUBECTL } from "../support/kubectl.ts";
 import { world } from "../support/world.ts";
@@ -108,7 +109,7 @@ function container(kind: Kind, name: string, way: string): Container {
       { name: "passwd", mountPath: "/etc/passwd", subPath: "passwd" },
       ...kind.impersonated.map((mountPath) => ({ name: "impostor", mountPath, subPath: "impostor" })),
     ],
-    ...(kind.securityContext === undefined ? {} : { securityContext: kind.securityContext }),
+    ...defined({ securityContext: kind.securityContext }),
   };
 }
 
@@ -130,7 +131,7 @@ function attackPod(kind: Kind): Pod {
     metadata: { name: kind.name, namespace: "default" },
     spec: {
       restartPolicy: "Never",
-      ...(kind.hostUsers === undefined ? {} : { hostUsers: kind.hostUsers }),
+      ...defined({ hostUsers: kind.hostUsers }),
       terminationGracePeriodSeconds: 2,
       initContainers: [
         { ...container(kind, "init", "init"), command: ["sh", "-c", attempt("init")] },

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { test } from "node:test";
 import { TOPOLOGY_NODE_KEY } from "@mooring/engine";
+import { defined } from "@mooring/store";
 import { covers, eventually, everyday, thorough } from "@mooring/store/testing";
 import { withoutProgram } from "../../packages/engine/src/testing/without-program.ts";
 import { startTwoNodes } from "./support/two-nodes.ts";
@@ -23,7 +24,7 @@ const [ONE, TWO, NOWHERE] = [at("node-1"), at("node-2"), at("node-3")];
 async function create(name: string, requirement: object | undefined, more: CreateVolumeInit = {}) {
   const { volume } = await controller.createVolume({
     ...{ name, capacityRange: { requiredBytes: 16n * MIB }, volumeCapabilities: [capability()], ...more },
-    ...(requirement === undefined ? {} : { accessibilityRequirements: requirement }),
+    ...defined({ accessibilityRequirements: requirement }),
   });
   assert.ok(volume);
   return volume;
@@ -76,7 +77,7 @@ test(
     const createSnapshot = (name: string, requirement?: object) =>
       controller.createSnapshot({
         ...{ name, sourceVolumeId: volume.volumeId },
-        ...(requirement === undefined ? {} : { accessibilityRequirements: requirement }),
+        ...defined({ accessibilityRequirements: requirement }),
       });
     const { snapshot } = await createSnapshot("one", { requisite: [ONE, TWO], preferred: [ONE] });
     const snapshotId = snapshot?.snapshotId ?? "";

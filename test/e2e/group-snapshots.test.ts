@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { defined } from "@mooring/store";
 import { covers, eventually, sample, thorough } from "@mooring/store/testing";
 import type { Kubectl } from "../support/kubectl.ts";
 import { claim, pod } from "../support/manifests.ts";
@@ -25,7 +26,7 @@ const groupSnapshot = (name: string, source: object, version = "v1"): string =>
   });
 
 const labelled = (name: string, labels: Record<string, string>, className?: string): string => {
-  const object = claim("default", name, className === undefined ? {} : { className });
+  const object = claim("default", name, defined({ className }));
   return JSON.stringify({ ...object, metadata: { ...object.metadata, labels } });
 };
 

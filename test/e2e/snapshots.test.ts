@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { defined } from "@mooring/store";
 import { sample, thorough } from "@mooring/store/testing";
 import { world } from "../support/world.ts";
 
@@ -47,7 +48,7 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
           spec: {
             accessModes: ["ReadWriteOnce"],
             resources: { requests: { storage: size } },
-            ...(source === undefined ? {} : { dataSource: source }),
+            ...defined({ dataSource: source }),
           },
         }),
       );

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { contextOf, explainerOf, renderFinding } from "@mooring/cli";
-import { RestStore } from "@mooring/store";
+import { defined, RestStore } from "@mooring/store";
 import { eventually, sample } from "@mooring/store/testing";
 import { mooring } from "../support/mooring.ts";
 import { world } from "../support/world.ts";
@@ -29,7 +29,7 @@ function placed(object: object, namespace: string): object {
   const reference = spec?.volumeSnapshotRef;
   const pointed =
     reference === undefined ? spec : { ...spec, volumeSnapshotRef: { ...reference, namespace } };
-  return { ...rest, metadata: { ...own, ...at }, ...(pointed === undefined ? {} : { spec: pointed }) };
+  return { ...rest, metadata: { ...own, ...at }, ...defined({ spec: pointed }) };
 }
 
 /** What `mooring why` prints, without a process for each read. */

@@ -1,4 +1,5 @@
 import type { PersistentVolumeClaim, Pod, VolumeSnapshot } from "@mooring/store";
+import { defined } from "@mooring/store";
 
 export function claim(
   namespace: string,
@@ -19,9 +20,9 @@ export function claim(
     spec: {
       accessModes: ["ReadWriteOnce"],
       resources: { requests: { storage: size } },
-      ...(className === undefined ? {} : { storageClassName: className }),
+      ...defined({ storageClassName: className }),
       ...(block === true ? { volumeMode: "Block" } : {}),
-      ...(dataSource === undefined ? {} : { dataSource }),
+      ...defined({ dataSource }),
     },
   };
 }

@@ -1,16 +1,16 @@
 import { Code, CsiError, NOTHING_MADE } from "@mooring/csi";
 import { EngineError } from "@mooring/engine";
-import { isStatus, type StatusReason } from "@mooring/store";
+import { defined, isStatus, type StatusReason } from "@mooring/store";
 
 /** The error of an engine object or an engine call, as the CSI error it is. */
 export function fromEngine(error: { code: string; message: string; hint?: string | undefined }): CsiError {
   const code = Object.hasOwn(Code, error.code) ? Code[error.code as keyof typeof Code] : Code.INTERNAL;
-  return new CsiError(code, error.message, error.hint === undefined ? {} : { hint: error.hint });
+  return new CsiError(code, error.message, defined({ hint: error.hint }));
 }
 
 /** A failed create call of which nothing is left, neither an object nor work that goes on: callers may read that. */
 export function nothingMade({ code, message, hint }: CsiError): CsiError {
-  return new CsiError(code, message, { reason: NOTHING_MADE, ...(hint === undefined ? {} : { hint }) });
+  return new CsiError(code, message, { reason: NOTHING_MADE, ...defined({ hint }) });
 }
 
 /** Store failures that a caller may meet; everything else about objects is this driver's own business. */

@@ -13,6 +13,7 @@ import {
   startServices,
 } from "@mooring/engine";
 import {
+  defined,
   Events,
   isNotFound,
   LocalStore,
@@ -138,13 +139,11 @@ export async function serveDriver(options: ServeOptions): Promise<Serving> {
       ...{ store, host, nodeID, mode, stateDir, logger, signal: engine.signal, alone },
       nodeOnly: alone && mode === "node",
       keepGroupVolumes: options.keepGroupVolumes ?? false,
-      ...(maxVolumesPerNode === undefined ? {} : { maxVolumesPerNode }),
-      ...(version === undefined ? {} : { version }),
-      ...(cgroupRoot === undefined ? {} : { cgroupRoot }),
+      ...defined({ maxVolumesPerNode, version, cgroupRoot }),
     });
     const server = createServer(services, {
       ...{ endpoint, logger, strictResponses: options.strictResponses ?? false },
-      ...(observe === undefined ? {} : { observe }),
+      ...defined({ observe }),
     });
     await server.start();
     const stopped = Promise.race([aborted(signal), firstFailure(parts)]);

@@ -1,4 +1,4 @@
-import { DONE, type Outcome, wait } from "@mooring/store";
+import { DONE, defined, type Outcome, wait } from "@mooring/store";
 import { EngineError, type EngineErrorCode } from "./errors.ts";
 
 /** Nothing is left to do, or nothing can be done until something changes. */
@@ -11,7 +11,7 @@ export const REST: EndStep = { do: "rest" };
 
 /** Ends the work on a key with a coded error, which is written to its object. */
 export function fail(code: EngineErrorCode, message: string, hint?: string): EndStep {
-  return { do: "fail", code, message, ...(hint === undefined ? {} : { hint }) };
+  return { do: "fail", code, message, ...defined({ hint }) };
 }
 
 /** A decision as the loop of the store takes it. */
@@ -28,7 +28,7 @@ export class Refused extends EngineError {}
 export function failure(step: Extract<Outcome, { do: "fail" }>): Refused {
   const { code, message, hint } = step;
   // Sound: only decisions of ours come here.
-  return new Refused(code as EngineErrorCode, message, hint === undefined ? {} : { hint });
+  return new Refused(code as EngineErrorCode, message, defined({ hint }));
 }
 
 function isEnd(step: { do: string }): step is EndStep {

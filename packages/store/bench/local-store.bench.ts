@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import {
+  defined,
   LocalStore,
   type PersistentVolumeClaim,
   PersistentVolumeClaims,
@@ -74,7 +75,7 @@ function measurement(
     value,
     ...against,
     ratio,
-    ...(limit === undefined ? {} : { limit }),
+    ...defined({ limit }),
   };
 }
 

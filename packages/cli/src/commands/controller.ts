@@ -95,7 +95,7 @@ function settingsOf(options: Options): ControllerOptions {
 function leaderElectionOf(options: Options): Pick<SidecarOptions, "leaderElection"> {
   const { leaderElectionNamespace: namespace } = options;
   if (options.leaderElection !== true) return {};
-  return { leaderElection: namespace === undefined ? {} : { namespace } };
+  return { leaderElection: defined({ namespace }) };
 }
 
 type OnCall = NonNullable<SidecarOptions["onCall"]>;

@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { type DriverMode, type ServeOptions, serveDriver } from "@mooring/driver";
 import { Volumes } from "@mooring/engine";
-import { isNotFound, type RestStore } from "@mooring/store";
+import { defined, isNotFound, type RestStore } from "@mooring/store";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { type Logger, pino } from "pino";
 import { openClient } from "../client/client.ts";
@@ -100,8 +100,8 @@ function poolOf(options: DriverOptions): ServeOptions["pool"] {
   return {
     type,
     ...(options.kubeconfig === undefined ? {} : { name: ownPoolName(options.nodeId) }),
-    ...(type === "directory" || size === undefined ? {} : { size }),
-    ...(overcommit === undefined ? {} : { overcommit }),
+    ...(type === "directory" ? {} : defined({ size })),
+    ...defined({ overcommit }),
   };
 }
 
@@ -142,11 +142,11 @@ async function serve(options: DriverOptions, endpoint: string, around: Surroundi
     stateDir: resolve(options.stateDir),
     pool: poolOf(options),
     keepGroupVolumes: options.groupVolumes === "keep",
-    ...(store === undefined ? {} : { store }),
+    ...defined({ store }),
     version: process.env.MOORING_VERSION ?? "0.1.0",
     logger,
     signal,
-    ...(metrics === undefined ? {} : { observe: metrics.observe }),
+    ...defined({ observe: metrics?.observe }),
   }).catch((error: unknown) => {
     throw startFailure(error);
   });

@@ -1,5 +1,6 @@
 import type { AgentPool } from "@mooring/engine";
 import { rotateCredential, startClusterNode, startMooringNode } from "@mooring/standalone";
+import { defined } from "@mooring/store";
 import { Command } from "commander";
 import { type JoinOptions, openNodeClient } from "../client/node-client.ts";
 import { warnOfDisks } from "../doctor/disk-checks.ts";
@@ -62,8 +63,8 @@ async function node(options: NodeOptions): Promise<void> {
 function poolsOf(options: NodeOptions, node: string): AgentPool[] {
   const { pool: type, poolSize, poolOvercommit, poolName: asked, sharedPool } = options;
   const name = poolName(asked ?? ownPoolName(node));
-  const size = type === "directory" || poolSize === undefined ? {} : { size: poolSize };
-  const limits = poolOvercommit === undefined ? {} : { overcommit: poolOvercommit };
+  const size = type === "directory" ? {} : defined({ size: poolSize });
+  const limits = defined({ overcommit: poolOvercommit });
   return [{ name, type, ...size, ...limits }, ...sharedPool];
 }
 

@@ -1,5 +1,5 @@
 import { type Standalone, startStandalone } from "@mooring/standalone";
-import { RestStore } from "@mooring/store";
+import { defined, RestStore } from "@mooring/store";
 import { Command } from "commander";
 import { warnOfDisks } from "../doctor/disk-checks.ts";
 import { type HostOptions, withHostOptions } from "../options/host-options.ts";
@@ -38,8 +38,7 @@ async function up(options: UpOptions): Promise<void> {
   const parsed = {
     pool: {
       type,
-      ...(size === undefined ? {} : { size }),
-      ...(poolOvercommit === undefined ? {} : { overcommit: poolOvercommit }),
+      ...defined({ size, overcommit: poolOvercommit }),
     },
     leases: leaseTimes(options.leaseDuration),
     nodeGraceMs: graceFor(options),

@@ -8,7 +8,7 @@ import {
   VolumeAttachments,
   Volumes,
 } from "@mooring/engine";
-import { type ObjectStore, waitFor } from "@mooring/store";
+import { defined, type ObjectStore, waitFor } from "@mooring/store";
 import { Command } from "commander";
 import { type ClientOptions, openClient } from "../client/client.ts";
 import { term, timeoutOption } from "../options/duration.ts";
@@ -82,7 +82,7 @@ async function attach(volume: string, options: AttachOptions): Promise<void> {
       disableFrontend: maintenance === true,
       queue: queue === true,
     },
-    ...(id === undefined ? {} : { attachmentID: id }),
+    ...defined({ attachmentID: id }),
     ...(milliseconds === undefined ? {} : { expiresAt: new Date(now.getTime() + milliseconds) }),
   };
   const ticket = await withNextStep(attachVolume(store, wish, now));
@@ -136,7 +136,7 @@ async function detach(volume: string, options: DetachOptions): Promise<void> {
   const wish = {
     ...{ volume, attachedBy: holder ?? currentUser(), forceDetach: force === true || all === true },
     ...(all === true ? { scope: "all" as const } : {}),
-    ...(id === undefined ? {} : { attachmentID: id }),
+    ...defined({ attachmentID: id }),
   };
   const ended = await withNextStep(detachVolume(await openClient(options), wish));
   process.stdout.write(ended.length === 0 ? "no ticket had to end\n" : `ended: ${ended.join(", ")}\n`);

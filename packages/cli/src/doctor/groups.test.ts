@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { VolumeGroupReverts } from "@mooring/engine";
 import { VolumeGroupClones, VolumeGroups } from "@mooring/sidecars";
-import { type LocalStore, Namespaces, type UnstructuredObject } from "@mooring/store";
+import { defined, type LocalStore, Namespaces, type UnstructuredObject } from "@mooring/store";
 import { statusReport } from "../status/report.ts";
 import { storeOf } from "../why/testing.ts";
 import type { Check } from "./check.ts";
@@ -22,7 +22,7 @@ async function open(t: TestContext, without: readonly object[] = []): Promise<Lo
 const revert = (name: string, status?: object): UnstructuredObject => ({
   ...{ apiVersion: OURS, kind: "VolumeGroupRevert", metadata: { name, namespace: "default" } },
   spec: { source: { volumeGroupSnapshotName: "noon" } },
-  ...(status === undefined ? {} : { status }),
+  ...defined({ status }),
 });
 
 test("doctor names the group reverts that wait or have failed, and what to do; a complete one is no trouble", async (t) => {

@@ -5,7 +5,7 @@ import {
   VolumeGroupContents,
   VolumeGroups,
 } from "@mooring/sidecars";
-import { isNotFound, type ObjectStore, VolumeGroupSnapshots } from "@mooring/store";
+import { defined, isNotFound, type ObjectStore, VolumeGroupSnapshots } from "@mooring/store";
 import { age, table } from "../output/table.ts";
 import { read } from "../why/context.ts";
 
@@ -39,7 +39,7 @@ export async function listVolumeGroups(
   store: ObjectStore,
   namespace: string | undefined,
 ): Promise<VolumeGroupReport[]> {
-  const where = namespace === undefined ? {} : { namespace };
+  const where = defined({ namespace });
   const [groups, snapshots] = await Promise.all([
     store.list(VolumeGroups, where).catch((error: unknown) => {
       if (isNotFound(error)) return { items: [] };
@@ -72,8 +72,7 @@ export async function showVolumeGroup(
 function reportOf({ metadata, spec, status }: VolumeGroup, snapshots: string[]): VolumeGroupReport {
   const conditions = (status?.conditions ?? []).map(({ message, reason, status: is, type }) => ({
     ...{ type, status: is },
-    ...(reason === undefined ? {} : { reason }),
-    ...(message === undefined ? {} : { message }),
+    ...defined({ reason, message }),
   }));
   const of = (type: string) => conditions.find((condition) => condition.type === type);
   const bad = [of("Degraded")].filter((each) => each?.status === "True");
@@ -86,13 +85,11 @@ function reportOf({ metadata, spec, status }: VolumeGroup, snapshots: string[]):
     name: metadata.name,
     ready: of("Ready")?.status === "True",
     synced: of("MembersSynced")?.status === "True",
-    ...(spec.volumeGroupClassName === undefined ? {} : { className: spec.volumeGroupClassName }),
-    ...(content === undefined ? {} : { content }),
-    ...(metadata.creationTimestamp === undefined ? {} : { askedAt: metadata.creationTimestamp }),
+    ...defined({ className: spec.volumeGroupClassName, content, askedAt: metadata.creationTimestamp }),
     memberCount: status?.memberCount ?? 0,
     members: status?.members ?? [],
     conditions,
-    ...(status?.growth === undefined ? {} : { growth: status.growth }),
+    ...defined({ growth: status?.growth }),
     snapshots,
     message: status === undefined ? "no controller has taken it up" : (first?.message ?? ""),
   };

@@ -1,6 +1,7 @@
 import { DRIVER_NAME, GroupSnapshots } from "@mooring/engine";
 import { type VolumeGroupRestore, VolumeGroupRestores } from "@mooring/sidecars";
 import {
+  defined,
   type ObjectStore,
   type VolumeGroupSnapshot,
   type VolumeGroupSnapshotContent,
@@ -73,7 +74,7 @@ async function barrierOf(
 
 /** All group snapshots of a namespace, or of all namespaces. */
 export async function listGroups(store: ObjectStore, namespace: string | undefined): Promise<GroupReport[]> {
-  const where = namespace === undefined ? {} : { namespace };
+  const where = defined({ namespace });
   const [groups, snapshots, contents, restores] = await Promise.all([
     store.list(VolumeGroupSnapshots, where),
     store.list(VolumeSnapshots, where),
@@ -119,15 +120,17 @@ async function reportOf(
     namespace,
     name,
     ready: readyToUse === true,
-    ...(error?.message === undefined ? {} : { error: error.message }),
-    ...(creationTime === undefined ? {} : { creationTime }),
-    ...(creationTimestamp === undefined ? {} : { askedAt: creationTimestamp }),
-    ...(content === undefined ? {} : { driver: content.spec.driver }),
+    ...defined({
+      error: error?.message,
+      creationTime,
+      askedAt: creationTimestamp,
+      driver: content?.spec.driver,
+    }),
     members: snapshots
       .filter((snapshot) => isMemberOf(snapshot, group))
       .map(memberReport)
       .sort((a, b) => a.claim.localeCompare(b.claim)),
-    ...(barrier === undefined ? {} : { barrier }),
+    ...defined({ barrier }),
     restores: mine.map(({ metadata, status }) => ({
       name: metadata.name,
       phase: status?.phase ?? "Waiting",

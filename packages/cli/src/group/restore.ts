@@ -34,12 +34,11 @@ export function collectPair(
 /** Creates the VolumeGroupRestore that a command asks for; resolves with it as the server left it. */
 export function createGroupRestore(store: ObjectStore, wish: RestoreWish): Promise<VolumeGroupRestore> {
   const { className, from, into, name, names, namespace, sizes, template } = wish;
-  const defaults: ClaimOverrides = className === undefined ? {} : { storageClassName: className };
+  const defaults: ClaimOverrides = defined({ storageClassName: className });
   const claims = [...new Set([...Object.keys(sizes), ...Object.keys(names)])];
   const members = claims.map((claim) => ({
     claim,
-    ...(names[claim] === undefined ? {} : { name: names[claim] }),
-    ...(sizes[claim] === undefined ? {} : { size: sizes[claim] }),
+    ...defined({ name: names[claim], size: sizes[claim] }),
   }));
   return store.create(VolumeGroupRestores, {
     apiVersion: "storage.mooring.dev/v1alpha1",

@@ -1,6 +1,7 @@
 import { NodeAgents, type Pool, Pools, Snapshots, Volumes } from "@mooring/engine";
 import { VolumeGroupRestores, VolumeGroups } from "@mooring/sidecars";
 import {
+  defined,
   type KubeObject,
   type ObjectStore,
   PersistentVolumeClaims,
@@ -109,9 +110,6 @@ function poolReport({ metadata, spec, status }: Pool): PoolReport {
   const { totalBytes, freeBytes, promisedBytes } = status ?? {};
   return {
     ...{ name: metadata.name, type: spec.type, ready: status?.ready === true },
-    ...(spec.nodeID === undefined ? {} : { node: spec.nodeID }),
-    ...(totalBytes === undefined ? {} : { totalBytes }),
-    ...(freeBytes === undefined ? {} : { freeBytes }),
-    ...(promisedBytes === undefined ? {} : { promisedBytes }),
+    ...defined({ node: spec.nodeID, totalBytes, freeBytes, promisedBytes }),
   };
 }

@@ -1,6 +1,7 @@
 import { DRIVER_NAME } from "@mooring/engine";
 import {
   CSIDrivers,
+  defined,
   type PersistentVolumeClaim,
   PersistentVolumeClaims,
   PersistentVolumes,
@@ -186,5 +187,5 @@ export async function explainClaim(context: Context, namespace: string, name: st
   const change = await explainChange(context, claim);
   if (change === undefined) return finding("ok", subject, `bound to ${volumeName}`, { children });
   const { state, message, next } = change;
-  return finding(state, subject, message, { children, ...(next === undefined ? {} : { next }) });
+  return finding(state, subject, message, { children, ...defined({ next }) });
 }

@@ -5,6 +5,7 @@ import {
   type VolumeAttachment,
   WAITS,
 } from "@mooring/engine";
+import { defined } from "@mooring/store";
 import { age } from "../output/table.ts";
 import { endTicket } from "./end-ticket.ts";
 import { type Finding, finding } from "./finding.ts";
@@ -59,7 +60,7 @@ function explainTicket(attachment: VolumeAttachment, ticket: AttachmentTicket, n
     "waiting",
     subject,
     `waits for ${since}: ${condition.reason}: ${condition.message}${ends === undefined ? "" : `; ends when: ${ends}`}`,
-    next === undefined ? {} : { next },
+    defined({ next }),
   );
 }
 

@@ -1,4 +1,5 @@
 import { type GroupMember, type VolumeGroup, VolumeGroupContents, VolumeGroups } from "@mooring/sidecars";
+import { defined } from "@mooring/store";
 import { type Context, lastWarning, read } from "./context.ts";
 import { explainClaim } from "./explain-claim.ts";
 import { type Finding, type FindingState, finding } from "./finding.ts";
@@ -97,9 +98,7 @@ async function members(context: Context, { status }: VolumeGroup, place: Place):
     }
     const next = ABOUT_MEMBER[reason]?.(claimName, place);
     const subject = `PersistentVolumeClaim ${place.namespace}/${claimName}`;
-    findings.push(
-      finding(OF_STATE[state], subject, `${state}: ${message}`, next === undefined ? {} : { next }),
-    );
+    findings.push(finding(OF_STATE[state], subject, `${state}: ${message}`, defined({ next })));
   }
   return findings;
 }
@@ -113,7 +112,7 @@ async function root(context: Context, group: VolumeGroup, children: Finding[]): 
   const explain = (state: FindingState, condition: typeof bound, otherwise: string): Finding => {
     const next = ABOUT_GROUP[condition?.reason ?? ""];
     const message = condition?.message ?? otherwise;
-    return finding(state, subject, message, { children, ...(next === undefined ? {} : { next }) });
+    return finding(state, subject, message, { children, ...defined({ next }) });
   };
   if (deletionTimestamp !== undefined) return explain("waiting", ready, "is being deleted");
   const isAboutClaims = degraded?.reason === "ClaimsLeftOut" || degraded?.reason === "VolumesMissing";

@@ -187,7 +187,7 @@ function asUnfinished(error: CsiError): CsiError {
 }
 
 function withCode(code: Code, { message, hint }: CsiError): CsiError {
-  return new CsiError(code, message, hint === undefined ? {} : { hint });
+  return new CsiError(code, message, defined({ hint }));
 }
 
 /** Nobody knows when a node that does not respond is back: a caller whose own deadline comes first would read no reason. */

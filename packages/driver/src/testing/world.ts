@@ -38,7 +38,7 @@ export interface WorldOptions {
   store?: ObjectStore;
 }
 
-const limits = (overcommit: number | undefined) => (overcommit === undefined ? {} : { overcommit });
+const limits = (overcommit: number | undefined) => defined({ overcommit });
 
 /** Starts a driver as `mooring driver` does, in this process. Needs root. */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {

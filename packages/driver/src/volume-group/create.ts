@@ -1,6 +1,6 @@
 import { type CallContext, CsiError, type volumegroup } from "@mooring/csi";
 import { MOORING_API_VERSION, type VolumeSet, VolumeSets } from "@mooring/engine";
-import { failpoint, isAlreadyExists } from "@mooring/store";
+import { defined, failpoint, isAlreadyExists } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { volumeGroupIdOf } from "../names.ts";
 import { CREATED_AT } from "../objects/find.ts";
@@ -58,7 +58,7 @@ export async function createGroup(
   }
 }
 
-const changeOf = ({ spec: { change } }: VolumeSet) => (change === undefined ? {} : { change });
+const changeOf = ({ spec: { change } }: VolumeSet) => defined({ change });
 
 function plan(driver: DriverContext, request: GroupRequest, rules: GroupRules): VolumeSet {
   return {

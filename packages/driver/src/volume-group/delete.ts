@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type CallContext, Code, CsiError, type volumegroup } from "@mooring/csi";
 import { type Volume, type VolumeSet, VolumeSets } from "@mooring/engine";
-import { failpoint, listAll } from "@mooring/store";
+import { defined, failpoint, listAll } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { removeVolume, untilUnused } from "../controller/delete-volume.ts";
 import { takeOut } from "../objects/group-protection.ts";
@@ -108,7 +108,7 @@ const SETTLED_AT_ONCE = 16;
  */
 export async function settleGroups(driver: DriverContext, signal: AbortSignal): Promise<void> {
   const warn = (err: unknown, volumeGroupId?: string): void => {
-    const which = volumeGroupId === undefined ? {} : { volumeGroupId };
+    const which = defined({ volumeGroupId });
     if (!signal.aborted)
       driver.logger.warn({ err, ...which }, "cannot finish what was begun on a volume group");
   };

@@ -1,3 +1,4 @@
+import { defined } from "@mooring/store";
 import { MOST_ATTEMPTS } from "./attempts.ts";
 import type { Volume } from "./volume.ts";
 
@@ -9,7 +10,7 @@ export function pendingRestore({ spec, status }: Volume): { snapshot: string; re
   const same = restore?.snapshot === restoreFrom.snapshot && restore.request === restoreFrom.request;
   if (same && restore.state !== "Pending") return undefined;
   const { snapshot, request } = restoreFrom;
-  return { snapshot, ...(request === undefined ? {} : { request }) };
+  return { snapshot, ...defined({ request }) };
 }
 
 /** True for a member of a group that is to be reverted and is not all there yet: its restore has it, and it stays as it is. */

@@ -1,4 +1,4 @@
-import { type Condition, defineResource, type KubeObject } from "@mooring/store";
+import { type Condition, defined, defineResource, type KubeObject } from "@mooring/store";
 import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
 
 /** What a pool lies on: it decides how images are copied, and what a group snapshot costs. */
@@ -62,7 +62,7 @@ export function poolNodes(pool: Pool): string[] {
 export function withoutUsage({ status, metadata, ...pool }: Pool): Pool {
   const { name, uid = "" } = metadata;
   const { ready = false, nodes } = status ?? {};
-  return { ...pool, metadata: { name, uid }, status: { ready, ...(nodes === undefined ? {} : { nodes }) } };
+  return { ...pool, metadata: { name, uid }, status: { ready, ...defined({ nodes }) } };
 }
 
 /** Served at `/apis/storage.mooring.dev/v1alpha1/pools`. */

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { defined } from "@mooring/store";
 import type { Clock } from "./host.ts";
 
 /** The machine's clock. */
@@ -10,7 +11,7 @@ export function createClock(): Clock {
     sinceBoot: () => Number(readFileSync("/proc/uptime", "latin1").split(" ")[0]) * 1000,
     sleep: async (milliseconds, signal) => {
       try {
-        await sleep(milliseconds, undefined, signal === undefined ? {} : { signal });
+        await sleep(milliseconds, undefined, defined({ signal }));
       } catch (error) {
         throw signal?.aborted ? signal.reason : error;
       }

@@ -1,5 +1,6 @@
 import { realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { defined } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import { commandFailed } from "./exec.ts";
 import type { BindOptions, Clock, Exec, ExecResult, MountEntry, MountRequest, Mounts } from "./host.ts";
@@ -122,7 +123,7 @@ function mountArgs(request: MountRequest): string[] {
 }
 
 function withSignal(signal: AbortSignal | undefined): { signal?: AbortSignal } {
-  return signal === undefined ? {} : { signal };
+  return defined({ signal });
 }
 
 function occupied(target: string, entry: MountEntry): EngineError {

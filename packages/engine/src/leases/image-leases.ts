@@ -1,5 +1,6 @@
 import {
   type DeleteOptions,
+  defined,
   delay,
   getIfAny,
   isConflict,
@@ -144,7 +145,7 @@ export class ImageLeases {
     const { [LEASE_NODE_LABEL]: _node, ...labels } = metadata.labels ?? {};
     const free = { ...lease, metadata: { ...metadata, labels }, spec: { ...spec, holderIdentity: "" } };
     try {
-      await this.#options.store.update(Leases, free, signal === undefined ? {} : { signal });
+      await this.#options.store.update(Leases, free, defined({ signal }));
       return true;
     } catch (error) {
       if (!isConflict(error) && !isNotFound(error)) throw error;

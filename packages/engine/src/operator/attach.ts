@@ -1,4 +1,4 @@
-import { isNotFound, type ObjectStore } from "@mooring/store";
+import { defined, isNotFound, type ObjectStore } from "@mooring/store";
 import type { AttachmentTicket, VolumeAttachment } from "../api/attachment.ts";
 import { NodeAgents } from "../api/node-agent.ts";
 import { Pools, poolNodes } from "../api/pool.ts";
@@ -48,7 +48,7 @@ function ticketFrom(request: AttachRequest, now: Date): TicketRequest {
       disableFrontend: String(request.disableFrontend === true),
       lastAttachedBy: checkCaller(request.attachedBy),
     },
-    ...(expiresAt === undefined ? {} : { expiresAt: expiresAt.toISOString() }),
+    ...defined({ expiresAt: expiresAt?.toISOString() }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { isAlreadyExists, isNotFound, type ObjectStore } from "@mooring/store";
+import { defined, isAlreadyExists, isNotFound, type ObjectStore } from "@mooring/store";
 import { MOORING_API_VERSION, VOLUME_LABEL } from "../api/names.ts";
 import { type Snapshot, Snapshots } from "../api/snapshot.ts";
 import { Volumes } from "../api/volume.ts";
@@ -61,7 +61,7 @@ export async function createSnapshotOf(
     spec: { volume: volumeName, pool: volume.spec.pool, request: { ...request } },
   };
   try {
-    return await store.create(Snapshots, snapshot, signal === undefined ? {} : { signal });
+    return await store.create(Snapshots, snapshot, defined({ signal }));
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     return sameSnapshot(await findSnapshotOf(store, volumeName, name, signal), labels);
@@ -104,7 +104,7 @@ export async function listSnapshotsOf(
   signal?: AbortSignal,
 ): Promise<Snapshot[]> {
   await findVolume(store, volume, signal);
-  const { items } = await store.list(Snapshots, signal === undefined ? {} : { signal });
+  const { items } = await store.list(Snapshots, defined({ signal }));
   const time = ({ metadata }: Snapshot) => metadata.creationTimestamp ?? "";
   const own = items.filter(({ spec }) => spec.volume === volume);
   return own.sort((a, b) => time(a).localeCompare(time(b)) || (a.metadata.name < b.metadata.name ? -1 : 1));
@@ -143,7 +143,7 @@ export async function deleteSnapshotOf(
 
 /** Volumes made from it stand on their own; only one that is still being made needs it. */
 async function requireNoRestore(store: ObjectStore, snapshot: Snapshot, signal?: AbortSignal): Promise<void> {
-  const { items } = await store.list(Volumes, signal === undefined ? {} : { signal });
+  const { items } = await store.list(Volumes, defined({ signal }));
   const restoring = items.find(
     ({ spec, status }) =>
       spec.source?.kind === "Snapshot" &&

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { failpoint, syncFolder } from "@mooring/store";
+import { defined, failpoint, syncFolder } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
 import { absent } from "./file-images.ts";
@@ -107,7 +107,7 @@ export function folderImages(folder: string, host: Host): ImageStore {
 
 function copyFolder(host: Host, source: Image, data: string, signal?: AbortSignal): Promise<unknown> {
   const args = ["--archive", "--reflink=auto", "--sparse=auto", `${source.path}/.`, data];
-  return host.exec.run("cp", args, signal === undefined ? {} : { signal });
+  return host.exec.run("cp", args, defined({ signal }));
 }
 
 /** Replaced whole, so that a kill leaves the old number or the new one. */

@@ -1,3 +1,4 @@
+import { defined } from "@mooring/store";
 import { decide } from "../cluster/arbiter/decide.ts";
 import { FAULT } from "../cluster/arbiter/testing/build-view.ts";
 import { SHARE_TYPE } from "../tickets/share-ticket.ts";
@@ -204,7 +205,7 @@ export class History {
     if (type === SHARE_TYPE) world.serving = nodeID;
     const start = new Date(Date.UTC(2026, 0, 1)).getTime();
     const expiresAt = expiresAfter === undefined ? undefined : new Date(start + expiresAfter).toISOString();
-    const until = expiresAt === undefined ? {} : { expiresAt };
+    const until = defined({ expiresAt });
     const request = { id, type, nodeID, parameters, ...until, ...ownerFor(claim) };
     const { result, next } = withTicket(world.attachment, request, world.date);
     world.log(`ticket "${id}" (${type}, ${JSON.stringify(parameters)}) asks for node "${nodeID}"`);

@@ -66,7 +66,7 @@ export class World {
       ? { accessMode: "rwx", volumeMode: "Block" as const, migratable }
       : { accessMode: shared ? "rwx" : "rwo" };
     const built = view({ spec, status: { state: "detached" } });
-    const owner = home === undefined ? {} : { ownerID: home };
+    const owner = defined({ ownerID: home });
     this.volume = { ...built.volume, status: { state: "detached", ...owner }, opener: "" };
     this.attachment = { ...built.attachment, metadata: { ...built.attachment.metadata, generation: 1 } };
     for (const name of NODES) {

@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { getIfAny, isAlreadyExists, isConflict, isNotFound, type ObjectStore } from "@mooring/store";
+import { defined, getIfAny, isAlreadyExists, isConflict, isNotFound, type ObjectStore } from "@mooring/store";
 import { type VolumeAttachment, VolumeAttachments } from "../api/attachment.ts";
 import { ARBITER_FINALIZER, IMPORT_ANNOTATION, MOORING_API_VERSION, VOLUME_LABEL } from "../api/names.ts";
 import { type Volume, Volumes } from "../api/volume.ts";
@@ -96,5 +96,5 @@ export async function retryBackoff(signal: AbortSignal | undefined): Promise<voi
 }
 
 function options(signal: AbortSignal | undefined): { signal?: AbortSignal } {
-  return signal === undefined ? {} : { signal };
+  return defined({ signal });
 }

@@ -1,4 +1,4 @@
-import { isConflict, isNotFound, type ObjectStore } from "@mooring/store";
+import { defined, isConflict, isNotFound, type ObjectStore } from "@mooring/store";
 import {
   type AttachmentTicket,
   type AttachmentTicketStatus,
@@ -111,11 +111,7 @@ export async function editTickets<R>(
     const { result, next } = change(attachment);
     if (next === undefined) return result;
     try {
-      await store.update(
-        VolumeAttachments,
-        { ...attachment, spec: next },
-        signal === undefined ? {} : { signal },
-      );
+      await store.update(VolumeAttachments, { ...attachment, spec: next }, defined({ signal }));
       return result;
     } catch (error) {
       // Gone means that the object was one of an earlier volume of this name: the next round makes a new one.

@@ -1,5 +1,6 @@
 import {
   type CSINode,
+  defined,
   hasFinalizer,
   isDeleting,
   type KubeVolumeAttachment,
@@ -86,7 +87,7 @@ function decidePublish(view: AttachView, attachment: KubeVolumeAttachment): Atta
   if (!noted || !hasFinalizer(attachment, finalizer))
     return {
       do: "add-finalizer-to-attachment",
-      published: { handle, nodeId, ...(secret === undefined ? {} : { secret }) },
+      published: { handle, nodeId, ...defined({ secret }) },
     };
   return { do: "publish", arguments: wanted.arguments };
 }
@@ -119,7 +120,7 @@ function publishedVolume(view: AttachView, attachment: KubeVolumeAttachment): Pu
   const nodeId = nodeIdOf(view) ?? attachment.metadata.annotations?.[ATTACHED_NODE_ID] ?? recorded?.nodeId;
   if (handle === undefined || nodeId === undefined) return undefined;
   const secret = csi === undefined ? recorded?.secret : completeRef(csi.controllerPublishSecretRef);
-  return { handle, nodeId, ...(secret === undefined ? {} : { secret }) };
+  return { handle, nodeId, ...defined({ secret }) };
 }
 
 function publishArguments(
@@ -149,7 +150,7 @@ function publishArguments(
     arguments: {
       handle: csi.volumeHandle,
       nodeId,
-      ...(secret === undefined ? {} : { secret }),
+      ...defined({ secret }),
       capability: spec?.volumeMode === "Block" ? choice : { ...choice, mount },
       readonly: driver.can.has("PUBLISH_READONLY") && csi.readOnly === true,
       attributes: csi.volumeAttributes ?? {},

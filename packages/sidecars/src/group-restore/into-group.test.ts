@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { PersistentVolumeClaims } from "@mooring/store";
+import { defined, PersistentVolumeClaims } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
 import { VolumeGroupRestores } from "../kube/group-restore.ts";
 import { startHarness } from "../testing/harness.ts";
@@ -16,7 +16,7 @@ async function start(t: TestContext, volumeGroups: ["modify", "get", "list"] | u
     sidecars: { controllers: ["provision", "group-restore", "volume-group"] },
     driver: {
       can: ["CREATE_DELETE_VOLUME", "CREATE_DELETE_SNAPSHOT"],
-      ...(volumeGroups === undefined ? {} : { volumeGroups }),
+      ...defined({ volumeGroups }),
     },
   });
   for (const name of ["data", "wal"]) {

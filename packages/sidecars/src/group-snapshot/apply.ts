@@ -1,4 +1,11 @@
-import { failpoint, inParallel, isDeleting, isStatus, type VolumeGroupSnapshot } from "@mooring/store";
+import {
+  defined,
+  failpoint,
+  inParallel,
+  isDeleting,
+  isStatus,
+  type VolumeGroupSnapshot,
+} from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { CLAIM_SOURCE_FINALIZER, GROUP_BEING_DELETED, GROUP_FINALIZER } from "../common/names.ts";
 import type { ObjectBackoff } from "../common/object-backoff.ts";
@@ -67,7 +74,7 @@ export async function applyGroup(
       if (content === undefined) return;
       const spec = {
         volumeGroupSnapshotRef: { ...content.spec.volumeGroupSnapshotRef, uid: group.metadata.uid },
-        ...(step.className === undefined ? {} : { volumeGroupSnapshotClassName: step.className }),
+        ...defined({ volumeGroupSnapshotClassName: step.className }),
       };
       const body = { metadata: { annotations: step.annotations }, spec };
       await patchObject(store, cluster.groupContents, content, body);

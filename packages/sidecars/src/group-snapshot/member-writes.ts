@@ -1,4 +1,5 @@
 import {
+  defined,
   hasFinalizer,
   isDeleting,
   isOwnedBy,
@@ -79,7 +80,7 @@ export function nextMemberWrites(
         write: "snapshot-status",
         snapshot: member.snapshot,
         status: { ...status, error: error ?? null },
-        ...(error?.message === undefined ? {} : { reported: error.message }),
+        ...defined({ reported: error?.message }),
       };
     },
   ];

@@ -120,7 +120,7 @@ export function memberContentFor(
         source === undefined
           ? { snapshotHandle: info.snapshotHandle }
           : { volumeHandle: info.volumeHandle ?? "" },
-      ...(source === undefined ? {} : { sourceVolumeMode: source.mode }),
+      ...defined({ sourceVolumeMode: source?.mode }),
     },
   };
 }

@@ -1,4 +1,5 @@
 import {
+  defined,
   isDeleting,
   type PersistentVolume,
   type PersistentVolumeClaim,
@@ -81,7 +82,7 @@ function callStep(
   if (!announced) return { do: "announce", target };
   const secret = secretOf(volume);
   const handle = volume.spec?.csi?.volumeHandle ?? "";
-  return { do: "modify", target, handle, parameters, ...(secret === undefined ? {} : { secret }) };
+  return { do: "modify", target, handle, parameters, ...defined({ secret }) };
 }
 
 /**

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Code } from "@mooring/csi";
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "@mooring/store";
+import { defined } from "@mooring/store";
 import { howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import type { Intent } from "../common/create-volume/intent.ts";
@@ -91,7 +92,7 @@ class World {
       case "delete-volume":
         if (outcome !== "refused") this.backend = undefined;
         if (outcome !== "lost" && outcome !== "refused")
-          this.result = { kind: "removed", ...(step.error === undefined ? {} : { error: step.error }) };
+          this.result = { kind: "removed", ...defined({ error: step.error }) };
         return;
       case "create-pv": {
         const { uid, name, namespace } = step.intent.claim;

@@ -1,5 +1,6 @@
 import { Code } from "@mooring/csi";
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "@mooring/store";
+import { defined } from "@mooring/store";
 import { DONE, type Rest } from "../common/controller.ts";
 import type { Intent, SourceRef } from "../common/create-volume/intent.ts";
 import { type CallFailure, isCreateVolumeUncertain, provesNothingMade } from "../csi/codes.ts";
@@ -75,7 +76,7 @@ function decideStart(view: ProvisionView): ProvisionStep | Rest {
   if (plan.kind === "foreign") return { do: "announce-populator", what: plan.what };
   if (plan.kind === "error") {
     const { error, pending } = plan;
-    return { do: "report", error, ...(pending === undefined ? {} : { pending }) };
+    return { do: "report", error, ...defined({ pending }) };
   }
   if (plan.kind === "reschedule") return { do: "reschedule", error: plan.error };
   const { intent } = plan;
@@ -95,7 +96,7 @@ function decideOutcome(view: ProvisionView, intent: Intent): ProvisionStep | Res
     const error = volume === undefined ? problemWith(made, intent) : "another volume took the place";
     if (wanted && error === undefined) return { do: "create-pv", intent, volume: made };
     if (view.backoffMs > 0) return { do: "wait", ms: view.backoffMs };
-    return { do: "delete-volume", intent, handle: made.handle, ...(error === undefined ? {} : { error }) };
+    return { do: "delete-volume", intent, handle: made.handle, ...defined({ error }) };
   }
   if (result?.kind === "removed")
     return { do: "delete-intent", intent, outcome: result.error === undefined ? "removed" : "failed" };

@@ -1,4 +1,5 @@
 import {
+  defined,
   getIfAny,
   hasFinalizer,
   keyOf,
@@ -106,14 +107,13 @@ async function readSource(
   if (source.kind === "PersistentVolumeClaim") {
     const of = fresh ? await cluster.claims.refresh(key) : cluster.claims.get(key);
     const volume = cluster.volumes.get(of?.spec?.volumeName ?? "");
-    return { ...(of === undefined ? {} : { claim: of }), ...(volume === undefined ? {} : { volume }) };
+    return { ...defined({ claim: of, volume }) };
   }
   if (!hasSnapshotKinds) return {};
   const snapshot = fresh ? await cluster.snapshots.refresh(key) : cluster.snapshots.get(key);
   const content = cluster.contents.get(snapshot?.status?.boundVolumeSnapshotContentName ?? "");
   return {
-    ...(snapshot === undefined ? {} : { snapshot }),
-    ...(content === undefined ? {} : { content }),
+    ...defined({ snapshot, content }),
   };
 }
 

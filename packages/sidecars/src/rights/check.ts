@@ -126,7 +126,7 @@ function rightOf({ resource, subresource, inNamespace }: Right, verb: string, re
   return {
     verb,
     resource: subresource === undefined ? plural : `${plural}/${subresource}`,
-    ...(namespace === undefined ? {} : { namespace }),
+    ...defined({ namespace }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { CsiError } from "@mooring/csi";
+import { defined } from "@mooring/store";
 
 /** One thing that goes wrong. */
 export interface Fault {
@@ -57,7 +58,7 @@ export class FaultPlan {
 }
 
 function asError(code: number, { method, message = `${method} fails`, reason }: Fault): CsiError {
-  return new CsiError(code as CsiError["code"], message, reason === undefined ? {} : { reason });
+  return new CsiError(code as CsiError["code"], message, defined({ reason }));
 }
 
 function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-import { type PersistentVolumeClaim, parseQuantity, type StorageClass } from "@mooring/store";
+import { defined, type PersistentVolumeClaim, parseQuantity, type StorageClass } from "@mooring/store";
 import type { GrowingMember, VolumeGroup } from "./api.ts";
 import type { Membership } from "./membership.ts";
 import { type Truth, truth } from "./status.ts";
@@ -39,7 +39,7 @@ export function growthOf(
   waiting.sort((a, b) => (a.claimName < b.claimName ? -1 : 1));
   const total = candidates.length;
   const status = { size, grown: total - waiting.length, total, waiting };
-  return { ...(grow === undefined ? {} : { grow }), status, conditions: conditionsOf(status) };
+  return { ...defined({ grow }), status, conditions: conditionsOf(status) };
 }
 
 function assessSize(

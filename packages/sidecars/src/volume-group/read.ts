@@ -112,7 +112,7 @@ export class VolumeGroupReader {
           ? undefined
           : this.#context.cluster.classes.get(claim.spec?.storageClassName ?? "");
       const own = { ...this.#candidate(claim), ...defined({ storageClass }) };
-      candidates.push({ ...own, ...(owner === undefined ? {} : { owner }) });
+      candidates.push({ ...own, ...defined({ owner }) });
     }
     return candidates;
   }

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { MetricFamily } from "@mooring/csi";
 import type { LocalStore, Logger } from "@mooring/store";
+import { defined } from "@mooring/store";
 import type { KindRegistry, OpenApiDocuments } from "../kinds/kind-info.ts";
 import { writeKubeconfig } from "../pki/kubeconfig.ts";
 import { ensurePki, serverNames } from "../pki/pki.ts";
@@ -78,7 +79,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     readToken: tokenReader(pki.token, tokens),
     authorizer: new Authorizer(store),
     openapi: options.openapi ?? createOpenApi(kinds),
-    ...(kubelet === undefined ? {} : { kubelet }),
+    ...defined({ kubelet }),
   };
   const { server, address } = await listen(api, pki, at);
   const url = `https://${reachable(at.host)}:${address.port}`;

@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { type Observe, serveRegistration } from "@mooring/csi";
 import { type AgentPool, DRIVER_NAME, type LeaseTimes } from "@mooring/engine";
 import { reportMissing } from "@mooring/sidecars";
-import { type Logger, lockFolder, type ObjectStore } from "@mooring/store";
+import { defined, type Logger, lockFolder, type ObjectStore } from "@mooring/store";
 import { startDriver, startNodeAgent } from "../storage/node-volumes.ts";
 import { Parts } from "../storage/parts.ts";
 import { failure, untilStopped } from "../storage/until-stopped.ts";
@@ -84,13 +84,11 @@ async function startParts(
   const node = { store, nodeName, stateDir, parts, logger };
   await startNodeAgent({
     ...{ ...node, pools, leases, releaseOnStop: false },
-    ...(address === undefined ? {} : { address }),
+    ...defined({ address }),
   });
   await startDriver({
     ...{ ...node, mode: "node", endpoint: `unix://${kubelet.driverSocket}` },
-    ...(version === undefined ? {} : { version }),
-    ...(maxVolumesPerNode === undefined ? {} : { maxVolumesPerNode }),
-    ...(observe === undefined ? {} : { observe }),
+    ...defined({ version, maxVolumesPerNode, observe }),
   });
   // Last, and first to go: who finds it calls the driver at once.
   await parts.start("registration", (signal) => register(kubelet, logger, signal));

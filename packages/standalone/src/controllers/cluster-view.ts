@@ -6,6 +6,7 @@ import {
   CSIStorageCapacities,
   type CSIStorageCapacity,
   createInformer,
+  defined,
   type Informer,
   type KubeObject,
   type KubeVolumeAttachment,
@@ -57,7 +58,7 @@ export async function openClusterView(
     indexers: Record<string, (object: T) => string[]> = {},
     fieldSelector?: string,
   ): Informer<T> {
-    const selection = fieldSelector === undefined ? {} : { fieldSelector };
+    const selection = defined({ fieldSelector });
     const created = createInformer(store, resource, { indexers, logger, ...selection });
     // Only run and awaited below, whatever they contain.
     informers.push(created as unknown as Informer<KubeObject>);

@@ -1,3 +1,5 @@
+import { defined } from "@mooring/store";
+
 /** What `image:` of a container names. */
 export type ImageReference =
   /** The machine's own root file system. */
@@ -67,8 +69,7 @@ function registry(text: string): ImageReference {
     kind: "registry",
     name: `${domain}/${rest}`,
     domain,
-    ...(tag === undefined ? {} : { tag }),
-    ...(digest === undefined ? {} : { digest }),
+    ...defined({ tag, digest }),
   };
 }
 

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { failpointNames, type Pod } from "@mooring/store";
+import { defined, failpointNames, type Pod } from "@mooring/store";
 import { bundleProgram, killEveryFailpoint, thorough } from "@mooring/store/testing";
 import { openCgroups } from "../runtime/cgroups.ts";
 import {
@@ -25,7 +25,7 @@ function runScenario(
   failpoint?: string,
 ): Promise<{ signal: string | null; code: number | null; output: string }> {
   const child = spawn(process.execPath, ["--enable-source-maps", program.path, folder], {
-    env: { ...process.env, ...(failpoint === undefined ? {} : { MOORING_FAILPOINT: failpoint }) },
+    env: { ...process.env, ...defined({ MOORING_FAILPOINT: failpoint }) },
     stdio: ["ignore", "pipe", "pipe"],
     timeout: 120_000,
     killSignal: "SIGKILL",

@@ -2,7 +2,14 @@ import { mkdir, readdir } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { createHost, type Host } from "@mooring/engine";
-import { delay, EventRecorder, KubeVolumeAttachments, type Logger, type ObjectStore } from "@mooring/store";
+import {
+  defined,
+  delay,
+  EventRecorder,
+  KubeVolumeAttachments,
+  type Logger,
+  type ObjectStore,
+} from "@mooring/store";
 import { type ClusterView, openClusterView } from "../controllers/cluster-view.ts";
 import { Images } from "../images/index.ts";
 import type { ExecSession, Runtime } from "../runtime/index.ts";
@@ -105,7 +112,7 @@ async function assemble(options: KubeletOptions, working: AbortSignal): Promise<
   const drivers = openDrivers(options.csiEndpoints, logger);
   const facts = await machineFacts(nodeName, stateDir);
   const registration = await registerNode(store, facts, {
-    ...(options.settings === undefined ? {} : { settings: options.settings }),
+    ...defined({ settings: options.settings }),
     logger,
     signal,
   });
@@ -123,7 +130,7 @@ async function assemble(options: KubeletOptions, working: AbortSignal): Promise<
     ...{ runtime, paths, exec: host.exec, events, logger },
     pods: () => view.pods.byIndex("node", nodeName),
     changed: (uid) => wakes.add(uid),
-    ...(options.measureMs === undefined ? {} : { everyMs: options.measureMs }),
+    ...defined({ everyMs: options.measureMs }),
   });
   return {
     store,

@@ -202,8 +202,6 @@ function statusOf(record: ContainerRecord): ContainerStatus {
     attempt,
     createdAt,
     state: exit === undefined ? running : "exited",
-    ...defined({ startedAt, imageRoot, imageID }),
-    ...(init === undefined ? {} : { pid: init.pid }),
-    ...defined({ exit }),
+    ...defined({ startedAt, imageRoot, imageID, pid: init?.pid, exit }),
   };
 }

@@ -1,4 +1,4 @@
-import { type ResourceStrategy, StatusError, type UnstructuredObject } from "@mooring/store";
+import { defined, type ResourceStrategy, StatusError, type UnstructuredObject } from "@mooring/store";
 import { strategicMerge } from "./merge/strategic.ts";
 import { isObject } from "./model.ts";
 import { applyObject } from "./server-side-apply/apply.ts";
@@ -14,8 +14,7 @@ export function createStrategy(kind: KindSchema): ResourceStrategy {
     apply: (current, applied, context) => applyObject(current, decodeApplied(kind, applied), kind, context),
     trackManagers: (old, next, context) => trackUpdate(old, next, kind, context),
     ...(kind.custom ? {} : { strategicMerge: (current, patch) => patched(kind, current, patch) }),
-    ...(rules?.selectableFields === undefined ? {} : { selectableFields: rules.selectableFields }),
-    ...(rules?.gracefulDelete === undefined ? {} : { gracefulDelete: rules.gracefulDelete }),
+    ...defined({ selectableFields: rules?.selectableFields, gracefulDelete: rules?.gracefulDelete }),
   };
 }
 

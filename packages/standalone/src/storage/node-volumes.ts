@@ -25,7 +25,7 @@ interface NodeVolumes {
 /** What makes images, opens devices and makes snapshots here. */
 export async function startNodeAgent(node: NodeVolumes): Promise<void> {
   const { store, nodeName: nodeID, stateDir, parts, logger, pools, leases, address, releaseOnStop } = node;
-  const known = address === undefined ? {} : { address };
+  const known = defined({ address });
   await parts.start("node agent", (signal) =>
     startAgent({
       ...{ store, host: parts.host, nodeID, stateDir, logger, pools, leases, releaseOnStop, signal },
@@ -51,7 +51,7 @@ export async function startDriver(driver: DriverPart): Promise<void> {
     ...{ store, host: parts.host, nodeID, mode, stateDir, logger },
     ...defined({ version, maxVolumesPerNode }),
   };
-  const seen = observe === undefined ? {} : { observe };
+  const seen = defined({ observe });
   await parts.start("driver", (signal) =>
     serveCsi(createDriver({ ...options, signal }), { endpoint, logger, ...seen }, signal),
   );

@@ -1,7 +1,7 @@
 import { CSI_DRIVER_SPEC } from "@mooring/driver";
 import { type AgentPool, DRIVER_NAME } from "@mooring/engine";
 import { startSidecars } from "@mooring/sidecars";
-import { managedBy } from "@mooring/store";
+import { defined, managedBy } from "@mooring/store";
 import { startEngine } from "../storage/engine.ts";
 import { startDriver, startNodeAgent } from "../storage/node-volumes.ts";
 import type { Starting } from "./starting.ts";
@@ -12,8 +12,8 @@ const DEFAULT_POOL = "default";
 function ownPool({ type, size, overcommit }: Starting["options"]["pool"]): AgentPool {
   return {
     ...{ name: DEFAULT_POOL, type },
-    ...(type === "directory" || size === undefined ? {} : { size }),
-    ...(overcommit === undefined ? {} : { overcommit }),
+    ...(type === "directory" ? {} : defined({ size })),
+    ...defined({ overcommit }),
   };
 }
 

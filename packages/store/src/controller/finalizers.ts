@@ -1,3 +1,4 @@
+import { defined } from "../object/defined.ts";
 import type { KubeObject } from "../object/meta.ts";
 import type { ObjectKey, Resource } from "../object/resource.ts";
 import { isNotFound } from "../object/status-error.ts";
@@ -36,7 +37,7 @@ export function addFinalizer<T extends KubeObject>(
   signal?: AbortSignal,
 ): Promise<T> {
   const change = (object: T) => void setFinalizer(object, finalizer);
-  return mutate(store, resource, key, { change: change, ...(signal === undefined ? {} : { signal }) });
+  return mutate(store, resource, key, { change: change, ...defined({ signal }) });
 }
 
 /** Takes the finalizer away in the store; an object that is gone needs nothing. */
@@ -50,7 +51,7 @@ export async function removeFinalizer<T extends KubeObject>(
   try {
     return await mutate(store, resource, key, {
       change: change,
-      ...(signal === undefined ? {} : { signal }),
+      ...defined({ signal }),
     });
   } catch (error) {
     if (isNotFound(error)) return undefined;

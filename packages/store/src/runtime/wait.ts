@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
+import { defined } from "../object/defined.ts";
 
 /**
  * A signal that stops a whole process part has as many listeners as there are waits under way; Node warns of a leak
@@ -32,7 +33,7 @@ export async function within<T>(
 export async function delay(milliseconds: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
   try {
-    await sleep(milliseconds, undefined, signal === undefined ? {} : { signal });
+    await sleep(milliseconds, undefined, defined({ signal }));
   } catch (error) {
     signal?.throwIfAborted();
     throw error;

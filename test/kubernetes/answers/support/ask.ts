@@ -1,3 +1,4 @@
+import { defined } from "@mooring/store";
 import type { Connection, Reply, Who } from "./connection.ts";
 import { strictNamespace } from "./world.ts";
 
@@ -37,7 +38,7 @@ export const askRequest: Ask = async (server, [who = "", method = "", path = "",
   const { code } = await server.send(
     type === undefined ? method : "PATCH",
     path + (method === "GET" ? "" : query),
-    { who: whoIs(who), ...(body === "" ? {} : { body }), ...(type === undefined ? {} : { type }) },
+    { who: whoIs(who), ...(body === "" ? {} : { body }), ...defined({ type }) },
   );
   return String(code);
 };

@@ -1,5 +1,5 @@
 import { Agent, request } from "node:https";
-import { kubeconfigAccess } from "@mooring/store";
+import { defined, kubeconfigAccess } from "@mooring/store";
 
 /** Who asks, with the groups that come along; default: the administrator. */
 export interface Who {
@@ -31,7 +31,7 @@ export class Connection {
     const { server, tls, authorization } = await kubeconfigAccess(kubeconfig);
     const header = await authorization?.(false);
     const agent = new Agent({ keepAlive: true, maxSockets: 8, ...tls });
-    return new Connection(server, agent, header === undefined ? {} : { authorization: header });
+    return new Connection(server, agent, defined({ authorization: header }));
   }
 
   close(): void {

@@ -1,5 +1,6 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { defined } from "@mooring/store";
 
 const FOLDER = fileURLToPath(new URL("..", import.meta.url));
 
@@ -33,7 +34,7 @@ function parseCase(line: string): Case {
   return {
     request: cells.slice(0, at),
     response: cells[at + 1] ?? "",
-    ...(ours === undefined ? {} : { ours: ours.slice("ours: ".length) }),
+    ...defined({ ours: ours?.slice("ours: ".length) }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { defined } from "@mooring/store";
 import type { AttachmentTicket, VolumeMoves } from "../../api/attachment.ts";
 import type { TicketResult } from "../../tickets/result.ts";
 import { ineligible } from "./eligible.ts";
@@ -56,13 +57,13 @@ function flapsFrom(
   counted: VolumeMoves | undefined,
   backoffUntil: Date | undefined,
 ): Flaps {
-  const remembered = moves === undefined ? {} : { moves };
+  const remembered = defined({ moves });
   if (counted === undefined || counted.count < MOST_MOVES) {
     return { ...remembered, flapping: false, message: "the volume moves only as its tickets ask" };
   }
   const message = `the volume was moved ${counted.count} times while its tickets and nodes stayed the same, the last time at ${counted.movedAt}; every attach waits until it has been calm for ${CALM_MS / 60_000} minutes`;
   const calmAt = new Date(Date.parse(counted.movedAt) + CALM_MS);
-  const backoff = backoffUntil === undefined ? {} : { backoffUntil };
+  const backoff = defined({ backoffUntil });
   return { ...remembered, flapping: true, message, ...backoff, recheckAt: backoffUntil ?? calmAt };
 }
 

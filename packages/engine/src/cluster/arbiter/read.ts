@@ -1,4 +1,4 @@
-import { getIfAny, type Informer, type Reader } from "@mooring/store";
+import { defined, getIfAny, type Informer, type Reader } from "@mooring/store";
 import type { VolumeAttachment } from "../../api/attachment.ts";
 import { type NodeAgent, withoutHeartbeat } from "../../api/node-agent.ts";
 import { isShared, type Pool, poolNodes, withoutUsage } from "../../api/pool.ts";
@@ -54,7 +54,7 @@ async function readAround(
   const pool = reader.over(pools, withoutUsage).get(volume.spec.pool);
   const sharedBy = pool !== undefined && isShared(pool) ? { sharedBy: poolNodes(pool) } : {};
   const serving = isServed(volume) ? reader.over(shares).get(name) : undefined;
-  const served = serving === undefined ? {} : { share: serving };
+  const served = defined({ share: serving });
   const known = reader.over(agents, withoutHeartbeat).list();
   const nodes = new Map(known.map((agent) => [agent.metadata.name, agent]));
   const view = { volume, attachment, nodes, ...sharedBy, ...served, ownersGone, now: now() };

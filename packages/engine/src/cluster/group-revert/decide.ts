@@ -1,4 +1,4 @@
-import { hasFinalizer, isDeleting } from "@mooring/store";
+import { defined, hasFinalizer, isDeleting } from "@mooring/store";
 import { pendingRestore } from "../../api/pending.ts";
 import { planOf } from "./plan.ts";
 import { isReported, type RevertReport, statusReporting } from "./statuses.ts";
@@ -47,7 +47,7 @@ function planning(view: RevertView): RevertStep | Outcome {
   const volumes = { total: plan.length, held: 0, reverted: 0 };
   return {
     do: "record",
-    status: { ...status, members: plan, volumes, ...(sourceUID === undefined ? {} : { sourceUID }) },
+    status: { ...status, members: plan, volumes, ...defined({ sourceUID }) },
   };
 }
 
@@ -174,5 +174,5 @@ function reportOnce(view: RevertView, report: RevertReport, event?: EventToEmit)
 }
 
 function record(view: RevertView, report: RevertReport, event?: EventToEmit): RevertStep {
-  return { do: "record", status: statusReporting(view, report), ...(event === undefined ? {} : { event }) };
+  return { do: "record", status: statusReporting(view, report), ...defined({ event }) };
 }

@@ -1,4 +1,5 @@
 import {
+  defined,
   getIfAny,
   keyOf,
   type PersistentVolume,
@@ -39,7 +40,7 @@ export async function readRevert(
     planned === undefined && !isOver(revert) ? await readSource(context, reader, revert) : undefined;
   return {
     ...{ revert, members, now: context.now() },
-    ...(source === undefined ? {} : { source }),
+    ...defined({ source }),
     rival: await rivalOf(context, reader, revert),
   };
 }

@@ -1,4 +1,5 @@
 import type { Condition } from "@mooring/store";
+import { defined } from "@mooring/store";
 import type { RevertPhase, RevertStatus, VolumeGroupRevert } from "../../api/group-revert.ts";
 import { isBack, type RevertView } from "./view.ts";
 
@@ -35,7 +36,7 @@ export function statusReporting(view: RevertView, { phase, reason, message }: Re
   return {
     ...before,
     ...{ phase, message },
-    ...(revert.metadata.generation === undefined ? {} : { observedGeneration: revert.metadata.generation }),
+    ...defined({ observedGeneration: revert.metadata.generation }),
     ...(view.members.length === 0 ? {} : { volumes: count(view) }),
     ...(phase === "Reverting" ? { committedAt: before?.committedAt ?? now.toISOString() } : {}),
     ...(over ? { finishedAt: now.toISOString() } : {}),
@@ -69,6 +70,6 @@ function condition(
   return {
     ...reported,
     lastTransitionTime,
-    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    ...defined({ observedGeneration: generation }),
   };
 }

@@ -1,3 +1,4 @@
+import { defined } from "@mooring/store";
 import { EngineError } from "../../errors.ts";
 import { armFreezer, FreezeError } from "../freezer/freezer.ts";
 
@@ -20,5 +21,5 @@ export async function freeze(mountPath: string, maxSeconds: number): Promise<Fro
 }
 
 function cannotFreeze({ message, hint, busy }: FreezeError): EngineError {
-  return new EngineError(busy ? "ABORTED" : "INTERNAL", message, hint === undefined ? {} : { hint });
+  return new EngineError(busy ? "ABORTED" : "INTERNAL", message, defined({ hint }));
 }

@@ -20,7 +20,7 @@ const AMBIVALENT = 8;
  * last MiB are zeros. A damaged superblock or a foreign format that blkid does not recognise is thereby never formatted over.
  */
 export async function probe(exec: Exec, device: string, signal?: AbortSignal): Promise<ProbeResult> {
-  const options = signal === undefined ? {} : { signal };
+  const options = defined({ signal });
   const result = await exec.try("blkid", ["-p", "-o", "export", device], options);
   if (result.exitCode === AMBIVALENT) return { kind: "data", what: "signatures of several formats" };
   if (result.exitCode === 0) return fromTags(result.stdout);

@@ -1,4 +1,4 @@
-import { failpoint } from "@mooring/store";
+import { defined, failpoint } from "@mooring/store";
 import { EngineError } from "../../errors.ts";
 import { FreezeError } from "../../host/freezer/freezer.ts";
 import type { PoolBackend } from "../../pools/backend.ts";
@@ -87,7 +87,7 @@ async function whileStill({ freezes }: Context, mount: string, groupCopy: GroupC
 /** Frozen by somebody else, who will thaw it: worth another attempt. */
 function laterIfBusy(error: unknown): unknown {
   if (!(error instanceof FreezeError) || !error.busy) return error;
-  return new EngineError("ABORTED", error.message, error.hint === undefined ? {} : { hint: error.hint });
+  return new EngineError("ABORTED", error.message, defined({ hint: error.hint }));
 }
 
 function neverMade(source: string): never {

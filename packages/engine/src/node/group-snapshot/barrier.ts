@@ -1,5 +1,5 @@
 import { performance } from "node:perf_hooks";
-import { failpoint } from "@mooring/store";
+import { defined, failpoint } from "@mooring/store";
 import type { GroupMember } from "../../api/group-snapshot.ts";
 import { EngineError } from "../../errors.ts";
 import { FreezeError, type Freezer } from "../../host/freezer/freezer.ts";
@@ -183,7 +183,7 @@ export class Barrier implements BarrierSteps {
     const volumes = this.#quiesces.filter((quiesce) => quiesce.targets.some(({ path }) => paths.has(path)));
     const names = volumes.map(({ volume }) => volume).join(", ");
     const text = `volume ${names} could not be kept still: ${message}`;
-    return new EngineError("FAILED_PRECONDITION", text, hint === undefined ? {} : { hint });
+    return new EngineError("FAILED_PRECONDITION", text, defined({ hint }));
   }
 }
 

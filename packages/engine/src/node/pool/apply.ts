@@ -1,5 +1,5 @@
 import { rm, rmdir } from "node:fs/promises";
-import { failpoint, removeFinalizer } from "@mooring/store";
+import { defined, failpoint, removeFinalizer } from "@mooring/store";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { isShared, type Pool, Pools } from "../../api/pool.ts";
 import type { EndStep } from "../../end-step.ts";
@@ -78,7 +78,7 @@ async function open(context: AgentContext, pool: Pool): Promise<void> {
     host,
     path: layout.folder,
     ...(isShared(pool) ? { shared: { source: spec.path, nodeID } } : {}),
-    ...(spec.size === undefined ? {} : { size: spec.size }),
+    ...defined({ size: spec.size }),
     ...limitsOf(pool),
   });
   const backend = spec.holdWriters === true && !isShared(pool) ? keptPool(bare, host, layout) : bare;

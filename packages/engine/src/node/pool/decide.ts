@@ -1,4 +1,4 @@
-import { hasFinalizer, isDeleting } from "@mooring/store";
+import { defined, hasFinalizer, isDeleting } from "@mooring/store";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { isShared, type Pool, type PoolStatus, poolNodes } from "../../api/pool.ts";
 import { type EndStep, fail, REST } from "../../end-step.ts";
@@ -61,8 +61,7 @@ export function decide(view: PoolView): PoolStep {
 /** The limits that the pool's object asks for. */
 export function limitsOf({ spec: { overcommit, reserve } }: Pool): PoolLimits {
   return {
-    ...(overcommit === undefined ? {} : { overcommit }),
-    ...(reserve === undefined ? {} : { reserve }),
+    ...defined({ overcommit, reserve }),
   };
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { access, readFile, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Events, mutate } from "@mooring/store";
+import { defined, Events, mutate } from "@mooring/store";
 import { covers, everyday, thorough } from "@mooring/store/testing";
 import { type ShareManager, ShareManagers } from "../../api/share-manager.ts";
 import { Volumes } from "../../api/volume.ts";
@@ -106,7 +106,7 @@ test(
       assert.equal((await bench.store.get(Volumes, { name: NAME })).spec.nodeID, NODE, what);
     };
     for (const [what, subresource, edit] of edits) {
-      const options = subresource === undefined ? {} : { subresource };
+      const options = defined({ subresource });
       await mutate(bench.store, ShareManagers, { name: NAME }, { change: edit, ...options });
       await healed(what);
     }

@@ -1,4 +1,4 @@
-import { hasFinalizer, isDeleting } from "@mooring/store";
+import { defined, hasFinalizer, isDeleting } from "@mooring/store";
 import { untilRetry } from "../../api/attempts.ts";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { pendingRestore } from "../../api/pending.ts";
@@ -131,7 +131,7 @@ const NEXT: Readonly<Record<SnapshotRecord, (status: SnapshotStatus, view: Snaps
       return {
         ...status,
         readyToUse: false,
-        ...(formatted === undefined ? {} : { formatted }),
+        ...defined({ formatted }),
       };
     },
     // The image's own time: the same after a kill between the copy and this record.

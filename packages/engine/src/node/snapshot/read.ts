@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { getIfAny } from "@mooring/store";
+import { defined, getIfAny } from "@mooring/store";
 import { GroupSnapshots } from "../../api/group-snapshot.ts";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { isShared } from "../../api/pool.ts";
@@ -49,7 +49,7 @@ async function groupOf(
   const group = await getIfAny(store, GroupSnapshots, { name }, signal);
   const { state, creationTime } = group?.status ?? {};
   const going = group === undefined || group.metadata.deletionTimestamp !== undefined || state === "failing";
-  return { underWay, going, ...(creationTime === undefined ? {} : { creationTime }) };
+  return { underWay, going, ...defined({ creationTime }) };
 }
 
 /** In a shared pool the node that has the source copies it, because a file system in use is frozen for it. */

@@ -1,4 +1,4 @@
-import { getIfAny } from "@mooring/store";
+import { defined, getIfAny } from "@mooring/store";
 import type { AttacherType } from "../../api/attachment.ts";
 import { isShared, type Pool, poolNodes } from "../../api/pool.ts";
 import { type Snapshot, Snapshots } from "../../api/snapshot.ts";
@@ -44,7 +44,7 @@ export async function readVolume(context: ReadContext, name: string): Promise<Vo
   return {
     ...{ volume, nodeID, pool, image: file, device, source, fault, jobs, now, open, file },
     ...(users === undefined ? {} : { inUse: users.length > 0 }),
-    ...(lease === undefined ? {} : { lease }),
+    ...defined({ lease }),
   };
 }
 
@@ -158,7 +158,7 @@ async function sourceOf(context: ReadContext, volume: Volume): Promise<SourceVie
   if (!isWhole(object)) return { state: "waiting", message: `the source, ${kind} ${name}, is not ready yet` };
   const formatted = object.status?.formatted;
   const here = kind === "Snapshot" || isAttachedTo(object as Volume, context.nodeID);
-  return { state: "ready", here, ...(formatted === undefined ? {} : { formatted }) };
+  return { state: "ready", here, ...defined({ formatted }) };
 }
 
 function isWhole({ status }: Volume | Snapshot): boolean {

@@ -1,4 +1,4 @@
-import { isNotFound } from "@mooring/store";
+import { defined, isNotFound } from "@mooring/store";
 import { VolumeAttachments } from "../../api/attachment.ts";
 import { Volumes } from "../../api/volume.ts";
 import { EngineError } from "../../errors.ts";
@@ -53,7 +53,7 @@ const COLLECTIONS: Readonly<Record<string, Serve | undefined>> = {
 };
 
 async function volumes({ store, base, signal }: RestContext): Promise<CollectionResource<VolumeResource>> {
-  const options = signal === undefined ? {} : { signal };
+  const options = defined({ signal });
   const byName = new Map(
     (await store.list(VolumeAttachments, options)).items.map((a) => [a.metadata.name, a]),
   );
@@ -67,7 +67,7 @@ async function attachments({
   base,
   signal,
 }: RestContext): Promise<CollectionResource<AttachmentsResource & { id: string }>> {
-  const { items } = await store.list(VolumeAttachments, signal === undefined ? {} : { signal });
+  const { items } = await store.list(VolumeAttachments, defined({ signal }));
   const data = items.map((item) => ({
     id: item.metadata.name,
     ...attachmentsResource(item.spec.volume, item),

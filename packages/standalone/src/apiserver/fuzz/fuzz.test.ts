@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { defined } from "@mooring/store";
 import { bundleProgram, howMany } from "@mooring/store/testing";
 import type { HttpClient } from "../testing/http-client.ts";
 import { bindUntrusted, type FuzzServer, startFuzzServer } from "./child.ts";
@@ -56,7 +57,7 @@ async function ask({ method, path, headers, body }: FuzzRequest, number: number)
   const response = await client.open(path, {
     method,
     headers: { ...headers, "x-number": String(number) },
-    ...(body === undefined ? {} : { body }),
+    ...defined({ body }),
   });
   const lasts = /[?&](watch|follow)=/.test(path) && response.statusCode === 200;
   const leave = lasts ? setTimeout(() => response.destroy(), WATCHED_MS) : undefined;

@@ -71,7 +71,7 @@ export async function handleDelete(call: Call, target: ItemTarget, api: Api): Pr
 export async function handleDeleteCollection(call: Call, target: Target, api: Api): Promise<void> {
   requireNamespace(target);
   const { orphanDependents: _policy, ...options } = await readDeleteOptions(call);
-  const namespace = target.namespace === undefined ? {} : { namespace: target.namespace };
+  const namespace = defined({ namespace: target.namespace });
   const { pages, resourceVersion } = target.objects.listJson({ ...listOptions(call), ...namespace });
   const items: UnstructuredObject[] = [];
   for await (const page of pages) {

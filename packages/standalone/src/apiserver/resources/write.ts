@@ -1,4 +1,4 @@
-import { applyJsonPatch, badRequest, invalid, isNotFound, type Patch } from "@mooring/store";
+import { applyJsonPatch, badRequest, defined, invalid, isNotFound, type Patch } from "@mooring/store";
 import { admission } from "../admission/admission.ts";
 import type { Api } from "../api.ts";
 import { attributesOf } from "../auth/attributes.ts";
@@ -34,7 +34,7 @@ export async function handleUpdate(call: Call, target: ItemTarget, api: Api): Pr
     const cause = { reason: "FieldValueInvalid", message, field: "metadata.resourceVersion" };
     throw invalid(target.resource, target.name, [cause]);
   }
-  const subresource = target.subresource === undefined ? {} : { subresource: target.subresource };
+  const subresource = defined({ subresource: target.subresource });
   const admit = await admission(call, target, api);
   const updated = await target.objects.update(object, { ...options, ...subresource, admit });
   await sendObject(call, target, { code: 200, object: updated }, representation);
@@ -70,7 +70,7 @@ export async function handlePatch(call: Call, target: ItemTarget, api: Api): Pro
     await authorizeCreation(call, target, api);
     requireLiveNamespace(api, target, target.name);
   }
-  const subresource = target.subresource === undefined ? {} : { subresource: target.subresource };
+  const subresource = defined({ subresource: target.subresource });
   const admit = await admission(call, target, api);
   const result = await target.objects.patch(keyOfTarget(target), patch, {
     ...options,

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
+  defined,
   LocalStore,
   type LocalStoreOptions,
   type Logger,
@@ -54,14 +55,14 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     path: join(folder, "store"),
     requireNamespaces: true,
     registry,
-    ...(history === undefined ? {} : { history }),
+    ...defined({ history }),
   });
   const common = { store, kinds, logger, signal };
   const api = await startApiServer({
     ...common,
     listen: "127.0.0.1:0",
     stateDir: folder,
-    ...(kubelet === undefined ? {} : { kubelet }),
+    ...defined({ kubelet }),
   });
   const parts: { done: Promise<void> }[] = [api];
   if (controllers) {

@@ -26,7 +26,7 @@ function nodeOf({ ready = "True", reason = "R", fenced, taints }: Given = {}): N
     apiVersion: "v1",
     kind: "Node",
     metadata: { name: "n" },
-    spec: taints === undefined ? {} : { taints },
+    spec: defined({ taints }),
     status: { conditions: [{ type: "Ready", status: ready, reason }, ...reported] },
   };
 }

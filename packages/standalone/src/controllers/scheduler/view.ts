@@ -86,7 +86,7 @@ function claimView({ noted, others, assumed }: SchedulingCaches, pod: Pod, name:
     storageClass: noted.classes.get(className),
     candidates: [...noted.volumes.byIndex("claim", key), ...noted.volumes.byIndex("class", className)],
     ...(claim !== undefined && isForeign(claim, pod) ? { foreign: true } : {}),
-    ...(takenBy === undefined ? {} : { takenBy: takenBy.metadata.name }),
+    ...defined({ takenBy: takenBy?.metadata.name }),
   };
 }
 

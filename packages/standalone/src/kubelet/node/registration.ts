@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import {
+  defined,
   delay,
   failpoint,
   isAlreadyExists,
@@ -67,7 +68,7 @@ async function createNode(
       apiVersion: "v1",
       kind: "Node",
       metadata: { name: facts.nodeName, labels: { ...labels, ...nodeLabels(facts) } },
-      spec: taints === undefined ? {} : { taints },
+      spec: defined({ taints }),
     });
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;

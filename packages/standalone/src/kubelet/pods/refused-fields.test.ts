@@ -1,3 +1,4 @@
+import { defined } from "@mooring/store";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pod } from "@mooring/store";
@@ -143,7 +144,7 @@ test("users of one's own are refused where the kernel has none, and raw volumes 
 test("an AppArmor profile is honoured where the kernel has it, or can get it", () => {
   const asks = (type: string, localhostProfile?: string) => ({
     securityContext: {
-      appArmorProfile: { type, ...(localhostProfile === undefined ? {} : { localhostProfile }) },
+      appArmorProfile: { type, ...defined({ localhostProfile }) },
     },
   });
   const path = ["spec.containers[1].securityContext.appArmorProfile"];

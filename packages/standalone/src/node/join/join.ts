@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { request } from "node:https";
 import type { DetailedPeerCertificate, TLSSocket } from "node:tls";
+import { defined } from "@mooring/store";
 import { readJoinToken } from "../../apiserver/join/tokens.ts";
 import { type NodeCredential, writeCredential } from "./credential.ts";
 
@@ -73,7 +74,7 @@ async function post(url: string, { authorization, ...tls }: Access, body: object
     ...{ method: "POST", agent: false, timeout: 30_000, ...tls },
     headers: {
       ...{ "content-type": "application/json", "content-length": bytes.length },
-      ...(authorization === undefined ? {} : { authorization }),
+      ...defined({ authorization }),
     },
   });
   sent.on("timeout", () => sent.destroy(new JoinError(`${url} does not answer`)));

@@ -1,3 +1,4 @@
+import { defined } from "@mooring/store";
 import type { ContainerConfig, ContainerMount } from "../runtime.ts";
 import { ownCapabilities } from "./capabilities.ts";
 import { MASKED_PATHS, type OciMount, READ_ONLY_PATHS, systemMounts, volumeMount } from "./mounts.ts";
@@ -116,7 +117,7 @@ function processOf(config: ContainerConfig): OciProcess {
     // None that a program would inherit or keep: who is not root has those of its files only.
     capabilities: { bounding: capabilities, effective: capabilities, permitted: capabilities },
     noNewPrivileges: config.noNewPrivileges === true,
-    ...(config.appArmor === undefined ? {} : { apparmorProfile: config.appArmor }),
+    ...defined({ apparmorProfile: config.appArmor }),
   };
 }
 

@@ -77,7 +77,7 @@ function writableHalf(config: JsonObject, hasStatus: boolean, subresource: strin
 }
 
 function timeOf(manager: Manager | undefined): { time?: string } {
-  return manager?.time === undefined ? {} : { time: manager.time };
+  return defined({ time: manager?.time });
 }
 
 function describe({ apiVersion, kind, metadata }: UnstructuredObject): string {

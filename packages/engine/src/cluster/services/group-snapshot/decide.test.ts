@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { defined } from "@mooring/store";
 import { covers, howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import type { GroupMember, GroupSnapshot, NodeBarrier } from "../../../api/group-snapshot.ts";
@@ -289,7 +290,7 @@ test("whatever agents and the coordinator do, killed at any time: no copy while 
           const frozen = (agent as Agent & { frozen?: boolean }).frozen;
           cluster.report(node, {
             ...next.report,
-            ...(frozen === undefined ? {} : { heldThroughCut: frozen }),
+            ...defined({ heldThroughCut: frozen }),
           });
         }
       };

@@ -1,3 +1,4 @@
+import { defined } from "@mooring/store";
 import type { GroupSnapshotStatus, NodeBarrier } from "../../../api/group-snapshot.ts";
 import { nodesOf, placement } from "./placement.ts";
 import type { CoordinatorStep, CoordinatorView, GroupRecord } from "./view.ts";
@@ -105,5 +106,5 @@ function joined(methods: readonly string[]): string {
 
 function keepError({ group }: CoordinatorView): Pick<GroupSnapshotStatus, "error"> {
   const error = group.status?.error;
-  return error === undefined ? {} : { error };
+  return defined({ error });
 }

@@ -1,4 +1,4 @@
-import { getIfAny, listAll, type Reader } from "@mooring/store";
+import { defined, getIfAny, listAll, type Reader } from "@mooring/store";
 import { JOB_UID_LABEL } from "../../../api/names.ts";
 import { pendingRestore } from "../../../api/pending.ts";
 import { type RecurringJob, RecurringJobs } from "../../../api/recurring-job.ts";
@@ -36,7 +36,7 @@ function asJobsSeeIt({ metadata, spec, status, ...volume }: Volume): Volume {
   const { name, uid = "", labels = {}, deletionTimestamp } = metadata;
   const { pool, source, restoreFrom } = spec;
   const { size, restore } = status ?? {};
-  const going = deletionTimestamp === undefined ? {} : { deletionTimestamp };
+  const going = defined({ deletionTimestamp });
   return {
     ...volume,
     metadata: { name, uid, labels, ...going },

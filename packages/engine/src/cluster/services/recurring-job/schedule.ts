@@ -1,3 +1,4 @@
+import { defined } from "@mooring/store";
 import { Cron } from "croner";
 import type { RecurringJobSpec } from "../../../api/recurring-job.ts";
 
@@ -34,7 +35,7 @@ export function scheduleOf(
     const next = schedule.nextRun(now);
     return {
       missed,
-      ...(latest === undefined ? {} : { due: latest.toISOString() }),
+      ...defined({ due: latest?.toISOString() }),
       ...(next === null ? {} : { next: next.toISOString() }),
     };
   } catch (error) {

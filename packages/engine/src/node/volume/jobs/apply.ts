@@ -1,4 +1,4 @@
-import { failpoint, isConflict } from "@mooring/store";
+import { defined, failpoint, isConflict } from "@mooring/store";
 import { MOST_ATTEMPTS } from "../../../api/attempts.ts";
 import type { VolumeSalvage } from "../../../api/faults.ts";
 import { isCommitted, pendingRestore } from "../../../api/pending.ts";
@@ -80,7 +80,7 @@ async function swap(
     const next: VolumeStatus = {
       ...status,
       // What is on the device is what the snapshot had: nobody may format it, or take it for formatted.
-      ...(formatted === undefined ? {} : { formatted }),
+      ...defined({ formatted }),
       ...(smaller ? { expansion: { size: image.size } } : {}),
       ...(status.state === "attached" ? { device: opened.path } : {}),
       ...(status.salvage === undefined ? {} : { salvage: replaced(status.salvage, name) }),
