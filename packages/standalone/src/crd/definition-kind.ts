@@ -1,7 +1,14 @@
 import { type BuiltinKind, column } from "../kinds/builtin-kind.ts";
 import { definitionTypes } from "./definition-schema.ts";
-import { CLEANUP_FINALIZER, CustomResourceDefinitions } from "./types.ts";
+import { CLEANUP_FINALIZER, type CustomResourceDefinition, CustomResourceDefinitions } from "./types.ts";
 import { asDefinition, validateDefinition, validateDefinitionUpdate } from "./validate-definition.ts";
+
+/** The defaults of a definition, in place. */
+export function fillIn(spec: CustomResourceDefinition["spec"]): void {
+  spec.names.singular ??= spec.names.kind?.toLowerCase() ?? "";
+  spec.names.listKind ??= `${spec.names.kind}List`;
+  spec.conversion ??= { strategy: "None" };
+}
 
 /** The kind CustomResourceDefinition; its controller is in `controller.ts`. */
 export const customResourceDefinitions: BuiltinKind = {
@@ -31,10 +38,7 @@ export const customResourceDefinitions: BuiltinKind = {
     },
     defaults(object) {
       const { spec } = asDefinition(object);
-      if (spec?.names === undefined) return;
-      spec.names.singular ??= spec.names.kind?.toLowerCase() ?? "";
-      spec.names.listKind ??= `${spec.names.kind}List`;
-      spec.conversion ??= { strategy: "None" };
+      if (spec?.names !== undefined) fillIn(spec);
     },
     validate: validateDefinition,
     validateUpdate: (next, old, subresource) =>

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isAlreadyExists, mutate, type ObjectStore, waitFor } from "@mooring/store";
 import { jsonEqual } from "../schema/model.ts";
+import { fillIn } from "./definition-kind.ts";
 import { readDefinitions } from "./read-definitions.ts";
 import { type CustomResourceDefinition, CustomResourceDefinitions } from "./types.ts";
 import { isEstablished } from "./validate-definition.ts";
@@ -67,12 +68,15 @@ async function install(
     if (!isAlreadyExists(error)) throw error;
   }
   const { name } = definition.metadata;
+  // As the server stores it: what it fills in is no difference, and a write costs a check of every rule.
+  const wanted = structuredClone(definition);
+  fillIn(wanted.spec);
   await mutate(
     store,
     CustomResourceDefinitions,
     { name },
     {
-      change: (crd) => (jsonEqual(crd.spec, definition.spec) ? undefined : { ...crd, spec: definition.spec }),
+      change: (crd) => (jsonEqual(crd.spec, wanted.spec) ? undefined : { ...crd, spec: wanted.spec }),
       ...MANAGER,
       signal,
     },
