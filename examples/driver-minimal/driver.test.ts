@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type CsiClient, type CsiServer, connect, v0, v1 } from "@mooring/csi";
 import { fuzz } from "@mooring/csi/fuzz";
-import { covers } from "@mooring/store/testing";
+import { covers, thorough } from "@mooring/store/testing";
 import { serve } from "./driver.ts";
 
 const Mode = v1.VolumeCapability_AccessMode_Mode;
@@ -140,7 +140,7 @@ test("the old interface is there too: csi.v0 on the same socket", async () => {
   assert.equal((await client.v0.node.nodeGetId({})).nodeId, "node-1");
 });
 
-test("random and damaged requests neither break it nor make it blame itself", async () => {
+test("random and damaged requests neither break it nor make it blame itself", thorough(), async () => {
   const report = await fuzz(client.endpoint, { folder: join(folder, "fuzz"), requests: 1500, seed: 7 });
   assert.deepEqual(report.findings, []);
   assert.ok((report.codes.OK ?? 0) > 100, JSON.stringify(report.codes));

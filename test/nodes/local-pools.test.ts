@@ -19,7 +19,7 @@ describe("a node that joins over the network", () => {
   after(() => nodes?.dispose());
   before(async () => {
     nodes = await Nodes.create({
-      nodes: ["a", "b"],
+      nodes: ["b"],
       nodeArgs: ["--pool-size", "2Gi", "--labels", "row=second", "--taints", "edge=yes:PreferNoSchedule"],
     });
   });
@@ -78,7 +78,7 @@ describe("a node that joins over the network", () => {
       volumeId,
       "--type=merge",
       "-p",
-      ASK_FOR_A,
+      ASK_FOR_HUB,
     );
     const reported = await eventually("a result", async () => {
       const path = "jsonpath={.status.attachmentTicketStatuses.asked.conditions[0].message}";
@@ -101,10 +101,10 @@ describe("a node that joins over the network", () => {
   }
 });
 
-const ASK_FOR_A = JSON.stringify({
+const ASK_FOR_HUB = JSON.stringify({
   spec: {
     attachmentTickets: {
-      asked: { id: "asked", type: "longhorn-api", nodeID: "a", parameters: { lastAttachedBy: "ann" } },
+      asked: { id: "asked", type: "longhorn-api", nodeID: "hub", parameters: { lastAttachedBy: "ann" } },
     },
   },
 });

@@ -21,7 +21,9 @@ const WORLDS = {
   pair: ["logs", "lost-machine", "migration", "shared-pool", "shared-volumes"].map((name) => `nodes/${name}`),
   up: [
     ...["attack/containers", "situations/situations"],
-    ...["controller", "exec", "live-objects", "port-forward", "provisioning"].map((name) => `e2e/${name}`),
+    ...["controller", "exec", "live-objects", "pods", "port-forward", "provisioning"].map(
+      (name) => `e2e/${name}`,
+    ),
   ],
   drivers: [
     ...[
@@ -52,9 +54,13 @@ const THOROUGH = [
   ),
   // A flow that another file has every day, with more nodes, in another mode, on another pool, or under a fault.
   ...["data-services", "restart", "three-nodes"].map((name) => `test/nodes/${name}`),
-  ...["e2e/group-postgresql", "e2e/shared-volumes", "group/two-nodes", "scale/two-hundred"].map(
-    (name) => `test/${name}`,
-  ),
+  ...[
+    "e2e/group-postgresql",
+    "e2e/group-revert-postgresql",
+    "e2e/shared-volumes",
+    "group/two-nodes",
+    "scale/two-hundred",
+  ].map((name) => `test/${name}`),
   ...["directory", "multi-node-modes", "two-processes"].map((name) => `test/csi/${name}`),
   "packages/engine/src/node/share/fault",
   "packages/engine/src/pools/btrfs",

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { everyday, thorough } from "@mooring/store/testing";
 import { cannedApi } from "../testing/api.ts";
 import { mooring } from "../testing/command.ts";
 import { duration, term } from "./duration.ts";
 
-test("every option that is a time takes the same times", () => {
+test("every option that is a time takes the same times", everyday(), () => {
   const read = ["15", "15s", "5m", "2h", "1d", "24d"].map(duration);
   assert.deepEqual(read, [15_000, 15_000, 300_000, 7_200_000, 86_400_000, 24 * 86_400_000]);
   assert.equal(term("90d"), 90 * 86_400_000);
@@ -12,7 +13,7 @@ test("every option that is a time takes the same times", () => {
     assert.throws(() => duration(text), /write it like 30m .*at most 24d/, text);
 });
 
-test("a wait that is too long for a timer is refused before anything is asked", async (t) => {
+test("a wait that is too long for a timer is refused before anything is asked", thorough(), async (t) => {
   const api = await cannedApi(t);
   const server = ["--kubeconfig", api.kubeconfig];
   for (const args of [
@@ -27,7 +28,7 @@ test("a wait that is too long for a timer is refused before anything is asked", 
   assert.deepEqual(api.requests, []);
 });
 
-test("help writes times and collections as an operator does", async () => {
+test("help writes times and collections as an operator does", thorough(), async () => {
   const attach = await mooring(["volume", "attach", "--help"]);
   assert.match(attach.stdout, /how long to wait \(default: 2m\)/);
   const restore = await mooring(["group", "restore", "--help"]);
@@ -35,7 +36,7 @@ test("help writes times and collections as an operator does", async () => {
   assert.doesNotMatch(restore.stdout, /default: \{\}/);
 });
 
-test("a pair that is none is answered with an example of the same option", async () => {
+test("a pair that is none is answered with an example of the same option", thorough(), async () => {
   for (const [option, example] of [
     ["--name", "data=copy"],
     ["--size", "data=10Gi"],

@@ -3,13 +3,14 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { everyday, thorough } from "@mooring/store/testing";
 import { cannedApi } from "../testing/api.ts";
 import { mooring } from "../testing/command.ts";
 import { describeError } from "./report-error.ts";
 
 const MOORING = fileURLToPath(new URL("../../../../dist/mooring.mjs", import.meta.url));
 
-test("a wrong option is one clear line, and where the help is", async () => {
+test("a wrong option is one clear line, and where the help is", thorough(), async () => {
   for (const [args, path] of [
     [["volume", "attach", "v", "--nod", "a"], "mooring volume attach"],
     [["group", "snapshot", "create", "--nonsense"], "mooring group snapshot create"],
@@ -23,12 +24,12 @@ test("a wrong option is one clear line, and where the help is", async () => {
   }
 });
 
-test("a selector is shown as a shell takes it", async () => {
+test("a selector is shown as a shell takes it", thorough(), async () => {
   const { stderr } = await mooring(["group", "snapshot", "create", "s", "-l", "app in"]);
   assert.match(stderr, /next: .*--selector 'app=db,tier in \(a,b\)'/);
 });
 
-test("why names where to search for what is not there", async (t) => {
+test("why names where to search for what is not there", everyday(), async (t) => {
   const api = await cannedApi(t);
   const status = {
     kind: "Status",
@@ -49,7 +50,7 @@ test("why names where to search for what is not there", async (t) => {
   }
 });
 
-test("what nobody foresaw is asked to be reported", () => {
+test("what nobody foresaw is asked to be reported", everyday(), () => {
   for (const error of [new TypeError("x is not a function"), "a text"]) {
     const { exitCode, next = "" } = describeError(error);
     assert.equal(exitCode, 70);
@@ -57,7 +58,7 @@ test("what nobody foresaw is asked to be reported", () => {
   }
 });
 
-test("a reader that has gone is no failure of a command", async (t) => {
+test("a reader that has gone is no failure of a command", everyday(), async (t) => {
   const api = await cannedApi(t);
   const child = spawn(process.execPath, [MOORING, "volume", "list", "--kubeconfig", api.kubeconfig], {
     stdio: ["ignore", "pipe", "pipe"],

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { MOORING_API_VERSION } from "@mooring/engine";
+import { everyday, thorough } from "@mooring/store/testing";
 import { parse } from "yaml";
 import { cannedApi, folderOf } from "../testing/api.ts";
 import { mooring } from "../testing/command.ts";
@@ -16,32 +17,37 @@ const VOLUME = {
   status: { state: "attached", robustness: "healthy", currentNodeID: "n", device: "/dev/loop7" },
 };
 
-test("-o: JSON and YAML are the same data, and wide is the table with more columns", async (t) => {
-  const api = await cannedApi(t);
-  api.response = () => ({ code: 200, body: { metadata: {}, items: [VOLUME] } });
-  const list = async (...args: string[]) => {
-    const { code, stdout, stderr } = await mooring([
-      "volume",
-      "list",
-      "--kubeconfig",
-      api.kubeconfig,
-      ...args,
-    ]);
-    assert.equal(code, 0, stderr);
-    return stdout;
-  };
-  const [json, short, yaml] = [await list("-o", "json"), await list("--json"), await list("-o", "yaml")];
-  assert.equal(short, json);
-  assert.deepEqual(parse(yaml), JSON.parse(json));
-  const [plain = "", row = ""] = (await list()).split("\n");
-  const [header = "", wide = ""] = (await list("-o", "wide")).split("\n");
-  assert.ok(header.startsWith(plain) && wide.startsWith(row));
-  for (const column of ["CONTENT", "HEALTH", "DEVICE"])
-    assert.ok(!plain.includes(column) && header.includes(column));
-  for (const cell of ["xfs", "healthy", "/dev/loop7"]) assert.ok(!row.includes(cell) && wide.includes(cell));
-});
+test(
+  "-o: JSON and YAML are the same data, and wide is the table with more columns",
+  everyday(),
+  async (t) => {
+    const api = await cannedApi(t);
+    api.response = () => ({ code: 200, body: { metadata: {}, items: [VOLUME] } });
+    const list = async (...args: string[]) => {
+      const { code, stdout, stderr } = await mooring([
+        "volume",
+        "list",
+        "--kubeconfig",
+        api.kubeconfig,
+        ...args,
+      ]);
+      assert.equal(code, 0, stderr);
+      return stdout;
+    };
+    const [json, short, yaml] = [await list("-o", "json"), await list("--json"), await list("-o", "yaml")];
+    assert.equal(short, json);
+    assert.deepEqual(parse(yaml), JSON.parse(json));
+    const [plain = "", row = ""] = (await list()).split("\n");
+    const [header = "", wide = ""] = (await list("-o", "wide")).split("\n");
+    assert.ok(header.startsWith(plain) && wide.startsWith(row));
+    for (const column of ["CONTENT", "HEALTH", "DEVICE"])
+      assert.ok(!plain.includes(column) && header.includes(column));
+    for (const cell of ["xfs", "healthy", "/dev/loop7"])
+      assert.ok(!row.includes(cell) && wide.includes(cell));
+  },
+);
 
-test("-o: what a command does not print is refused, with what it does", async () => {
+test("-o: what a command does not print is refused, with what it does", thorough(), async () => {
   for (const [args, reason] of [
     [["version", "-o", "wide"], /Allowed choices are json, yaml/],
     [["volume", "list", "-o", "xml"], /Allowed choices are json, yaml, wide/],
@@ -53,7 +59,7 @@ test("-o: what a command does not print is refused, with what it does", async ()
   }
 });
 
-test("colors: on a terminal only, and not where NO_COLOR is set", async (t) => {
+test("colors: on a terminal only, and not where NO_COLOR is set", everyday(), async (t) => {
   const folder = await folderOf(t);
   const sequence = "\u001b[";
   assert.ok(!(await mooring(["doctor", "--state-dir", folder])).stdout.includes(sequence));
