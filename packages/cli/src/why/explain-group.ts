@@ -1,6 +1,7 @@
 import { DRIVER_NAME, GroupSnapshots } from "@mooring/engine";
 import { SNAPSHOT_OF_GROUP, VolumeGroupRestores } from "@mooring/sidecars";
 import {
+  type LabelRequirement,
   labelRequirements,
   matchesLabels,
   PersistentVolumeClaims,
@@ -59,11 +60,20 @@ async function content(context: Context, name: string | undefined): Promise<Find
 async function claims(context: Context, namespace: string, group: VolumeGroupSnapshot): Promise<Finding[]> {
   const named = group.metadata.annotations?.[SNAPSHOT_OF_GROUP];
   if (named) return [await context.explain("volumegroup", namespace, named)];
-  const requirements = labelRequirements(group.spec.source.selector ?? {});
+  const requirements = requirementsOf(group);
   if (requirements.length === 0) return [];
   const { items } = await context.store.list(PersistentVolumeClaims, { namespace });
   const selected = items.filter(({ metadata }) => matchesLabels(requirements, metadata.labels));
   return Promise.all(selected.map(({ metadata }) => explainClaim(context, namespace, metadata.name)));
+}
+
+/** None of a selector that nobody can mean: the group snapshot reports that itself. */
+function requirementsOf({ spec }: VolumeGroupSnapshot): LabelRequirement[] {
+  try {
+    return labelRequirements(spec.source.selector ?? {});
+  } catch {
+    return [];
+  }
 }
 
 /** A user's group snapshot, down to the barrier, to each member that is not ready, or to the claims it selects. */

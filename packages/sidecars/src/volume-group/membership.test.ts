@@ -101,6 +101,12 @@ test("an empty selector selects nothing, and a selector that nobody can mean is 
   const bad = await makeGroup(w, "bad", [], { source: { selector } });
   const degraded = bad.status?.conditions?.find(({ type }) => type === "Degraded");
   assert.equal(degraded?.reason, "SelectorInvalid");
+  // No claim has such a label: taken at its word, it selects all of them.
+  const slip = { matchExpressions: [{ key: "not a label", operator: "DoesNotExist" as const }] };
+  const all = await makeGroup(w, "all", [], { source: { selector: slip } });
+  assert.deepEqual(membersOf(all), []);
+  const why = all.status?.conditions?.find(({ type }) => type === "Degraded");
+  assert.match(why?.message ?? "", /"not a label" in a label selector is not a label key/);
 });
 
 test("one volume that the driver refuses is found, and the others are members", async (t) => {

@@ -58,18 +58,21 @@ test("groups of two namespaces whose claims have the same names and labels never
 
 test("claims without a class, of no class or of one that is gone delay no group", async (t) => {
   const w = await startWorld(t);
+  const labels = { app: "db" };
   for (const [name, storageClassName] of [
     ["classless", ""],
     ["orphaned", "deleted-long-ago"],
   ] as const) {
-    const { uid: _uid, ...metadata } = claim(name).metadata;
+    const { uid: _uid, ...metadata } = { ...claim(name).metadata, labels };
     await w.store.create(PersistentVolumeClaims, { ...claim(name, { storageClassName }), metadata });
   }
-  const { uid: _uid, ...metadata } = claim("unsaid").metadata;
+  const { uid: _uid, ...metadata } = { ...claim("unsaid").metadata, labels };
   const { storageClassName: _none, ...spec } = claim("unsaid").spec ?? {};
   await w.store.create(PersistentVolumeClaims, { ...claim("unsaid"), metadata, spec });
-  await w.claim("data", { app: "db" });
-  assert.deepEqual(membersOf(await makeGroup(w, "db", ["data"])), ["data: Joined Joined"]);
+  await w.claim("data", labels);
+  const waiting = ["classless", "orphaned", "unsaid"].map((name) => `${name}: Waiting NotBound`);
+  const members = membersOf(await makeGroup(w, "db", ["data"])).sort();
+  assert.deepEqual(members, [...waiting, "data: Joined Joined"].sort());
 });
 
 test("every claim of a group goes with it when all are to go, whatever their number", async (t) => {

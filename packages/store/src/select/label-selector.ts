@@ -15,7 +15,21 @@ export function parseLabelSelector(selector: string | undefined): LabelRequireme
   return new LabelParser(selector ?? "").parse();
 }
 
-/** The structured form as requirements. An empty selector selects everything; throws BadRequest. */
+const LABEL_KEY = /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
+
+/** As an API server: no object has such a label, so NotIn and DoesNotExist would select everything, by a slip of the pen. */
+function requireLabel(key: string, values: readonly string[]): void {
+  if (!LABEL_KEY.test(key)) throw badRequest(`${JSON.stringify(key)} in a label selector is not a label key`);
+  const wrong = values.find((value) => !LABEL_VALUE.test(value));
+  if (wrong !== undefined)
+    throw badRequest(`${JSON.stringify(wrong)} in a label selector is not a value of label ${key}`);
+}
+
+/**
+ * The structured form as requirements. An empty selector selects everything; throws BadRequest. A custom resource has it
+ * as it was written: no server has looked at its keys and values.
+ */
 export function labelRequirements(selector: LabelSelector): LabelRequirement[] {
   const equalities = Object.entries(selector.matchLabels ?? {}).map(
     ([key, value]): LabelRequirement => ({ key, operator: "In", values: [value] }),
@@ -30,7 +44,9 @@ export function labelRequirements(selector: LabelSelector): LabelRequirement[] {
     }
     return { key, operator, values: values ?? [] };
   });
-  return [...equalities, ...expressions];
+  const requirements = [...equalities, ...expressions];
+  for (const { key, values } of requirements) requireLabel(key, values);
+  return requirements;
 }
 
 /** The string form of requirements: the reverse of {@link parseLabelSelector}. */

@@ -5,6 +5,7 @@ import { isStatus } from "../object/status-error.ts";
 import { matchesFields, parseFieldSelector } from "./field-selector.ts";
 import {
   formatLabelSelector,
+  type LabelSelector,
   labelRequirements,
   matchesLabels,
   parseLabelSelector,
@@ -104,6 +105,21 @@ test("structured label selectors mean the same in string form", () => {
     /needs values/,
   );
   assert.throws(() => labelRequirements({ matchExpressions: [{ key: "a", operator: "Gt" }] }), /not a valid/);
+});
+
+test("keys and values that no label can have are refused in structured selectors too", () => {
+  const wrong: LabelSelector[] = [
+    { matchLabels: { "not a label": "x" } },
+    { matchLabels: { app: "a b" } },
+    { matchExpressions: [{ key: "", operator: "DoesNotExist" }] },
+    { matchExpressions: [{ key: "app", operator: "NotIn", values: ["ok", `${"x".repeat(64)}`] }] },
+    { matchExpressions: [{ key: "-app", operator: "Exists" }] },
+    { matchExpressions: [{ key: "a/b/c", operator: "Exists" }] },
+  ];
+  for (const selector of wrong)
+    assert.throws(() => labelRequirements(selector), { reason: "BadRequest" }, JSON.stringify(selector));
+  const right = { matchLabels: { "app.kubernetes.io/name": "", [`${"x".repeat(63)}`]: "A.b_c-1" } };
+  assert.equal(labelRequirements(right).length, 2);
 });
 
 test("field selectors", () => {
