@@ -1,4 +1,4 @@
-import { readdir, rm } from "node:fs/promises";
+import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createHost, type Host } from "@mooring/engine";
 import type { Logger } from "@mooring/store";
@@ -51,6 +51,8 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
   const logs = join(stateDir, "logs");
   const listeners = new Set<(podUID: string) => void>();
   const cgroups = await openCgroups(stateDir);
+  // Before it is noted as hidden: what is noted of a folder that is not there counts as left by a killed process.
+  await mkdir(records, { recursive: true, mode: 0o700 });
   const run = await openRunFolder(cgroupName(stateDir), hidden);
   const filesOf = (id: string) => containerFiles(join(records, id), run.bundle(id));
   const controllers = await controllersHere();

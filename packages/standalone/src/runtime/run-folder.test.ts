@@ -11,6 +11,7 @@ test("what a killed Mooring left in memory goes with its state folder, unless a 
   const left = await openRunFolder(name, [folder]);
   const other = await openRunFolder(`${name}-other`, [tmpdir()]);
   const there = async () => (await readdir("/run/mooring")).includes(name);
+  const starting = join("/run/mooring", `${name}-starting`);
   try {
     assert.ok((await other.hidden()).includes(folder));
     await rm(folder, { recursive: true });
@@ -20,8 +21,11 @@ test("what a killed Mooring left in memory goes with its state folder, unless a 
     await rm(left.bundle("running"), { recursive: true });
     await other.hidden();
     assert.equal(await there(), false);
+    await mkdir(join(starting, "bundles"), { recursive: true });
+    await other.hidden();
+    assert.deepEqual(await readdir(starting), ["bundles"], "its owner has not noted yet what it hides");
   } finally {
-    for (const each of [name, `${name}-other`])
+    for (const each of [name, `${name}-other`, `${name}-starting`])
       await rm(join("/run/mooring", each), { recursive: true, force: true });
     await rm(folder, { recursive: true, force: true });
   }

@@ -71,7 +71,9 @@ async function hiddenFolders(): Promise<string[]> {
 }
 
 async function readHidden(root: string): Promise<string[]> {
-  const text = await readFile(join(root, "hidden"), "utf8").catch(() => "[]");
+  const text = await readFile(join(root, "hidden"), "utf8").catch(() => undefined);
+  // It is still being made.
+  if (text === undefined) return [];
   const folders: string[] = JSON.parse(text);
   const there = await Promise.all(folders.map((folder) => stat(folder).catch(() => undefined)));
   const left = folders.filter((_, index) => there[index] !== undefined);
