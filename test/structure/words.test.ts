@@ -36,6 +36,23 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   writersHeldMessage: "condition WritersHeld, a public name",
 };
 
+/** Steps and failpoints that stay, and why. */
+const STEP_EXCEPTIONS: Readonly<Record<string, string>> = {
+  "guard-device": "the guard process of a shared pool (docs/glossary.md)",
+};
+
+/** The names of steps and failpoints: what logs, metrics and tests print. */
+const STEP = /\bdo: "([^"]+)"|\b(?:fail)?point\(\s*"([^"]+)"/g;
+
+/** Names that were in use and are ours alone, whole: the term to take instead. */
+const RETIRED: Readonly<Record<string, string>> = {
+  "record-opened": "intent-saved",
+  "record-closed": "intent-deleted",
+  "object-created": "pv-created",
+  "create-object": "create-pv",
+  "hold-claim": "protect-claims",
+};
+
 const REPLACEMENT = new Map(
   Object.entries(TERMS).flatMap(([words, term]) => words.split(" ").map((word) => [word, term] as const)),
 );
@@ -66,4 +83,31 @@ test("files and exports are named by the field's terms", async () => {
   }
   assert.deepEqual([...wrong], []);
   assert.deepEqual([...unused], [], "exceptions that nothing needs");
+});
+
+test("steps and failpoints are named by the field's terms", async () => {
+  const wrong: string[] = [];
+  const unused = new Set(Object.keys(STEP_EXCEPTIONS));
+  for (const name of await readdir(PACKAGES)) {
+    for (const path of await readdir(join(PACKAGES, name, "src"), { recursive: true })) {
+      if (!path.endsWith(".ts") || path.endsWith(".test.ts") || /\bgen\//.test(path)) continue;
+      const text = await readFile(join(PACKAGES, name, "src", path), "utf8");
+      for (const [, step, failpoint] of text.matchAll(STEP)) {
+        const full = step ?? failpoint ?? "";
+        const retired = RETIRED[full.split("/").at(-1) ?? ""];
+        const terms = [...termsFor(full.replaceAll("/", "-")), ...(retired === undefined ? [] : [retired])];
+        if (terms.length > 0 && !unused.delete(full) && !(full in STEP_EXCEPTIONS))
+          wrong.push(`${name}/src/${path}: ${full}; the term is ${terms.join(", or ")}`);
+      }
+    }
+  }
+  assert.deepEqual(wrong, []);
+  assert.deepEqual([...unused], [], "exceptions that nothing needs");
+});
+
+test("what operators read names them: no person in definitions", async () => {
+  const folder = fileURLToPath(new URL("../../deploy/crds", import.meta.url));
+  for (const file of await readdir(folder)) {
+    assert.doesNotMatch(await readFile(join(folder, file), "utf8"), /\b(person|people)\b/i, file);
+  }
 });

@@ -74,7 +74,7 @@ export class ProvisionEffects {
           requestKey,
         });
       case "create-pv":
-        return this.#createObject(step, uid);
+        return this.#createPv(step, uid);
       case "delete-intent":
         return this.#close(step.intent, step.outcome, view, uid);
     }
@@ -133,7 +133,7 @@ export class ProvisionEffects {
       "Provisioning",
       `External provisioner is provisioning volume for claim "${intent.claim.namespace}/${intent.claim.name}"`,
     );
-    failpoints.recordOpened();
+    failpoints.intentSaved();
   }
 
   async #create(
@@ -201,7 +201,7 @@ export class ProvisionEffects {
     this.results.set(uid, error === undefined ? { kind: "removed" } : { kind: "removed", error });
   }
 
-  async #createObject(
+  async #createPv(
     { intent, volume }: Extract<ProvisionStep, { do: "create-pv" }>,
     uid: string,
   ): Promise<void> {
@@ -215,7 +215,7 @@ export class ProvisionEffects {
       await cluster.volumes.refresh(intent.arguments.name);
       return;
     }
-    failpoints.objectCreated();
+    failpoints.pvCreated();
     logger.info({ claim: intent.claim, volume: intent.arguments.name, uid }, "provisioned a volume");
   }
 
@@ -239,7 +239,7 @@ export class ProvisionEffects {
         cluster.records.gone(record);
       }
     }
-    failpoints.recordClosed();
+    failpoints.intentDeleted();
     this.results.delete(uid);
     this.uncertainty.settle(uid);
     if (outcome !== "provisioned") return;

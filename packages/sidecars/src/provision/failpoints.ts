@@ -3,10 +3,10 @@ import { failpoint } from "@mooring/store";
 /** Between two visible steps of provisioning. */
 export const failpoints = {
   sourceProtected: failpoint("sidecars/provision/source-protected"),
-  recordOpened: failpoint("sidecars/provision/record-opened"),
+  intentSaved: failpoint("sidecars/provision/intent-saved"),
   volumeCreated: failpoint("sidecars/provision/volume-created"),
-  objectCreated: failpoint("sidecars/provision/object-created"),
+  pvCreated: failpoint("sidecars/provision/pv-created"),
   volumeRemoved: failpoint("sidecars/provision/volume-removed"),
   rescheduled: failpoint("sidecars/provision/rescheduled"),
-  recordClosed: failpoint("sidecars/provision/record-closed"),
+  intentDeleted: failpoint("sidecars/provision/intent-deleted"),
 };

@@ -34,14 +34,14 @@ import type { ClaimOfVolume, VolumeGroupView } from "./view.ts";
 
 const point = (name: string) => failpoint(`sidecars/volume-group/${name}`);
 const failpoints = {
-  finalizerAdded: point("group-guarded"),
+  finalizerAdded: point("finalizer-added"),
   contentMade: point("content-made"),
   bound: point("content-bound"),
   marked: point("marked-being-created"),
   created: point("group-created"),
   recorded: point("recorded"),
   contentConditionsWritten: point("content-conditions-written"),
-  held: point("claim-held"),
+  claimProtected: point("claim-protected"),
   modified: point("group-modified"),
   released: point("claim-released"),
   statusWritten: point("status-written"),
@@ -102,7 +102,7 @@ export class VolumeGroupSteps {
         cluster.volumeGroupContents.wrote(await store.create(VolumeGroupContents, step.content));
         failpoints.contentMade();
         return true;
-      case "hold-claims":
+      case "protect-claims":
         await allInParallel(step.claims, (each) => this.#protect(each, view, group));
         return true;
       case "write-status":
@@ -165,7 +165,7 @@ export class VolumeGroupSteps {
         addFinalizers: [MEMBER_FINALIZER],
         annotations: { [MEMBER_OF]: lockFor(group, handle) },
       });
-      failpoints.held();
+      failpoints.claimProtected();
     } catch (error) {
       // A rule of the cluster forbids it: this claim stays out, the others do not wait for it.
       if (!isStatus(error, "Forbidden", "Invalid", "BadRequest")) throw error;

@@ -1,8 +1,8 @@
 import { isDeleting, type PersistentVolumeClaim } from "@mooring/store";
 import type { VolumeGroup } from "./api.ts";
-import { asksFor, takesWhatIsThere } from "./concerns.ts";
 import { lockOf } from "./lock.ts";
 import { FOREIGN_FINALIZERS, WANTED_GROUP } from "./names.ts";
+import { asksFor, takesWhatIsThere } from "./selection.ts";
 import type { Candidate, StorageView } from "./view.ts";
 
 /** What a claim is to a group. */

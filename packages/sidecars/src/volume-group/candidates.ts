@@ -1,8 +1,8 @@
 import { keyOf, type LabelRequirement, type PersistentVolumeClaim } from "@mooring/store";
 import type { Cluster } from "../kube/cluster.ts";
 import type { VolumeGroup } from "./api.ts";
-import { concerns, requirementsOf, takesWhatIsThere } from "./concerns.ts";
 import { contentOf, isInGroupOf } from "./in-group.ts";
+import { isRead, requirementsOf, takesWhatIsThere } from "./selection.ts";
 
 /**
  * The claims that a read of the group reads. They come from indexes, not from everything in the namespace: a namespace of
@@ -21,7 +21,7 @@ export function claimsOf(cluster: Cluster, group: VolumeGroup): PersistentVolume
     ...(takesWhatIsThere(group) ? stored(cluster, group) : []),
   ];
   const byName = new Map(possible.map((claim) => [claim.metadata.name, claim]));
-  return [...byName.values()].filter((claim) => concerns(group, claim, isInGroup));
+  return [...byName.values()].filter((claim) => isRead(group, claim, isInGroup));
 }
 
 /** Claims that one condition of a selector leaves, the others not asked yet; the most selective one that an index has. */

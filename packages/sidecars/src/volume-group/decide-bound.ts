@@ -1,5 +1,4 @@
 import type { VolumeGroup, VolumeGroupContent } from "./api.ts";
-import { requirementsOf, takesWhatIsThere } from "./concerns.ts";
 import { repairs } from "./drift.ts";
 import { frozenFor } from "./freeze.ts";
 import { type Growth, growthOf } from "./growth.ts";
@@ -8,6 +7,7 @@ import { VOLUME_GROUP_BEING_CREATED } from "./names.ts";
 import { recordDrift, recordResult } from "./record.ts";
 import { isBackingOff, report } from "./report.ts";
 import { requestKeyOfSet } from "./request-key.ts";
+import { requirementsOf, takesWhatIsThere } from "./selection.ts";
 import { beginning, type Conditions, standing, truth } from "./status.ts";
 import type { Decision } from "./step.ts";
 import type { VolumeGroupView } from "./view.ts";
@@ -58,7 +58,7 @@ function decideMembers(
   const { actual, drift, hold, leaving, target } = membership;
   const { certain } = view.storage;
   // Protected before it is a member: a claim that is deleted in between can still be taken out.
-  if (hold.length > 0) return { do: "hold-claims", claims: hold };
+  if (hold.length > 0) return { do: "protect-claims", claims: hold };
   const forgotten = recordDrift(content, drift);
   if (forgotten !== undefined) return forgotten;
   const isSame = target.length === actual.size && target.every((each) => actual.has(each));

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { currentPart } from "@mooring/store/testing";
 import fc from "fast-check";
-import { asksFor } from "./concerns.ts";
 import { lockOf } from "./lock.ts";
 import { backendNameOf, MEMBER_FINALIZER } from "./names.ts";
+import { asksFor } from "./selection.ts";
 import { ModelWorld } from "./testing/model-world.ts";
 
 const TEAMS = ["red", "blue", "none"];

@@ -22,7 +22,7 @@ export type VolumeGroupStep =
   | { do: "get-group"; handle: string }
   | RecordStep
   | { do: "write-content-conditions"; status: ContentReport }
-  | { do: "hold-claims"; claims: ClaimOfVolume[] }
+  | { do: "protect-claims"; claims: ClaimOfVolume[] }
   | { do: "modify"; handle: string; volumeHandles: string[]; added: string[] }
   | { do: "release-claims"; claims: PersistentVolumeClaim[] }
   | { do: "grow-claim"; claim: PersistentVolumeClaim; size: string }

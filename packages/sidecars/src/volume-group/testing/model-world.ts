@@ -4,7 +4,6 @@ import type { PersistentVolume, PersistentVolumeClaim } from "@mooring/store";
 import { DRIVER } from "../../testing/objects.ts";
 import { type BackendVolumeGroup, VolumeGroupBackend } from "../../testing/volume-groups.ts";
 import type { VolumeGroup, VolumeGroupContent } from "../api.ts";
-import { concerns } from "../concerns.ts";
 import { decideVolumeGroup } from "../decide.ts";
 import { lockFor, lockOf } from "../lock.ts";
 import {
@@ -17,6 +16,7 @@ import {
   VOLUME_GROUP_CONTENT_FINALIZER,
   VOLUME_GROUP_FINALIZER,
 } from "../names.ts";
+import { isRead } from "../selection.ts";
 import type { Decision, VolumeGroupStep } from "../step.ts";
 import { StorageMemory } from "../storage-memory.ts";
 import type { Candidate, VolumeGroupView } from "../view.ts";
@@ -163,7 +163,7 @@ export class ModelWorld {
   #candidates(group: VolumeGroup | undefined, content: VolumeGroupContent | undefined): Candidate[] {
     const uid = group?.metadata.uid ?? content?.spec.volumeGroupRef.uid;
     const isOurs = (claim: PersistentVolumeClaim) =>
-      group === undefined ? lockOf(claim)?.uid === uid : concerns(group, claim, () => false);
+      group === undefined ? lockOf(claim)?.uid === uid : isRead(group, claim, () => false);
     return [...this.claims.values()].filter(isOurs).map((claim) => {
       const lock = lockOf(claim);
       const owner = [...this.groups.values()].find(({ metadata }) => metadata.uid === lock?.uid);
@@ -181,7 +181,7 @@ export class ModelWorld {
   }
 
   #onClaim(step: VolumeGroupStep, group: VolumeGroup | undefined): boolean {
-    if (step.do === "hold-claims" && group !== undefined)
+    if (step.do === "protect-claims" && group !== undefined)
       everyOne(step.claims, ({ claim, handle }) =>
         this.#protect(claim, { [MEMBER_OF]: lockFor(group, handle) }, [MEMBER_FINALIZER]),
       );

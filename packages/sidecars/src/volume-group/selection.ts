@@ -52,7 +52,7 @@ export function takesWhatIsThere({ spec: { source } }: VolumeGroup): boolean {
 }
 
 /** Whether a read of the group reads this claim: one test for reading and for being woken. */
-export function concerns(
+export function isRead(
   group: VolumeGroup,
   claim: PersistentVolumeClaim,
   isInGroup: (claim: PersistentVolumeClaim) => boolean,
