@@ -91,7 +91,6 @@ const MUTUAL: Readonly<Record<string, string>> = {
   "sidecars/common kube": "the caches are indexed by what controllers read from objects",
   "sidecars/kube volume-group": "the same",
   "sidecars/common secrets": "the names of parameters are in one list",
-  "sidecars/group-snapshot snapshot": "one claim is protected for both kinds of snapshot",
 };
 
 const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*"([^"]+)"/g;

@@ -1,5 +1,6 @@
 import { type AttachOptions, runAttach } from "./attach/index.ts";
 import { type CapacityOptions, runCapacity } from "./capacity/index.ts";
+import { runClaimProtection, runGroupClaimProtection } from "./claim-protection/index.ts";
 import type { SidecarContext } from "./common/context.ts";
 import type { ContentOptions } from "./content/kind.ts";
 import type { DriverInfo } from "./csi/driver-info.ts";
@@ -102,10 +103,11 @@ export const CONTROLLERS: Readonly<Record<ControllerName, Controller>> = {
     run: (context, options, signal) =>
       all(
         runSnapshot(context, signal),
+        runClaimProtection(context, signal),
         runSnapshotContent(context, options.snapshot ?? {}, signal),
         // A driver without groups has nobody else to say so on a VolumeGroupSnapshot.
         ...(context.hasGroupKinds && !context.driver.info.groupSnapshots
-          ? [runGroupSnapshot(context, signal)]
+          ? [runGroupSnapshot(context, signal), runGroupClaimProtection(context, signal)]
           : []),
       ),
   },
@@ -117,6 +119,7 @@ export const CONTROLLERS: Readonly<Record<ControllerName, Controller>> = {
     run: (context, options, signal) =>
       all(
         runGroupSnapshot(context, signal),
+        runGroupClaimProtection(context, signal),
         runGroupSnapshotContent(context, options.groupSnapshot ?? {}, signal),
       ),
   },

@@ -4,7 +4,6 @@ import { sidecarController } from "../common/controller.ts";
 import { groupOwnerOf } from "../common/group-member.ts";
 import { ObjectBackoff } from "../common/object-backoff.ts";
 import { source } from "../common/source.ts";
-import { runGroupClaimProtection } from "../snapshot/claim-protection.ts";
 import { applyGroup } from "./apply.ts";
 import { decideGroupSnapshot } from "./decide.ts";
 import { readGroupView } from "./read.ts";
@@ -43,5 +42,5 @@ export async function runGroupSnapshot(context: SidecarContext, signal: AbortSig
     },
     ended: (key) => backoff.ended(key),
   });
-  await Promise.all([controller.run(signal), runGroupClaimProtection(context, signal)]);
+  await controller.run(signal);
 }

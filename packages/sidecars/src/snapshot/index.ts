@@ -4,7 +4,6 @@ import { sidecarController } from "../common/controller.ts";
 import { ObjectBackoff } from "../common/object-backoff.ts";
 import { source } from "../common/source.ts";
 import { applySnapshot } from "./apply.ts";
-import { runClaimProtection } from "./claim-protection.ts";
 import { decideSnapshot, type SnapshotStep, type SnapshotView } from "./decide.ts";
 import { readSnapshot, snapshotRequestKey } from "./read.ts";
 
@@ -29,5 +28,5 @@ export async function runSnapshot(context: SidecarContext, signal: AbortSignal):
     },
     ended: (key) => backoff.ended(key),
   });
-  await Promise.all([controller.run(signal), runClaimProtection(context, signal)]);
+  await controller.run(signal);
 }

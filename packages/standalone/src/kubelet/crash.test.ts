@@ -16,9 +16,9 @@ import {
   type TestCluster,
 } from "./testing/test-cluster.ts";
 
-const OURS = /^standalone\/(?:binder|scheduler|attach-detach|kubelet|runtime|images)\//;
+const OURS = /^standalone\/(?:binder|ephemeral-volumes|scheduler|attach-detach|kubelet|runtime|images)\//;
 /** Failpoints that this scenario does not pass. */
-const UNREACHED = /volume-unreserved|reservation-reset|ephemeral-claim-created/;
+const UNREACHED = /volume-unreserved|reservation-reset|ephemeral-volumes/;
 
 function runScenario(
   folder: string,

@@ -9,10 +9,10 @@ import {
   WrittenCache,
 } from "@mooring/store";
 import type { ClusterView } from "../cluster-view.ts";
+import { ephemeralVolumes } from "../ephemeral-volumes/index.ts";
 import { applyClaimStep, applyVolumeStep, type BinderEffects } from "./apply.ts";
 import { type ActiveClaimStep, decideClaimAndReport } from "./decide-claim.ts";
 import { decideVolume, type VolumeStep, type VolumeView } from "./decide-volume.ts";
-import { ephemeralVolumes } from "./ephemeral.ts";
 import { type ReadClaim, readClaim, readVolume } from "./read.ts";
 import { Reports } from "./reports.ts";
 

@@ -11,8 +11,8 @@ import {
   type StorageClass,
 } from "@mooring/store";
 import { boundVolumes } from "../attach-detach/wanted.ts";
-import { isForeign } from "../binder/ephemeral.ts";
 import type { ClusterView } from "../cluster-view.ts";
+import { isForeign } from "../ephemeral-volumes/read.ts";
 import { claimNameOf, isFinished } from "../pod-claims.ts";
 import type { ClaimView, NodeView, SchedulingView } from "./decide.ts";
 import { requestsOf, sumOf } from "./requests.ts";

@@ -1,0 +1,19 @@
+import {
+  failpoint,
+  type ObjectStore,
+  type PersistentVolumeClaim,
+  PersistentVolumeClaims,
+  type WrittenCache,
+} from "@mooring/store";
+
+const created = failpoint("standalone/ephemeral-volumes/claim-created");
+
+/** Makes a claim of a pod. */
+export async function createClaim(
+  store: ObjectStore,
+  claims: WrittenCache<PersistentVolumeClaim>,
+  claim: PersistentVolumeClaim,
+): Promise<void> {
+  claims.wrote(await store.create(PersistentVolumeClaims, claim));
+  created();
+}

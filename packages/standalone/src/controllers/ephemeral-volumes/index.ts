@@ -1,0 +1,33 @@
+import {
+  isAlreadyExists,
+  keyOf,
+  type Logger,
+  type ObjectStore,
+  Reconciler,
+  source,
+  WrittenCache,
+} from "@mooring/store";
+import type { ClusterView } from "../cluster-view.ts";
+import { createClaim } from "./apply.ts";
+import { decide, type EphemeralStep, type EphemeralView } from "./decide.ts";
+import { readMissingClaims } from "./read.ts";
+
+interface EphemeralOptions {
+  store: ObjectStore;
+  view: Pick<ClusterView, "claims" | "pods">;
+  logger: Logger;
+}
+
+/** Makes the claims that pods bring along. */
+export function ephemeralVolumes({ store, view, logger }: EphemeralOptions) {
+  const claims = new WrittenCache(store, view.claims);
+  return new Reconciler<EphemeralView, EphemeralStep>({
+    ...{ name: "ephemeral-volumes", store, logger },
+    sources: [source(view.pods, (pod) => [keyOf(pod)])],
+    watched: [view.claims],
+    read: (key, context) => readMissingClaims(key, claims, view, context),
+    decide,
+    apply: ({ claim }) => createClaim(store, claims, claim),
+    isOutdated: isAlreadyExists,
+  });
+}
