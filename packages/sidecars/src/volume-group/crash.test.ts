@@ -17,7 +17,8 @@ const bundle = await bundleProgram(new URL("testing/crash-child.ts", import.meta
 after(bundle.remove);
 const failpoints = failpointNames().filter((name) => name.startsWith("sidecars/volume-group/"));
 /** Where a group, or a member, exists that only the storage system or a mark of ours shows. */
-const UNSETTLED = /\/(content-made|content-bound|marked|group-created|recorded|claim-protected|group-modified)/;
+const UNSETTLED =
+  /\/(content-made|content-bound|marked|group-created|recorded|claim-protected|group-modified)/;
 const unsettled = failpoints.filter((name) => UNSETTLED.test(name));
 
 const DEADLINE_MS = 90_000;

@@ -1,7 +1,7 @@
-import { defined } from "@mooring/store";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pod } from "@mooring/store";
+import { defined } from "@mooring/store";
 import type { MachineSupport } from "../../runtime/index.ts";
 import type { Container } from "./field-ref.ts";
 import { refusedFields, type Spec } from "./refused-fields.ts";
