@@ -310,6 +310,22 @@ test("a fail is reported and tried again; a wait comes back by itself; a decisio
   assert.equal(errors.filter((error) => error === endless).length, 1);
 });
 
+test("a step that waits for somebody else, and comes again by time, is not asleep", async (t) => {
+  const store = await openStore(t);
+  await store.create(Widgets, widget("w", { color: "a" }));
+  let tries = 0;
+  await paint(t, store, () => "painted", {
+    apply: async () => {
+      tries += 1;
+      throw new Error("another node has it");
+    },
+    waitsFor: () => wait(60_000),
+  });
+  await eventually("the first try", () => tries > 0);
+  await atRest();
+  assert.equal(tries, 1);
+});
+
 test("keys of objects that are gone are forgotten", async (t) => {
   const store = await openStore(t);
   const { reconciler } = await paint(t, store, () => "painted");

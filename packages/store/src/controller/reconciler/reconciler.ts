@@ -33,6 +33,8 @@ export class Reconciler<View, Step extends { do: string }> {
   /** The last read of each key. */
   readonly #passes = new Map<string, Pass>();
   readonly #running = new Set<string>();
+  /** Keys whose step waits for somebody else to act, and comes again by time. */
+  readonly #deferred = new Set<string>();
   #begun = false;
   #taken = 0;
   #turnBegan = performance.now();
@@ -113,9 +115,9 @@ export class Reconciler<View, Step extends { do: string }> {
 
   /** The step that is due for a key that nothing has asked for; reads and decides, and changes nothing. */
   async forgotten(key: string): Promise<Step | undefined> {
-    const { polls = false } = this.#options;
+    const byTime = this.#options.polls === true || this.#deferred.has(key);
     const isComing = () =>
-      this.#queue.isBusy(key) || this.#queue.failures(key) > 0 || (polls && this.#queue.isPlanned(key));
+      this.#queue.isBusy(key) || this.#queue.failures(key) > 0 || (byTime && this.#queue.isPlanned(key));
     if (isComing()) return undefined;
     const pass = this.#passes.get(key);
     const context = this.#context(key);
@@ -170,6 +172,7 @@ export class Reconciler<View, Step extends { do: string }> {
       if (key === undefined || this.#signal.aborted) return;
       await this.#giveTurn();
       this.#running.add(key);
+      this.#deferred.delete(key);
       this.#taken += 1;
       try {
         const outcome = await this.#converge(key);
@@ -220,7 +223,10 @@ export class Reconciler<View, Step extends { do: string }> {
         }
       } catch (error) {
         const waiting = waitsFor?.(error);
-        if (waiting !== undefined) return waiting;
+        if (waiting !== undefined) {
+          this.#deferred.add(key);
+          return waiting;
+        }
         if (!isOutdated(error) || conflicts >= MOST_CONFLICTS) throw error;
         // Someone wrote between our read and our write: decide again on what they wrote.
         conflicts += 1;
