@@ -209,6 +209,20 @@ test("a group that has the name of an earlier one is another group", async (t) =
   assert.equal(old?.spec.volumeGroupRef.uid, first.metadata.uid, "the content of the first stays its own");
 });
 
+test("a group does not take the content of an earlier one that had its name", async (t) => {
+  const w = await startWorld(t);
+  await withClass(w, { deletionPolicy: "Retain" });
+  await w.claim("data", { app: "db" });
+  const first = await makeGroup(w, "db", ["data"]);
+  await w.store.delete(VolumeGroups, at("db"));
+  await w.until("it is gone", async () => (await w.find(VolumeGroups, "db", "default")) === undefined);
+  const wanted = importedGroup("db", first.status?.boundVolumeGroupContentName ?? "", { claimNames: [] });
+  const { uid: _uid, ...metadata } = wanted.metadata;
+  await w.store.create(VolumeGroups, { ...wanted, metadata });
+  const { status } = await w.group("db", ({ status: s }) => s?.conditions?.[0]?.reason === "ContentMismatch");
+  assert.match(status?.conditions?.[0]?.message ?? "", /is for VolumeGroup default\/db, or one that is gone/);
+});
+
 /** Just before each first write of the finalizers of an object, somebody else writes theirs. */
 function withRivals(store: LocalStore, theirs: string): ObjectStore {
   const met = new Set<string>();
