@@ -190,8 +190,9 @@ test("a volume group of our own volumes: claims join it, its snapshot is made by
     await typed(remove.replace("NAME", name));
     const [manifest = ""] = blocksBelow(page, heading, "yaml");
     await kubectl.apply(manifest.replace("vg-123", handle));
-    const shown = await Promise.all(commandsOf(wait).map(typed));
-    assert.equal(shown.at(-1), "a b");
+    let shown = "";
+    for (const line of commandsOf(wait)) shown = await typed(line);
+    assert.equal(shown, "a b");
     await kubectl.run(
       "patch",
       "vgcontent",
