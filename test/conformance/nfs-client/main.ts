@@ -9,14 +9,16 @@ import { command } from "../../nodes/support/command.ts";
 import { Nodes } from "../../nodes/support/world.ts";
 import { stints, WRITER } from "../../nodes/support/writer.ts";
 import { machineRemains } from "../../support/remains.ts";
-import { AgentOfGuest } from "./agent.ts";
 import { type Command, Guest } from "./guest.ts";
+import { ReportedNode } from "./reported-node.ts";
 
 const MIB = 1n << 20n;
 const SIZE = 320n * MIB;
 const GROWN = 512n * MIB;
 const RECORDS = 50;
 const SERVER = "a";
+/** An address for documentation (RFC 5737): nobody has it. */
+const FAR_AWAY = "192.0.2.250";
 const volumeCapability = {
   accessType: { case: "mount" as const, value: { fsType: "xfs" } },
   accessMode: { mode: 5 },
@@ -26,7 +28,9 @@ interface Scene {
   nodes: Nodes;
   guest: Guest;
   /** What the cluster knows of the guest: a node with its address. */
-  agent: AgentOfGuest;
+  agent: ReportedNode;
+  /** Another node that uses the volume, so that it is served; nothing comes from there. */
+  other: ReportedNode;
   volumeId: string;
   /** The pod's mount, on the node that serves. */
   pod: string;
@@ -62,7 +66,7 @@ async function endpoint({ nodes, volumeId }: Scene) {
     const { status } = await store.get(ShareManagers, { name: volumeId });
     const [, address = "", port = "", path = ""] =
       /^nfs:\/\/(.+):(\d+)(\/.+)$/.exec(status?.endpoint ?? "") ?? [];
-    return status?.state === "running" ? { address, port, path } : undefined;
+    return status?.state === "running" && address !== "" ? { address, port, path } : undefined;
   });
 }
 
@@ -131,6 +135,15 @@ async function mountLine(scene: Scene): Promise<{ line: string; options: readonl
 }
 
 const CHECKS: Record<string, (scene: Scene) => Promise<string>> = {
+  "a server comes with the first ticket of another node": async (scene) => {
+    const { nodes, other, volumeId } = scene;
+    const { status } = await (await nodes.store()).get(ShareManagers, { name: volumeId });
+    assert.deepEqual([status?.state, status?.endpoint], ["running", undefined]);
+    const controller = await nodes.controller();
+    await controller.controllerPublishVolume({ volumeId, nodeId: other.name, volumeCapability });
+    const { address, port } = await endpoint(scene);
+    return `${address}:${port}`;
+  },
   "the kernel of a node without a ticket finds no such export": async (scene) => {
     const { line } = await mountLine(scene);
     await scene.guest.run("modprobe -d /run/modules nfsv4");
@@ -217,9 +230,17 @@ async function setScene(nodes: Nodes): Promise<Scene> {
   await nodes.join([SERVER]);
   const volume = await publish(nodes);
   const tap = await nodes.network.tap();
-  const agent = await AgentOfGuest.start(await nodes.store(), tap.address);
+  const store = await nodes.store();
+  const agent = await ReportedNode.start(store, "guest", tap.address);
+  const other = await ReportedNode.start(store, "other", FAR_AWAY);
   const guest = await Guest.boot({ folder: nodes.folder, tap });
-  return { nodes, guest, agent, ...volume };
+  return { nodes, guest, agent, other, ...volume };
+}
+
+async function endOf(scene: Scene | undefined): Promise<void> {
+  await scene?.agent.stop();
+  await scene?.other.stop();
+  await scene?.guest.stop();
 }
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
@@ -229,8 +250,7 @@ let failed = 0;
 let scene: Scene | undefined;
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, async () => {
-    await scene?.agent.stop();
-    await scene?.guest.stop();
+    await endOf(scene);
     await nodes.dispose();
     process.exit(1);
   });
@@ -251,8 +271,7 @@ try {
   say(`FAIL ${message}${cause === undefined ? "" : `\n${cause}`}`);
   say(`--- the client's console:\n${scene?.guest.output.slice(-3000) ?? ""}`);
 } finally {
-  await scene?.agent.stop();
-  await scene?.guest.stop();
+  await endOf(scene);
   await nodes.dispose();
 }
 const left = await machineRemains(nodes.folder);

@@ -4,22 +4,23 @@ import { mutate, type ObjectStore } from "@mooring/store";
 /** A third of the time after which a silent node is suspected. */
 const BEAT_MS = 2_000;
 
-/** Reports of the guest what an agent in it would report: it lives, at this address. The guest has a kernel, and no agent. */
-export class AgentOfGuest {
-  readonly name = "guest";
+/** Reports of a machine that has no agent what an agent on it would report: it lives, at this address. */
+export class ReportedNode {
+  readonly name: string;
   readonly #store: ObjectStore;
   readonly #address: string;
   #timer: NodeJS.Timeout | undefined;
   #beat: Promise<unknown> = Promise.resolve();
 
-  private constructor(store: ObjectStore, address: string) {
+  private constructor(store: ObjectStore, name: string, address: string) {
+    this.name = name;
     this.#store = store;
     this.#address = address;
   }
 
-  static async start(store: ObjectStore, address: string): Promise<AgentOfGuest> {
-    const agent = new AgentOfGuest(store, address);
-    const metadata = { name: agent.name };
+  static async start(store: ObjectStore, name: string, address: string): Promise<ReportedNode> {
+    const agent = new ReportedNode(store, name, address);
+    const metadata = { name };
     await store.create(NodeAgents, {
       apiVersion: MOORING_API_VERSION,
       kind: "NodeAgent",
