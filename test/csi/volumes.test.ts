@@ -53,7 +53,10 @@ test("a published volume is FAILED_PRECONDITION to delete, names the node, and s
 test("publishing makes the device; repeats return the same and make no second", async () => {
   covers("CSI-140", "CSI-141", "CSI-143", "CSI-149");
   const id = await volumeId(driver, "attached");
-  const devices = async () => (await host.loops.list()).filter(({ backingFile }) => backingFile.includes(id));
+  const devices = async () =>
+    (await host.loops.list()).filter(
+      ({ backingFile }) => backingFile.startsWith(`${driver.folder}/`) && backingFile.includes(id),
+    );
   assert.deepEqual(await devices(), []);
   const first = await attach(driver, id);
   assert.equal((await devices()).length, 1);

@@ -182,7 +182,7 @@ describe("volumes over the socket", () => {
       nodeId: world.nodeID,
       volumeCapability: capability(),
     });
-    const device = async () => (await world.host.loops.list()).some((loop) => loop.backingFile.includes(id));
+    const device = async () => (await world.loopOf(id)) !== undefined;
     assert.equal(await device(), true);
     await controller.controllerUnpublishVolume({ volumeId: id, nodeId: "another" });
     assert.equal(await device(), true);

@@ -101,7 +101,7 @@ test("data that nobody of ours wrote is not formatted over", async () => {
     nodeId: world.nodeID,
     volumeCapability: capability(choice),
   });
-  const device = (await world.host.loops.list()).find((loop) => loop.backingFile.includes(id))?.path ?? "";
+  const device = (await world.loopOf(id))?.path ?? "";
   await world.host.exec.run("dd", ["if=/dev/urandom", `of=${device}`, "bs=4096", "count=4", "conv=fsync"]);
   const path = world.path("foreign-data");
   const staging = () =>

@@ -17,7 +17,7 @@ for (const fsType of ["ext4", "xfs", "btrfs"]) {
     const volumeId = await createVolume(world, `discard-${fsType}`, { fsType });
     const first = await stage(world, volumeId, { fsType });
     const image = async () => {
-      const loop = (await host.loops.list()).find(({ backingFile }) => backingFile.includes(volumeId));
+      const loop = await world.loopOf(volumeId);
       return (await stat(loop?.backingFile ?? "")).blocks * 512;
     };
     const modify = (discard: string) =>
@@ -55,7 +55,7 @@ test("mutable parameters: all or none, at once and again after the next stage", 
   const id = await createVolume(world, "mutable");
   const first = await stage(world, id);
   const readAhead = async () => {
-    const loop = (await world.host.loops.list()).find((entry) => entry.backingFile.includes(id));
+    const loop = await world.loopOf(id);
     return (await readFile(`/sys/block/${basename(loop?.path ?? "")}/queue/read_ahead_kb`, "utf8")).trim();
   };
   const modify = (mutableParameters: Record<string, string>, volumeId = id) =>

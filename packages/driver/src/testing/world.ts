@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type CsiClient, type CsiError, connect, v1 } from "@mooring/csi";
-import { createHost, type Host, type PoolType } from "@mooring/engine";
+import { createHost, type Host, type LoopDevice, type PoolType } from "@mooring/engine";
 import type { Logger, ObjectStore } from "@mooring/store";
 import { defined } from "@mooring/store";
 import { endAtRest } from "@mooring/store/testing";
@@ -19,6 +19,8 @@ export interface World {
   nodeID: string;
   /** A path below the folder whose parent exists. */
   path(name: string): string;
+  /** The device of a volume of this driver: volumes of one name have one id, whoever else makes one on this machine. */
+  loopOf(volumeId: string): Promise<LoopDevice | undefined>;
   /** Everything that was logged so far. */
   log(): string;
   /** Stops the driver and starts it again on the same state. */
@@ -76,6 +78,10 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   return {
     ...{ client, host, folder, nodeID },
     path: (name) => join(folder, "mounts", name),
+    loopOf: async (volumeId) =>
+      (await host.loops.list()).find(
+        ({ backingFile }) => backingFile.startsWith(`${folder}/`) && backingFile.endsWith(`/${volumeId}.img`),
+      ),
     log: () => log,
     restart: async () => {
       await stop();

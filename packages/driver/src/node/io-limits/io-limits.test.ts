@@ -93,7 +93,7 @@ describe("limits of input and output", () => {
     return () => world.client.node.nodeUnpublishVolume({ volumeId, targetPath });
   };
   const deviceOf = async (volumeId: string): Promise<string> => {
-    const loop = (await world.host.loops.list()).find(({ backingFile }) => backingFile.includes(volumeId));
+    const loop = await world.loopOf(volumeId);
     return majorMinor((await stat(loop?.path ?? "")).rdev);
   };
 
