@@ -47,7 +47,7 @@ export { allInParallel, inParallel } from "./runtime/in-parallel.ts";
 export { KeyedLock } from "./runtime/keyed-lock.ts";
 export * from "./runtime/logger.ts";
 export { FolderError, makeFolder } from "./runtime/make-folder.ts";
-export { type BackoffOptions, backoffMs, delay, orAborted, within } from "./runtime/wait.ts";
+export { type BackoffOptions, backoffMs, delay, orAborted, within, withTimeLimit } from "./runtime/wait.ts";
 export * from "./select/field-selector.ts";
 export * from "./select/label-selector.ts";
 export * from "./select/requirement.ts";

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { type FileHandle, open, unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { defined } from "@mooring/store";
+import { defined, withTimeLimit } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import { debianPackageOf } from "./debian-packages.ts";
 import type { Exec, ExecOptions, ExecResult } from "./host.ts";
@@ -47,13 +47,10 @@ export function inheriting(exec: Exec, files: () => readonly number[]): Exec {
 
 /** The same with a time limit for every command: a tool that spins must not block its caller for ever. */
 export function limited(exec: Exec, milliseconds: number): Exec {
-  const withLimit = (options: ExecOptions = {}): ExecOptions => {
-    const limit = AbortSignal.timeout(milliseconds);
-    return {
-      ...options,
-      signal: options.signal === undefined ? limit : AbortSignal.any([options.signal, limit]),
-    };
-  };
+  const withLimit = (options: ExecOptions = {}): ExecOptions => ({
+    ...options,
+    signal: withTimeLimit(milliseconds, options.signal),
+  });
   const named = async (file: string, work: Promise<ExecResult>): Promise<ExecResult> => {
     try {
       return await work;

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect } from "node:net";
+import { withTimeLimit } from "@mooring/store";
 
 const CONNECT_MS = 30_000;
 
@@ -12,7 +13,7 @@ export async function addressTowards(url: string, signal: AbortSignal): Promise<
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
   const socket = connect({ host, port: Number(port) || (protocol === "http:" ? 80 : 443) });
   try {
-    await once(socket, "connect", { signal: AbortSignal.any([signal, AbortSignal.timeout(CONNECT_MS)]) });
+    await once(socket, "connect", { signal: withTimeLimit(CONNECT_MS, signal) });
     const { localAddress } = socket;
     if (localAddress === undefined) throw new Error(`cannot find from which address ${url} is reached`);
     return localAddress;

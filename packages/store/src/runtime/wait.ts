@@ -29,6 +29,17 @@ export async function within<T>(
   }
 }
 
+/**
+ * A signal that aborts with the given one, or with a TimeoutError after the time. Not `AbortSignal.any` of a
+ * `AbortSignal.timeout`: nothing but its timer knows that one, so Node.js 20 collects it as garbage, and the time never comes.
+ */
+export function withTimeLimit(milliseconds: number, signal?: AbortSignal): AbortSignal {
+  const limit = new AbortController();
+  const end = () => limit.abort(new DOMException(`not done within ${milliseconds} ms`, "TimeoutError"));
+  setTimeout(end, milliseconds).unref();
+  return signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]);
+}
+
 /** Resolves after the time; rejects with the signal's reason when that comes first. */
 export async function delay(milliseconds: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();

@@ -1,3 +1,4 @@
+import { withTimeLimit } from "@mooring/store";
 import type { AgentContext } from "../context.ts";
 import type { MemberUse } from "../group-snapshot/choose-quiesce.ts";
 
@@ -15,7 +16,7 @@ export async function flushUses(
     if (use.as === "filesystem") return [["--file-system", use.mount]];
     return use.as === "device" ? [[use.device]] : [];
   });
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(MAX_MS)]);
+  const limit = withTimeLimit(MAX_MS, signal);
   // One after the other: all at once would stop writers like a freeze.
   for (const what of dirty) {
     await host.exec.run("sync", what, { signal: limit }).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-import { getIfAny } from "@mooring/store";
+import { getIfAny, withTimeLimit } from "@mooring/store";
 import { type Volume, Volumes } from "../../api/volume.ts";
 import { firstBlockFails } from "../../host/blocks.ts";
 import { isMoving } from "../../tickets/migration-phase.ts";
@@ -74,7 +74,7 @@ export class DeviceProbes {
     if (this.#waiting.has(image)) return false;
     const { host, signal } = this.#context;
     this.#waiting.add(image);
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
+    const limit = withTimeLimit(PATIENCE_MS, signal);
     const read = firstBlockFails(host.exec, image, limit)
       .catch(() => false)
       .finally(() => this.#waiting.delete(image));

@@ -4,6 +4,7 @@ import {
   type JsonWatchEvent,
   type UnstructuredObject,
   type WatchOptions,
+  withTimeLimit,
 } from "@mooring/store";
 import { negotiate, type Shape } from "../http/accept.ts";
 import { type Call, flag } from "../http/call.ts";
@@ -24,8 +25,8 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 export async function handleWatch(call: Call, target: Target, stopping: AbortSignal): Promise<void> {
   const { shape } = negotiate(call.request.headers.accept, WATCH_SHAPES);
   const seconds = integer(call, "timeoutSeconds") || MIN_TIMEOUT_SECONDS * (1 + Math.random());
-  const timeout = AbortSignal.timeout(Math.min(MAX_TIMER_MS, Math.ceil(seconds * 1000)));
-  const signal = AbortSignal.any([call.signal, stopping, timeout]);
+  const longestMs = Math.min(MAX_TIMER_MS, Math.ceil(seconds * 1000));
+  const signal = withTimeLimit(longestMs, AbortSignal.any([call.signal, stopping]));
   const events = target.objects.watchJson(watchOptions(call, target, signal));
   const encode = encoder(call, target, shape);
   const lines = new LineWriter(call);

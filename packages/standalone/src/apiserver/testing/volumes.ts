@@ -8,7 +8,7 @@ import {
   type VolumeState,
   Volumes,
 } from "@mooring/engine";
-import { mutate, type ObjectMeta, silentLogger, waitFor } from "@mooring/store";
+import { mutate, type ObjectMeta, silentLogger, waitFor, withTimeLimit } from "@mooring/store";
 import { bundledCrds, installCrds } from "../../crd/install.ts";
 import { startTestServer, type TestServer } from "./test-server.ts";
 
@@ -38,7 +38,7 @@ export async function startVolumeServer(): Promise<VolumeServer> {
   }
   const arbiter = await startArbiter({ store, logger: silentLogger, kubernetes: true, signal });
   const agents = playAgents(server);
-  const deadline = () => AbortSignal.any([signal, AbortSignal.timeout(60_000)]);
+  const deadline = () => withTimeLimit(60_000, signal);
   const createVolume = async (name: string, accessMode = "rwo", pool = "p") => {
     const spec = { size: 4096, pool, volumeMode: "Block" as const, accessMode };
     const made = await store.create(Volumes, object("Volume", name, spec));

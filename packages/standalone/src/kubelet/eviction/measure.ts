@@ -1,4 +1,5 @@
 import type { Exec } from "@mooring/engine";
+import { withTimeLimit } from "@mooring/store";
 
 /** As long as a tree of a million files takes on a busy machine. */
 const LONGEST_MS = 120_000;
@@ -15,7 +16,7 @@ export async function diskUse(
   const use = new Map<string, bigint>();
   if (paths.length === 0) return use;
   const args = ["-n", "19", "du", "--summarize", "--one-file-system", "--block-size=1", "--", ...paths];
-  const until = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_MS)]);
+  const until = withTimeLimit(LONGEST_MS, signal);
   // It fails for whatever has gone meanwhile, and prints the rest.
   const { stdout } = await exec.try("nice", args, { signal: until });
   for (const line of stdout.split("\n")) {
