@@ -104,7 +104,7 @@ export class Bench {
       await store.close();
     });
     // Nothing that is due sleeps, whatever the test has done.
-    if (options.behindItsBack !== true) undo.push(() => nothingSleeps({ idle: true }));
+    if (options.behindItsBack !== true) undo.push(() => nothingSleeps({ idle: true, store }));
     await options.prepare?.(bench);
     await bench.start();
     return bench;

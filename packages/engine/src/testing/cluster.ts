@@ -36,13 +36,20 @@ export class Cluster {
   readonly store: LocalStore;
   readonly #pools: readonly ClusterPool[];
   readonly #agents = new Map<string, { agent: Agent; stop: AbortController }>();
+  /** Taken back after the test, the last first: a failure of one does not keep the others. */
+  readonly #undo: (() => unknown)[];
   #coordinator: { parts: { done: Promise<void> }[]; stop: AbortController } | undefined;
 
-  private constructor(dir: string, host: Host, store: LocalStore, pools: readonly ClusterPool[]) {
+  private constructor(
+    { dir, host, store }: Pick<Cluster, "dir" | "host" | "store">,
+    pools: readonly ClusterPool[],
+    undo: (() => unknown)[],
+  ) {
     this.dir = dir;
     this.host = host;
     this.store = store;
     this.#pools = pools;
+    this.#undo = undo;
   }
 
   static async open(t: Hooks, pools: readonly ClusterPool[]): Promise<Cluster> {
@@ -51,20 +58,25 @@ export class Cluster {
     t.after(() => undoAll(undo));
     const dir = await scratch({ after: (work) => undo.push(work) }, host);
     const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
-    const cluster = new Cluster(dir, host, store, pools);
+    const cluster = new Cluster({ dir, host, store }, pools, undo);
     undo.push(async () => {
       for (const { node } of pools) await cluster.stopNode(node);
       await cluster.stopCoordinator();
       await store.close();
     });
     // Nothing that is due sleeps, whatever the test has done.
-    undo.push(() => nothingSleeps({ idle: true }));
+    undo.push(() => nothingSleeps({ idle: true, store }));
     await mkdir(join(dir, "mounts"));
     for (const name of new Set(pools.flatMap((pool) => (pool.shared === true ? [pool.name] : []))))
       await cluster.#makeShared(name);
     for (const node of new Set(pools.map((pool) => pool.node))) await cluster.startNode(node);
     await cluster.startCoordinator();
     return cluster;
+  }
+
+  /** Before the nodes stop. */
+  after(work: () => unknown): void {
+    this.#undo.push(work);
   }
 
   /** A disk that all nodes see. */

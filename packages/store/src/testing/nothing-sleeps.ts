@@ -1,7 +1,7 @@
-import { atRest, lastingSleepers } from "../controller/reconciler/at-rest.ts";
+import { atRest, lastingSleepers, type OfStore } from "../controller/reconciler/at-rest.ts";
 import { reconcileCounts } from "../controller/reconciler/metrics.ts";
 
-export interface NothingSleepsOptions {
+export interface NothingSleepsOptions extends OfStore {
   /** Waits until every controller of this process is idle, too: nothing of what the test has asked for goes on. */
   idle?: boolean;
 }
@@ -10,9 +10,9 @@ export interface NothingSleepsOptions {
  * For the end of a test that runs a system in this process: throws when a controller has something to do that no event
  * has asked for, or a resync has had to find some.
  */
-export async function nothingSleeps({ idle = false }: NothingSleepsOptions = {}): Promise<void> {
-  if (idle) await atRest();
-  const due = (await lastingSleepers()).map(({ controller, key, step }) => `${controller} ${key}: ${step}`);
+export async function nothingSleeps({ idle = false, ...of }: NothingSleepsOptions = {}): Promise<void> {
+  if (idle) await atRest(of);
+  const due = (await lastingSleepers(of)).map(({ controller, key, step }) => `${controller} ${key}: ${step}`);
   const all = [...due, ...foundByResyncs()];
   if (all.length > 0) throw new Error(`nothing asks for what is due: ${all.join("; ")}`);
 }

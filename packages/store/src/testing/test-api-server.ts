@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { TestContext } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LocalStore } from "../local/local-store.ts";
 import { defined } from "../object/defined.ts";
@@ -29,8 +28,11 @@ interface Target {
   query: URLSearchParams;
 }
 
+/** A test, or what takes itself apart after one. */
+type Hooks = { after(work: () => Promise<void>): void };
+
 /** The REST API over a LocalStore, as far as RestStore's tests need it. */
-export async function startTestApiServer(t: TestContext, store: LocalStore): Promise<TestApiServer> {
+export async function startTestApiServer(t: Hooks, store: LocalStore): Promise<TestApiServer> {
   const api: TestApiServer = { url: "", requests: [], intercept: undefined, encode: undefined };
   const server = createServer((request, response) => {
     api.requests.push(`${request.method} ${request.url}`);

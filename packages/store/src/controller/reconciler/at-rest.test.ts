@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { enlist, lastingSleepers } from "./at-rest.ts";
+import { atRest, enlist, lastingSleepers } from "./at-rest.ts";
 
 /** A controller with one key that has work whenever somebody asks. */
 function run(t: TestContext, passOf: () => unknown): void {
   const checked = {
-    ...{ name: "one", idle: true, taken: 0, backlog: { ready: 0, oldestMs: 0 }, passOf },
+    ...{ name: "one", store: undefined, idle: true, taken: 0, backlog: { ready: 0, oldestMs: 0 }, passOf },
     keys: () => ["key"],
     forgotten: async () => ({ do: "step" }),
   };
@@ -22,4 +22,16 @@ test("what nobody reads sleeps", async (t) => {
 test("what is tried again and again does not sleep, also when it is due at every glance", async (t) => {
   run(t, () => ({}));
   assert.deepEqual(await lastingSleepers({ forMs: 150 }), []);
+});
+
+test("what another system of the process does or leaves undone is not asked about", async (t) => {
+  const [own, other] = [{}, {}];
+  const busy = {
+    ...{ name: "busy", store: other, idle: false, taken: 0, backlog: { ready: 1, oldestMs: 0 } },
+    ...{ passOf: () => undefined, keys: () => ["key"], forgotten: async () => ({ do: "step" }) },
+  };
+  t.after(enlist(busy));
+  await atRest({ withinMs: 0, store: own });
+  assert.deepEqual(await lastingSleepers({ forMs: 150, store: own }), []);
+  await assert.rejects(atRest({ withinMs: 0, store: other }), /no rest: busy/);
 });

@@ -4,6 +4,8 @@ import { delay } from "../../runtime/wait.ts";
 /** A running controller, as one who checks it sees it. */
 export interface Checked {
   readonly name: string;
+  /** What its reads go to: the controllers of one system share it. */
+  readonly store: unknown;
   /** It has begun, and nothing is ready or under way. */
   readonly idle: boolean;
   /** Grows with every key that is taken up. */
@@ -40,8 +42,17 @@ export function backlogs(): { controller: string; ready: number; oldestMs: numbe
  * A full pass over all keys of all controllers of this process, reading and deciding without doing. What is being
  * worked on, or is failing and will be tried again, is left out.
  */
-export async function findSleepers(): Promise<Sleeper[]> {
-  return (await pass()).map(({ sleeper }) => sleeper);
+export async function findSleepers(options: OfStore = {}): Promise<Sleeper[]> {
+  return (await pass(options)).map(({ sleeper }) => sleeper);
+}
+
+export interface OfStore {
+  /** Only controllers of this store: in one process there may be several systems. Default: all. */
+  store?: unknown;
+}
+
+function those({ store }: OfStore): Checked[] {
+  return [...running].filter((controller) => store === undefined || controller.store === store);
 }
 
 interface Found {
@@ -50,9 +61,9 @@ interface Found {
   read: unknown;
 }
 
-async function pass(): Promise<Found[]> {
+async function pass(options: OfStore): Promise<Found[]> {
   const found: Found[] = [];
-  for (const controller of running) {
+  for (const controller of those(options)) {
     for (const key of controller.keys()) {
       // What cannot be read cannot be decided; the worker of the key reports it.
       const step = await controller.forgotten(key).catch(() => undefined);
@@ -65,16 +76,19 @@ async function pass(): Promise<Found[]> {
 }
 
 /**
- * Resolves when all controllers of this process are idle and a full pass finds no step: nothing sleeps through its
+ * Resolves when all controllers (of the store) are idle and a full pass finds no step: nothing sleeps through its
  * event. Throws with the steps that are still due, and that nothing has asked for, after the time; for the end of tests.
  */
-export async function atRest({ withinMs = 30_000 }: { withinMs?: number } = {}): Promise<void> {
+export async function atRest({
+  withinMs = 30_000,
+  ...of
+}: { withinMs?: number } & OfStore = {}): Promise<void> {
   const deadline = performance.now() + withinMs;
   for (;;) {
-    const takenBefore = taken();
-    const sleepers = busy().length === 0 ? await findSleepers() : [];
-    const stirring = busy();
-    if (stirring.length === 0 && sleepers.length === 0 && taken() === takenBefore) return;
+    const takenBefore = taken(of);
+    const sleepers = busy(of).length === 0 ? await findSleepers(of) : [];
+    const stirring = busy(of);
+    if (stirring.length === 0 && sleepers.length === 0 && taken(of) === takenBefore) return;
     if (performance.now() > deadline) {
       const steps = sleepers.map(({ controller, key, step }) => `${controller} ${key}: ${step}`);
       throw new Error(
@@ -87,12 +101,14 @@ export async function atRest({ withinMs = 30_000 }: { withinMs?: number } = {}):
   }
 }
 
-function busy(): string[] {
-  return [...running].filter(({ idle }) => !idle).map(({ name }) => name);
+function busy(of: OfStore): string[] {
+  return those(of)
+    .filter(({ idle }) => !idle)
+    .map(({ name }) => name);
 }
 
-function taken(): number {
-  return [...running].reduce((sum, controller) => sum + controller.taken, 0);
+function taken(of: OfStore): number {
+  return those(of).reduce((sum, controller) => sum + controller.taken, 0);
 }
 
 /**
@@ -100,12 +116,15 @@ function taken(): number {
  * comes within it, and a key that is read anew meanwhile, as one that is tried again and again, has not slept. Resolves
  * at once when a pass finds none, however much is being worked on.
  */
-export async function lastingSleepers({ forMs = 5_000 }: { forMs?: number } = {}): Promise<Sleeper[]> {
+export async function lastingSleepers({
+  forMs = 5_000,
+  ...of
+}: { forMs?: number } & OfStore = {}): Promise<Sleeper[]> {
   const deadline = performance.now() + forMs;
-  let lasting = await pass();
+  let lasting = await pass(of);
   while (lasting.length > 0 && performance.now() < deadline) {
     await delay(100);
-    const now = await pass();
+    const now = await pass(of);
     lasting = lasting.filter((before) =>
       now.some(({ read, sleeper }) => read === before.read && isDeepStrictEqual(sleeper, before.sleeper)),
     );

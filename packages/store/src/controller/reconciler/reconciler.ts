@@ -50,6 +50,10 @@ export class Reconciler<View, Step extends { do: string }> {
     this.#tracker = new ReadTracker(options.name, informers, (pass) => this.#wake(pass));
   }
 
+  get store(): unknown {
+    return this.#options.store;
+  }
+
   /** Asks for a key, for those who know of something that `read` cannot note. */
   add(key: string, afterMs = 0): void {
     if (afterMs > 0) this.#queue.addAfter(key, afterMs);

@@ -8,7 +8,7 @@ function controller(passOf: () => unknown) {
   const stop = new AbortController();
   let asked = 0;
   const resynced = {
-    ...{ name: "one", idle: true, taken: 0, backlog: { ready: 0, oldestMs: 0 }, passOf },
+    ...{ name: "one", store: undefined, idle: true, taken: 0, backlog: { ready: 0, oldestMs: 0 }, passOf },
     keys: () => ["key"],
     forgotten: async () => {
       asked += 1;

@@ -136,7 +136,7 @@ export async function kill(t: TestContext, killing: Killing): Promise<string> {
   const { scene, part, deadlineSeconds, meanwhile } = killing;
   const stage = await setUp(t, scene);
   const { cluster, running } = stage;
-  const { url } = await startTestApiServer(t, cluster.store);
+  const { url } = await startTestApiServer(cluster, cluster.store);
   await stop(cluster, part);
   const mortal = await startMortal(stage, killing, url);
   const died = once(mortal, "exit");
