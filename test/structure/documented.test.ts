@@ -6,10 +6,10 @@ import { fileURLToPath } from "node:url";
 
 const PACKAGES = fileURLToPath(new URL("../../packages", import.meta.url));
 
-/** Of what each package exports from its modules, so many of a hundred have a comment at least. The goal is 95: only raise it. */
+/** Of what each package exports from its modules, so many of a hundred have a comment at least. */
 const LEAST: Readonly<Record<string, number>> = {
   ...{ cli: 95, csi: 95, driver: 95, engine: 95 },
-  ...{ sidecars: 95, standalone: 88, store: 95 },
+  ...{ sidecars: 95, standalone: 95, store: 95 },
 };
 const EXPORT = /^export (async |abstract )*(function\*?|class|interface|type|const|enum) \w/;
 

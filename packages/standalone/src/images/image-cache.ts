@@ -40,6 +40,7 @@ interface NamedImage {
 
 const unpackedImage = failpoint("standalone/images/unpacked");
 
+/** Opens the folder of unpacked images. What an interrupted pull has left is taken away. */
 export async function openImageCache(folder: string): Promise<ImageCache> {
   const names = join(folder, "names");
   const unpacked = join(folder, "unpacked");

@@ -7,6 +7,7 @@ import { imageFolder } from "./image-folder.ts";
 import { digestOf, fetchImage, nameOf } from "./pull.ts";
 import { type ImageReference, parseImage } from "./reference.ts";
 
+/** `imagePullPolicy`: when a registry is asked, although the image may be here. */
 export type PullPolicy = "Always" | "IfNotPresent" | "Never";
 
 interface ImagesOptions {
@@ -28,6 +29,7 @@ export class ImageNeverPull extends Error {}
 /** Credentials of registries: `auths` of a `.dockerconfigjson`. */
 export type RegistryAuths = Readonly<Record<string, unknown>>;
 
+/** The images that containers of this node start from: found here, or pulled. Everybody who needs the same one waits for one pull. */
 export class Images {
   readonly #options: ImagesOptions;
   readonly #cache: Promise<ImageCache>;

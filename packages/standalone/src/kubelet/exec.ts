@@ -46,6 +46,7 @@ async function runningContainer(
   return found;
 }
 
+/** A pod of another node: the API server has to ask that one. */
 export function notHere({ metadata, spec }: Pod): StatusError {
   return new StatusError(
     "ServiceUnavailable",

@@ -8,6 +8,7 @@ import { serveSession } from "../streams/serve-session.ts";
 import { acceptTunnel, chooseTunnel } from "../streams/tunnel.ts";
 import { EXEC_PATH, FORWARD_PATH, readExec, readForward } from "./query.ts";
 
+/** A request that takes its connection over, with what does that. */
 export interface UpgradeRequest {
   request: IncomingMessage;
   response: ServerResponse;

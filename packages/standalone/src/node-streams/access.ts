@@ -43,6 +43,7 @@ export async function publishAccess(store: ObjectStore, nodeName: string, access
   }
 }
 
+/** Deletes the Secret of a node that stops, so that nobody waits for what no longer listens. */
 export async function withdrawAccess(store: ObjectStore, nodeName: string): Promise<void> {
   await store.delete(Secrets, keyOf(nodeName)).catch((error: unknown) => {
     if (!isNotFound(error)) throw error;

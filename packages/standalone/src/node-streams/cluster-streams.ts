@@ -24,6 +24,7 @@ export interface ClusterStreams extends Pick<Kubelet, Streams> {
   elsewhere(pod: Pod): Promise<Relay | undefined>;
 }
 
+/** From where the API server reaches the pods of every node. */
 export interface ClusterLogsOptions {
   store: ObjectStore;
   /** The node of this process, and its kubelet. */

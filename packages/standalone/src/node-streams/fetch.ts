@@ -47,6 +47,7 @@ async function open(
   }
 }
 
+/** The node's refusal as the API server passes it on; InternalError where the node's response is no Status. */
 export async function failure(response: IncomingMessage): Promise<StatusError> {
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);

@@ -3,13 +3,16 @@ import type { ExecRequest, ForwardRequest, LogRequest } from "../kubelet/index.t
 
 /** The paths that a node serves; the last two take the connection over. */
 export const LOGS_PATH = "/logs";
+/** See {@link LOGS_PATH}. */
 export const EXEC_PATH = "/exec";
+/** See {@link LOGS_PATH}. */
 export const FORWARD_PATH = "/portforward";
 
 const FLAGS = ["follow", "previous", "timestamps"] as const;
 const NUMBERS = ["tailLines", "limitBytes", "sinceSeconds"] as const;
 const TEXTS = ["container", "sinceTime"] as const;
 
+/** The query of a request for a log, as the API server asks a node for it. */
 export function writeQuery(request: LogRequest): string {
   const query = new URLSearchParams({ namespace: request.namespace, pod: request.pod });
   for (const name of FLAGS) if (request[name] === true) query.set(name, "true");
@@ -41,10 +44,12 @@ export function readQuery(query: URLSearchParams, signal: AbortSignal): LogReque
 
 /** Which of its outputs whoever runs a program wants. */
 export type WantedExec = ExecRequest & { stdout: boolean; stderr: boolean };
+/** The pod whose ports are forwarded; which ports, the stream itself names. */
 export type ForwardPlace = Omit<ForwardRequest, "port">;
 
 const EXEC_FLAGS = ["stdin", "stdout", "stderr", "tty"] as const;
 
+/** Path and query of a request to run a program. */
 export function execPath(request: WantedExec): string {
   const { namespace, pod, container, command } = request;
   const query = new URLSearchParams({ namespace, pod, container });
@@ -65,6 +70,7 @@ export function readExec(query: URLSearchParams): WantedExec {
   };
 }
 
+/** Path and query of a request to forward ports. */
 export function forwardPath({ namespace, pod }: ForwardPlace): string {
   return `${FORWARD_PATH}?${new URLSearchParams({ namespace, pod })}`;
 }

@@ -22,6 +22,7 @@ const PASSED = [
  */
 export type Relay = (connection: Relayed, path: string, stop: AbortSignal) => Promise<void>;
 
+/** A client's connection, not yet upgraded. */
 export interface Relayed {
   request: IncomingMessage;
   response: ServerResponse;

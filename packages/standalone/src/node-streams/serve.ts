@@ -12,6 +12,7 @@ import { acceptUpgrade } from "./accept-upgrade.ts";
 import { isToken, publishAccess, withdrawAccess } from "./access.ts";
 import { LOGS_PATH, readQuery } from "./query.ts";
 
+/** Where a node serves the streams of its pods, and who runs them. */
 export interface StreamServerOptions {
   store: ObjectStore;
   nodeName: string;

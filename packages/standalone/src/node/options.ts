@@ -24,6 +24,7 @@ export interface MooringNodeOptions {
   onOwned?(): Promise<void>;
 }
 
+/** A node that runs, until its signal aborts. */
 export interface MooringNode {
   /** Absolute path of the driver's socket. */
   socket: string;

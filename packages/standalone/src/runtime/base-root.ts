@@ -40,6 +40,10 @@ const SYSTEM_FOLDERS = ["/usr", "/usr/local", "/opt", "/srv", "/home", "/root", 
 /** Mounted fresh in each container; the sandbox makes what is needed in them. */
 export const FRESH = ["/proc", "/dev", "/sys", "/tmp", "/run"];
 
+/**
+ * The machine's root file system, read-only, as the root of containers that have no image: mounted once below `folder`, and found again after
+ * a restart.
+ */
 export async function openBaseRoot(host: Host, folder: string): Promise<BaseRoot> {
   const path = join(folder, "root");
   if ((await host.mounts.at(path)).length === 0) {

@@ -42,6 +42,7 @@ export interface ContainerFiles {
   readonly changes: string;
 }
 
+/** Where everything of one container lies: `folder` on disk, `bundle` (runc's, with secrets) in memory. */
 export function containerFiles(folder: string, bundle: string): ContainerFiles {
   return {
     folder,
@@ -55,6 +56,7 @@ export function containerFiles(folder: string, bundle: string): ContainerFiles {
   };
 }
 
+/** Replaces the record as a whole: a crash leaves the one before. A container without any is removed at the next start. */
 export async function writeRecord(files: ContainerFiles, record: ContainerRecord): Promise<void> {
   await mkdir(files.folder, { recursive: true, mode: 0o700 });
   const temporary = join(files.folder, "record.json.new");

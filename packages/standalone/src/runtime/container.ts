@@ -35,6 +35,7 @@ export interface Container {
   forget(): Promise<void>;
 }
 
+/** What the supervision of one container has from its runtime. */
 export interface ContainerContext {
   files: ContainerFiles;
   logFile: string;

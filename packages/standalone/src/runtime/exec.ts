@@ -11,6 +11,7 @@ const KEEP_BYTES = 16 * 1024;
 /** Joins the group, where runc does not, so that what a probe leaves behind is found like everything else of the container. */
 export const JOIN_GROUP = `[ -z "$MOORING_CGROUP" ] || echo 0 >"$MOORING_CGROUP/cgroup.procs" && unset MOORING_CGROUP && exec "$@"`;
 
+/** A running container, as runc's command line names it. */
 export interface ExecTarget {
   id: string;
   /** Folder of the control group to join; empty: runc does that. */

@@ -18,6 +18,7 @@ const INTERVAL_MS = 50;
 
 const stampsFile = (logFile: string): string => `${logFile}.times`;
 
+/** The stamps of a log, oldest first; none where the log has none. A line that was cut off by a crash is left out. */
 export async function readStamps(logFile: string): Promise<Stamp[]> {
   const text = await readFile(stampsFile(logFile), "utf8").catch(() => "");
   return text

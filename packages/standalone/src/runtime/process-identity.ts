@@ -25,6 +25,7 @@ export async function identify(pid: number): Promise<ProcessIdentity | undefined
   return { pid, startTicks };
 }
 
+/** Whether it is still the same process: the number may belong to another one by now, which began later. */
 export async function isAlive(process: ProcessIdentity): Promise<boolean> {
   return (await identify(process.pid))?.startTicks === process.startTicks;
 }

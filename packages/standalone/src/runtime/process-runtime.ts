@@ -31,6 +31,7 @@ import { removeMapped } from "./user-namespace.ts";
 
 const WANTED_CONTROLLERS: readonly string[] = ["memory", "cpu", "pids", "devices"];
 
+/** Where the runtime keeps what it needs, and what it hides from containers. */
 export interface ProcessRuntimeOptions {
   /** Contains `runtime/` (records), `logs/` and, while containers can be started, the containers' root. */
   stateDir: string;

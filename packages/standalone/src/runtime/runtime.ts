@@ -72,6 +72,7 @@ export interface ContainerConfig {
   terminationMessage?: { path: string; fromLog: boolean };
 }
 
+/** How a container ended, with the codes and reasons of `status.containerStatuses[].state.terminated`. */
 export interface ContainerExit {
   /** 128 + n when signal n ended it. */
   code: number;
@@ -84,6 +85,7 @@ export interface ContainerExit {
   shutdown?: true;
 }
 
+/** What the runtime knows of one attempt to run a container. */
 export interface ContainerStatus {
   id: string;
   pod: { uid: string; namespace: string; name: string };
@@ -102,12 +104,14 @@ export interface ContainerStatus {
   exit?: ContainerExit;
 }
 
+/** How a container is ended: SIGTERM, then SIGKILL after `graceMs` or when `signal` aborts. With `shutdown` its exit counts as none of its own. */
 export interface StopOptions {
   graceMs: number;
   signal?: AbortSignal;
   shutdown?: boolean;
 }
 
+/** Which part of a log is read; the names are those of the `log` subresource. */
 export interface LogOptions {
   /** Wait for more until the container has ended. */
   follow?: boolean;
@@ -121,6 +125,7 @@ export interface LogOptions {
   signal?: AbortSignal;
 }
 
+/** What a program left that ran inside of a container. One that took too long was killed. */
 export interface ExecResult {
   exitCode: number;
   /** Standard output and error, the last 16 KiB. */

@@ -25,30 +25,36 @@ function show(value: unknown): string {
 }
 const tail = (detail: string): string => (detail === "" ? "" : `: ${detail}`);
 
+/** A field that has to be there is absent or empty. `detail` says what it is for, where its name does not. */
 export const required = (field: string, detail = ""): FieldError => ({
   reason: "FieldValueRequired",
   field,
   body: `Required value${tail(detail)}`,
 });
+/** The value breaks a rule of its field, which `detail` states: "must be greater than zero". */
 export const invalid = (field: string, value: unknown, detail: string): FieldError => ({
   reason: "FieldValueInvalid",
   field,
   body: `Invalid value: ${show(value)}${tail(detail)}`,
 });
+/** The value has another JSON type than its field. */
 export const typeInvalid = (field: string, value: unknown, detail: string): FieldError => ({
   ...invalid(field, value, detail),
   reason: "FieldValueTypeInvalid",
 });
+/** The value is none of an enumeration, whose values the message lists. */
 export const notSupported = (field: string, value: unknown, supported: readonly unknown[]): FieldError => ({
   reason: "FieldValueNotSupported",
   field,
   body: `Unsupported value: ${show(value)}${supported.length === 0 ? "" : `: supported values: ${supported.map(show).join(", ")}`}`,
 });
+/** The value, or its key, occurs twice in a list that is a set or a map. */
 export const duplicate = (field: string, value: unknown): FieldError => ({
   reason: "FieldValueDuplicate",
   field,
   body: `Duplicate value: ${show(value)}`,
 });
+/** The field may not be there, or may not change, in this object; `detail` states when it may. */
 export const forbidden = (field: string, detail: string): FieldError => ({
   reason: "FieldValueForbidden",
   field,
@@ -60,11 +66,13 @@ export const tooLong = (field: string, limit: number): FieldError => ({
   field,
   body: `Too long: may not be more than ${limit} bytes`,
 });
+/** A list has `actual` items, or a map as many entries, and may have `limit`. */
 export const tooMany = (field: string, actual: number, limit: number): FieldError => ({
   reason: "FieldValueTooMany",
   field,
   body: `Too many: ${actual}: must have at most ${limit} items`,
 });
+/** The value names something that is not there. */
 export const notFound = (field: string, value: unknown): FieldError => ({
   reason: "FieldValueNotFound",
   field,

@@ -59,8 +59,10 @@ export interface ValidationRule {
   optionalOldSelf?: boolean;
 }
 
+/** An object of JSON whose fields nobody has checked yet. */
 export type JsonObject = Record<string, unknown>;
 
+/** An object of JSON: neither null nor an array. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -78,6 +80,7 @@ export function isMap(schema: Schema | undefined): boolean {
   return schema?.additionalProperties !== undefined && schema.additionalProperties !== false;
 }
 
+/** A deep copy of a JSON value, which shares nothing with it. Faster than `structuredClone`, and for JSON only. */
 export function clone<T>(value: T): T {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(clone) as T;

@@ -65,12 +65,15 @@ type ListMeta "Bookkeeping of a list."
   selfLink: string -- No longer used.
 `,
 );
+/** `metadata` of every object, as in the documents of `/openapi`. */
 export const objectMetaSchema = metaTypes.get("ObjectMeta");
+/** `metadata` of every list. */
 export const listMetaSchema = listMeta.get("ListMeta");
 // One value each: half of one means nothing.
 for (const name of ["OwnerReference", "LabelSelector"])
   metaTypes.get(name)["x-kubernetes-map-type"] = "atomic";
 
+/** What a kind's names may be: a DNS subdomain (253 characters), a DNS label of RFC 1123 or RFC 1035 (63), or any segment of a path. */
 export type NameKind = "subdomain" | "label" | "label1035" | "path";
 const ANNOTATIONS_LIMIT = 256 * 1024;
 
@@ -107,6 +110,7 @@ function nameErrors(metadata: ObjectMeta, kind: NameKind): FieldError[] {
   return errors;
 }
 
+/** What is wrong with labels at `path`: a key that is no qualified name, or a value that no label can have. */
 export function labelErrors(labels: Readonly<Record<string, string>>, path: string): FieldError[] {
   return Object.entries(labels).flatMap(([key, value]) => [
     ...qualifiedNameProblems(key).map((p) => invalid(path, key, p)),

@@ -27,6 +27,7 @@ export interface KindRules {
   gracefulDelete?(object: UnstructuredObject, options: DeleteOptions): number;
 }
 
+/** How a rule reads another object that its kind depends on, in the state that is about to be written. */
 export type Lookup = NonNullable<StrategyContext["lookup"]>;
 
 /** One kind in its storage version. */
@@ -55,6 +56,10 @@ function admitted(kind: KindSchema, object: UnstructuredObject): UnstructuredObj
   return object;
 }
 
+/**
+ * The object as it is stored after a change: what the subresource may not change is as before, defaults are filled in. Throws Invalid with
+ * every field that breaks a rule, or TooLarge for rules that cost too much to check.
+ */
 export function admitUpdate(
   kind: KindSchema,
   next: UnstructuredObject,

@@ -63,6 +63,7 @@ function visit(value: unknown, schema: Schema, path: string, errors: FieldError[
 const wrongType = (path: string, type: string, value: unknown): string =>
   `${path} in body must be of type ${type}: ${JSON.stringify(jsonType(value))}`;
 
+/** The type as OpenAPI names it: whole numbers are "integer", and null has a type of its own. */
 export function jsonType(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";

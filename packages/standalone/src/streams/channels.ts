@@ -6,6 +6,7 @@ import type { WebSocket } from "ws";
  */
 export const CHANNEL_PROTOCOLS = ["v5.channel.k8s.io", "v4.channel.k8s.io"] as const;
 
+/** The first byte of each message: which stream the rest belongs to (`remotecommand.k8s.io`). */
 export const Channel = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 } as const;
 const CLOSE = 255;
 

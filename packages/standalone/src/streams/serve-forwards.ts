@@ -6,6 +6,7 @@ import { type SpdyStream, serveSpdy } from "./spdy/connection.ts";
 /** A client opens a stream for errors and one for the bytes, and means both as one. */
 const PAIR_MS = 30_000;
 
+/** How ports of the pod are reached, and until when. */
 export interface ServedForwards {
   /** Connects to a port of the pod. What it throws is sent to the client as it is. */
   connect(port: number): Promise<Socket>;

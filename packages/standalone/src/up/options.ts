@@ -23,6 +23,7 @@ export interface StandaloneOptions {
   onOwned?(): Promise<void>;
 }
 
+/** A standalone Mooring that runs, until its signal aborts. */
 export interface Standalone {
   url: string;
   /** Path of the kubeconfig file. */

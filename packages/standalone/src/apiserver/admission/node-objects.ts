@@ -20,6 +20,7 @@ export type Check = (
   context: { store: LocalStore; target: Target },
 ) => string | undefined;
 
+/** Equal as JSON, keys in the same order; absent and null are one. */
 export const same = (a: unknown, b: unknown): boolean =>
   JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
 /** The fields of an object of unknown shape; none for anything else. */
@@ -81,6 +82,7 @@ export function ownLease(node: string, { next, old }: Objects): string | undefin
 /** What a kubelet reports of a claim: how large it is by now, and what came of asking for more. */
 const OF_KUBELET = ["capacity", "conditions", "allocatedResources", "allocatedResourceStatuses"];
 
+/** Why not, when a node changes more of a claim than a kubelet does: its capacity, its conditions, and the growth on the node. */
 export function claimOfPod(_node: string, { next, old }: Objects): string | undefined {
   const left = (claim: UnstructuredObject | undefined) =>
     Object.entries(fields(claim?.status))

@@ -40,32 +40,40 @@ export const QUERY = [
   ...["follow=true", "tailLines=-1", "sinceTime=x", "command=%00", "container=c"],
 ];
 
+/** Those that handlers know; doubled ones are drawn more often. */
 export const METHODS = ["GET", "POST", "POST", "PUT", "PATCH", "PATCH", "PATCH", "DELETE"];
+/** Those that no resource has. */
 export const ODD_METHODS = ["HEAD", "OPTIONS", "TRACE", "PROPFIND", "LOCK"];
 
+/** Media types of bodies that an API server reads, and one that ours refuses. */
 export const BODY_TYPES = [
   ...["application/json", "application/json", "application/json", "application/yaml"],
   "application/vnd.kubernetes.protobuf",
 ];
+/** Media types of patches. */
 export const PATCH_TYPES = [
   ...["application/merge-patch+json", "application/json-patch+json"],
   ...["application/strategic-merge-patch+json", "application/apply-patch+yaml"],
 ];
+/** Media types that do not fit the method, or are none. */
 export const ODD_TYPES = [
   ...["__proto__", "constructor", "text/plain", "application/json; charset=utf-8", "application/json;;;="],
   ...["a/b/c", "application/apply-patch+cbor", "application/merge-patch+json", "application/yaml"],
 ];
 
+/** Representations that clients ask for. */
 export const ACCEPTS = [
   ...["application/json", "application/json", "application/yaml", "application/vnd.kubernetes.protobuf, */*"],
   "application/json;as=Table;g=meta.k8s.io;v=v1",
   "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
 ];
+/** `Accept` headers that are malformed, or ask for what is not there. */
 export const ODD_ACCEPTS = [
   ...["__proto__", ";;;q=", "*/*;q=1e999", "application/json;as=__proto__;g=meta.k8s.io;v=v1"],
   ...["application/cbor", "application/vnd.kubernetes.protobuf"],
 ];
 
+/** Names of objects, valid and not. */
 export const NAMES = [
   ...[
     "a",
@@ -84,6 +92,7 @@ export const NAMES = [
   ...["%2F", "seed%2Fstatus", "%F0%9F%92%A9"],
 ];
 
+/** Last segments of paths, of resources that have them and of others. */
 export const SUBRESOURCES = [
   ...["status", "status", "scale", "log", "token", "binding", "eviction", "finalize", "exec", "attach"],
   ...[
@@ -98,6 +107,7 @@ export const SUBRESOURCES = [
   ],
 ];
 
+/** Headers that a server may stumble over, one at a time. */
 export const HEADERS: readonly (readonly [string, string])[] = [
   ...([
     ["impersonate-group", "g"],

@@ -47,5 +47,7 @@ const YAML: readonly ((dice: Dice) => string)[] = [
   () => "\t- a\n \t: b",
 ];
 
+/** Bytes that are no JSON, or hardly. */
 export const rawBody = (dice: Dice): string | Buffer => dice.of(RAW)(dice);
+/** YAML that is deep, cyclic, long, or no object. */
 export const yamlBody = (dice: Dice): string => dice.of(YAML)(dice);

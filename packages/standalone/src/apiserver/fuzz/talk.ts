@@ -3,6 +3,7 @@ import type { Collection } from "./requests.ts";
 /** What the server of a fuzz receives. */
 export type Command = { do: "start"; parseThread: string | undefined } | { do: "begin" | "report" | "stop" };
 
+/** What the requests since the last report have cost the server. */
 export interface Report {
   is: "report";
   /** Milliseconds of processor time that the server's first thread had in one turn: a busy machine does not change them. */

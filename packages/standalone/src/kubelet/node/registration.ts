@@ -28,6 +28,7 @@ export interface NodeRegistration {
   readonly done: Promise<void>;
 }
 
+/** Makes the Node object, or takes the one that is there, sets its labels, and reports Ready until it is stopped. */
 export async function registerNode(
   store: ObjectStore,
   facts: MachineFacts,

@@ -94,6 +94,7 @@ export async function configMapEntries(
   };
 }
 
+/** The entries of a Secret, decoded. None where it is absent and `optional`; else throws what keeps the container waiting. */
 export async function secretEntries(
   store: ObjectStore,
   namespace: string,

@@ -47,6 +47,7 @@ export interface References {
   done: Promise<void>;
 }
 
+/** Watches the names and versions of ConfigMaps and Secrets, not their contents, until the signal aborts. */
 export function followReferences(
   store: ObjectStore,
   { logger, signal }: { logger: Logger; signal: AbortSignal },

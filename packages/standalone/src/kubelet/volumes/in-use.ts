@@ -15,6 +15,10 @@ export interface InUseReport {
   sync(): Promise<void>;
 }
 
+/**
+ * Keeps `status.volumesInUse` of the node: writes of one moment go together. It begins with `initial`, the volumes that an earlier life
+ * has left mounted, so that none of them is detached before it was unmounted.
+ */
 export function reportInUse(store: ObjectStore, nodeName: string, initial: Iterable<string>): InUseReport {
   const wanted = new Set(initial);
   let written = new Set<string>();

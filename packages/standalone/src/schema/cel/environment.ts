@@ -58,6 +58,7 @@ export function parse(expression: string): ReturnType<typeof environment.parse> 
 
 const programs = new Map<string, Program>();
 
+/** A CEL expression, parsed and checked once per process. Throws {@link CelCompileError} for one that does not fit the environment. */
 export function compile(expression: string): Program {
   const known = programs.get(expression);
   if (known !== undefined) return known;

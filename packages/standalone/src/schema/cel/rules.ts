@@ -18,6 +18,7 @@ interface CompiledRule {
 const compiled = new WeakMap<Schema, readonly CompiledRule[]>();
 const anyBelow = new WeakMap<Schema, boolean>();
 
+/** Whether a rule is a transition rule, which is checked on updates only: it reads `oldSelf` outside of its string literals. */
 export function usesOldSelf(expression: string): boolean {
   return /\boldSelf\b/.test(expression.replace(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/g, ""));
 }

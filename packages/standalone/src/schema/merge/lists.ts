@@ -6,6 +6,7 @@ export function elementKey(item: unknown, mergeKey: string | undefined): string 
   return canonicalJson(mergeKey !== undefined && isObject(item) ? item[mergeKey] : item);
 }
 
+/** A strategic merge of a list of scalars: what is new comes last, nothing is there twice. */
 export function mergePrimitiveList(current: readonly unknown[], patch: readonly unknown[]): unknown[] {
   return [...new Set([...current, ...patch])];
 }
@@ -16,6 +17,7 @@ interface ObjectListRules {
   merge(old: JsonObject, item: JsonObject): JsonObject;
 }
 
+/** A strategic merge of a list of objects by their merge key: the namesake is merged or deleted, what is new comes last. */
 export function mergeObjectList(
   current: readonly unknown[],
   patch: readonly unknown[],

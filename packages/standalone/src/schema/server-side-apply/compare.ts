@@ -11,6 +11,7 @@ export interface Comparison {
 
 const SAME: Comparison = { added: EMPTY, modified: EMPTY, removed: EMPTY };
 
+/** Which fields a change adds, modifies and removes, as managed fields count them: an atomic list or map is one field. */
 export function compareValues(old: unknown, next: unknown, schema: Schema | undefined): Comparison {
   if (old === next) return SAME;
   if (old === undefined) return { ...SAME, added: everything(next, schema) };

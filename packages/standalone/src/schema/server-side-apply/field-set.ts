@@ -11,9 +11,12 @@ export interface FieldSet {
 }
 
 const NO_CHILDREN: ReadonlyMap<string, FieldSet> = new Map();
+/** No field. */
 export const EMPTY: FieldSet = { member: false, children: NO_CHILDREN };
+/** The field itself, and none below it. */
 export const LEAF: FieldSet = { member: true, children: NO_CHILDREN };
 
+/** Neither the field itself nor any below it is in the set. */
 export function isEmpty(set: FieldSet): boolean {
   return !set.member && set.children.size === 0;
 }
@@ -26,6 +29,7 @@ export function node(member: boolean, children: Iterable<readonly [string, Field
   return { member, children: kept };
 }
 
+/** The fields of either. */
 export function union(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmpty(a)) return b;
   if (isEmpty(b)) return a;
@@ -49,6 +53,7 @@ export function difference(a: FieldSet, b: FieldSet): FieldSet {
   );
 }
 
+/** The fields that both have. A field above another one does not contain it. */
 export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmpty(a) || isEmpty(b)) return EMPTY;
   return node(
@@ -60,6 +65,7 @@ export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   );
 }
 
+/** Whether both have the same fields, in whatever order. */
 export function equalSets(a: FieldSet, b: FieldSet): boolean {
   if (a.member !== b.member || a.children.size !== b.children.size) return false;
   for (const [element, child] of a.children) {

@@ -44,6 +44,7 @@ export function identify(
   return JSON.stringify([manager.manager, manager.operation, version, manager.subresource ?? ""]);
 }
 
+/** `metadata.managedFields` as it is stored. Entries that no API server writes are left out. */
 export function decodeManagers(entries: unknown): Managers {
   const managers: Managers = new Map();
   for (const entry of Array.isArray(entries) ? entries : []) {

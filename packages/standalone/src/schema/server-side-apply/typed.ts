@@ -5,6 +5,7 @@ import { EMPTY, type FieldSet, LEAF, node, pathText, union } from "./field-set.t
 /** How server-side apply treats a value: as one thing, as fields, or as a list whose elements have identities. */
 type Shape = "scalar" | "atomic" | "fields" | "set" | "map";
 
+/** How a value is merged: as one (`scalar`, `atomic`), by field, or by element (`set`, `map`). Lists are atomic unless their schema says otherwise. */
 export function shapeOf(value: unknown, schema: Schema | undefined): Shape {
   if (Array.isArray(value)) {
     const listType = schema?.["x-kubernetes-list-type"];

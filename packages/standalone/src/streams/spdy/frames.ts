@@ -9,6 +9,7 @@ const HEAD = 8;
 /** Nobody needs more for the names that a stream has. Data comes piece by piece, however long its frame. */
 const MOST_CONTROL = 32 * 1024;
 
+/** A frame of SPDY/3. `fin`: its stream has no more from this side. */
 export type Frame =
   | { kind: "control"; type: number; fin: boolean; body: Buffer }
   /** A piece of a data frame; `fin` with the last of the last. */
@@ -63,6 +64,7 @@ export class FrameReader {
   }
 }
 
+/** The bytes on the wire of a piece of a stream. */
 export function dataFrame(stream: number, bytes: Uint8Array, fin: boolean): Buffer {
   const head = Buffer.alloc(HEAD);
   head.writeUInt32BE(stream, 0);
@@ -71,6 +73,7 @@ export function dataFrame(stream: number, bytes: Uint8Array, fin: boolean): Buff
   return Buffer.concat([head, bytes]);
 }
 
+/** The bytes on the wire of a control frame (SYN_STREAM, RST_STREAM, PING ...) without flags. */
 export function controlFrame(type: number, body: Uint8Array): Buffer {
   const head = Buffer.alloc(HEAD);
   head.writeUInt32BE(((0x8000 | VERSION) * 0x1_0000 + type) >>> 0, 0);

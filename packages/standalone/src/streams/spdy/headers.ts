@@ -1,6 +1,7 @@
 import { constants, createDeflate, createInflate, type Deflate, type Inflate } from "node:zlib";
 import { DICTIONARY } from "./dictionary.ts";
 
+/** Names in small letters, each with its value. */
 export type Headers = ReadonlyMap<string, string>;
 
 /** Of one block, unpacked. A few bytes of it can stand for megabytes. */

@@ -57,6 +57,7 @@ export function withMacros(expression: string): string {
     return text.startsWith("matches") ? `${MATCHES}(` : text;
   });
 }
+/** Text of the library with our names of macros replaced by those that the author of the rule wrote. */
 export function withoutMacros(text: string): string {
   return text.replaceAll(`${HAS}(`, "has(").replaceAll(`${MATCHES}(`, "matches(");
 }
