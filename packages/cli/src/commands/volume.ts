@@ -8,7 +8,7 @@ import {
   VolumeAttachments,
   Volumes,
 } from "@mooring/engine";
-import { defined, type ObjectStore, waitFor } from "@mooring/store";
+import { defined, type ObjectStore, waitFor, withTimeLimit } from "@mooring/store";
 import { Command } from "commander";
 import { type ClientOptions, openClient } from "../client/client.ts";
 import { term, timeoutOption } from "../options/duration.ts";
@@ -104,7 +104,7 @@ async function satisfied(
     last = attachment;
     return attachment !== undefined && ticketStatus(attachment, id)?.satisfied === true;
   };
-  const signal = AbortSignal.timeout(timeout);
+  const signal = withTimeLimit(timeout);
   try {
     await waitFor(store, { resource: VolumeAttachments, key: { name: volume } }, isSatisfied, signal);
   } catch (error) {

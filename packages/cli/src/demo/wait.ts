@@ -1,5 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type KubeObject, type ObjectKey, type ObjectStore, type Resource, waitFor } from "@mooring/store";
+import {
+  type KubeObject,
+  type ObjectKey,
+  type ObjectStore,
+  type Resource,
+  waitFor,
+  withTimeLimit,
+} from "@mooring/store";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
 
@@ -30,7 +37,7 @@ async function watched<T extends KubeObject>(
   { resource, key }: { resource: Resource<T>; key: ObjectKey },
   accept: (object: T | undefined) => boolean,
 ): Promise<T | undefined> {
-  const signal = AbortSignal.timeout(PATIENCE_MS);
+  const signal = withTimeLimit(PATIENCE_MS);
   try {
     return await waitFor(store, { resource, key }, accept, signal);
   } catch (error) {

@@ -10,7 +10,7 @@ import {
   VolumeAttachments,
   Volumes,
 } from "@mooring/engine";
-import type { ObjectStore } from "@mooring/store";
+import { type ObjectStore, withTimeLimit } from "@mooring/store";
 import { type Check, check } from "./check.ts";
 
 /** Longer than any ticket of a job that is over, or of an object that is gone, takes to be given back. */
@@ -48,7 +48,7 @@ async function checksOf(
   const { volume } = attachment.spec;
   const tickets = Object.values(attachment.spec.attachmentTickets ?? {});
   const old = tickets.filter((ticket) => ageMs(ticket, now) > LEAKED_AFTER_MS);
-  const gone = await findOwnersGone(store, old, ownerKinds(true), AbortSignal.timeout(60_000));
+  const gone = await findOwnersGone(store, old, ownerKinds(true), withTimeLimit(60_000));
   return old.flatMap((ticket) => {
     const { id, owner } = ticket;
     const name = `Ticket ${volume}/${id}`;

@@ -1,4 +1,11 @@
-import { type KubeObject, type ObjectKey, type ObjectStore, type Resource, waitFor } from "@mooring/store";
+import {
+  type KubeObject,
+  type ObjectKey,
+  type ObjectStore,
+  type Resource,
+  waitFor,
+  withTimeLimit,
+} from "@mooring/store";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
 
@@ -21,7 +28,7 @@ export async function waitForObject<T extends KubeObject>(
   key: ObjectKey,
   { done, last, next, progress, seconds }: Wait<T>,
 ): Promise<T | undefined> {
-  const signal = AbortSignal.timeout(seconds * 1000);
+  const signal = withTimeLimit(seconds * 1000);
   let seen: T | undefined;
   let reported: string | undefined;
   const failure = () => {

@@ -1,5 +1,6 @@
 import { CsiError } from "@mooring/csi";
 import { type Exec, type FilesystemUsage, filesystemUsageApart } from "@mooring/engine";
+import { withTimeLimit } from "@mooring/store";
 
 /** A server that is asked for a few numbers, and is there, responds in much less. */
 const PATIENCE_MS = 5000;
@@ -33,7 +34,7 @@ export class ServedUsage {
   }
 
   #ask(path: string): Promise<FilesystemUsage> {
-    const asked = filesystemUsageApart(this.#exec, path, AbortSignal.timeout(PATIENCE_MS)).finally(() =>
+    const asked = filesystemUsageApart(this.#exec, path, withTimeLimit(PATIENCE_MS)).finally(() =>
       this.#asked.delete(path),
     );
     this.#asked.set(path, asked);

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { badRequest, type Pod, Pods } from "@mooring/store";
+import { badRequest, type Pod, Pods, withTimeLimit } from "@mooring/store";
 import { notHere, type Place } from "./exec.ts";
 
 /** A port of a pod that somebody wants to reach. */
@@ -31,7 +31,7 @@ export async function openPort(
   const socket = connect({ host, port, allowHalfOpen: true });
   socket.on("error", () => {});
   try {
-    await once(socket, "connect", { signal: AbortSignal.timeout(CONNECT_MS) });
+    await once(socket, "connect", { signal: withTimeLimit(CONNECT_MS) });
   } catch (error) {
     socket.destroy();
     throw error;

@@ -1,4 +1,4 @@
-import type { Logger } from "@mooring/store";
+import { type Logger, withTimeLimit } from "@mooring/store";
 import type { ClusterView } from "../controllers/cluster-view.ts";
 import type { Runtime } from "../runtime/index.ts";
 import { runPreStop } from "./pods/hooks.ts";
@@ -38,5 +38,5 @@ export async function stopPods({ view, runtime, volumes, manager, nodeName }: St
   for (const uid of new Set([...here, ...manager.podsOnDisk(), ...running.map(({ pod }) => pod.uid)])) {
     await volumes.release(uid);
   }
-  await manager.empty(AbortSignal.timeout(UNMOUNT_MS));
+  await manager.empty(withTimeLimit(UNMOUNT_MS));
 }

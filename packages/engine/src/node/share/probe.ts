@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { withTimeLimit } from "@mooring/store";
 import type { ServerSocket } from "./config.ts";
 
 const NFS_PROGRAM = 100_003;
@@ -13,7 +14,7 @@ const LAST_FRAGMENT = 0x8000_0000;
  */
 export async function isServing({ address, port }: ServerSocket, milliseconds: number): Promise<boolean> {
   const socket = connect({ host: address, port });
-  const signal = AbortSignal.timeout(milliseconds);
+  const signal = withTimeLimit(milliseconds);
   try {
     await once(socket, "connect", { signal });
     socket.write(nullCall());

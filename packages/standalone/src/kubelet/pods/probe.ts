@@ -1,6 +1,7 @@
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { connect } from "node:net";
+import { withTimeLimit } from "@mooring/store";
 import type { Container } from "./field-ref.ts";
 
 /** A probe of a container's spec. */
@@ -54,7 +55,7 @@ function probeHttp(get: HttpGet, target: ProbeTarget, timeoutMs: number): Promis
         port: portOf(get.port, target),
         path: get.path || "/",
         headers: { "User-Agent": "kube-probe/mooring", ...headers },
-        signal: AbortSignal.timeout(timeoutMs),
+        signal: withTimeLimit(timeoutMs),
         // A probe asks whether it answers, not who it is; as in Kubernetes.
         rejectUnauthorized: false,
       },

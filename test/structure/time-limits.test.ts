@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** One signal of a time limit and of others, of which Node.js 20 forgets the time limit. */
+const MIXED = /AbortSignal\.any\(\s*\[[^\]]*AbortSignal\.timeout\(/;
+/** In what ships, any: whoever is given the signal may mix it. */
+const ANY = /AbortSignal\.timeout\(/;
+
+test("time limits are `withTimeLimit`: those of AbortSignal.timeout get lost when a signal is made of them", async () => {
+  assert.match("AbortSignal.any([\n  signal,\n  AbortSignal.timeout(1000),\n])", MIXED);
+  assert.doesNotMatch("AbortSignal.any([signal, stop]); f(AbortSignal.timeout(1000))", MIXED);
+  const wrong: string[] = [];
+  for (const folder of ["packages", "test", "scripts"]) {
+    for (const entry of await readdir(join(ROOT, folder), { recursive: true, withFileTypes: true })) {
+      const path = relative(ROOT, join(entry.parentPath, entry.name));
+      if (!entry.isFile() || !/\.m?tsx?$|\.mjs$/.test(path) || path.endsWith("time-limits.test.ts")) continue;
+      if (/\/(node_modules|dist|gen)\//.test(path)) continue;
+      const ships = folder === "packages" && !/\/(testing|crash|fuzz)\/|\.test\.ts$/.test(path);
+      const code = (await readFile(join(ROOT, path), "utf8")).replace(/^\s*\*.*$/gm, "");
+      const found = (ships ? ANY : MIXED).exec(code);
+      if (found !== null) wrong.push(`${path}: ${found[0].replace(/\s+/g, " ")}`);
+    }
+  }
+  assert.deepEqual(wrong, []);
+});
