@@ -4,21 +4,13 @@ import { test } from "node:test";
 import { CsiError, type v1 } from "@mooring/csi";
 import {
   createInformer,
-  type KubeObject,
   PersistentVolumeClaims,
-  type Resource,
-  VolumeGroupSnapshotClasses,
   type VolumeGroupSnapshotContent,
   VolumeGroupSnapshotContents,
-  VolumeGroupSnapshots,
-  VolumeSnapshotClasses,
-  VolumeSnapshotContents,
-  VolumeSnapshots,
 } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
 import { CLAIM_SOURCE_FINALIZER, GROUP_BEING_CREATED } from "../common/names.ts";
-import { fresh, groupWorld, labelled, NS } from "../testing/group-world.ts";
-import { groupClass, snapshotClass, snapshotContent, volumeSnapshot } from "../testing/objects.ts";
+import { groupWorld, labelled, NS } from "../testing/group-world.ts";
 
 const hash = (text: string) => createHash("sha256").update(text).digest("hex");
 
@@ -233,30 +225,9 @@ test("claims are kept while a group snapshot needs them, and let go when it is r
   });
 });
 
-test("a single snapshot of a member's claim works next to the group", async (t) => {
-  covers("KEP-068");
-  const objects: [Resource, KubeObject][] = [
-    [VolumeGroupSnapshotClasses, groupClass()],
-    [VolumeSnapshotClasses, snapshotClass()],
-  ];
-  const w = await groupWorld(t, { objects });
-  await w.claims("data", "log");
-  await w.create("group");
-  const spec = { source: { persistentVolumeClaimName: "data" }, volumeSnapshotClassName: "snaps" };
-  await w.h.store.create(VolumeSnapshots, fresh(volumeSnapshot("single", spec)));
-  await w.ready();
-  const single = await w.h.until("the single one is ready", async () => {
-    const found = await w.h.find(VolumeSnapshots, "single", NS);
-    return found?.status?.readyToUse === true && found;
-  });
-  assert.equal(single.status?.volumeGroupSnapshotName, undefined);
-  assert.equal(w.h.driver.called("CreateVolumeGroupSnapshot"), 1);
-  assert.equal(w.h.driver.called("CreateSnapshot"), 1);
-});
-
 test("the content has what the driver returned: its error, then its moment, and ready only with all members", async (t) => {
   covers("KEP-066");
-  const w = await groupWorld(t, { driver: { snapshotPolls: 2 } });
+  const w = await groupWorld(t);
   const { backend } = w.h.driver;
   const create = backend.createGroup.bind(backend);
   let refuse = true;
@@ -264,6 +235,12 @@ test("the content has what the driver returned: its error, then its moment, and 
     if (refuse) throw CsiError.resourceExhausted("no room for three");
     return create(...wanted);
   };
+  let uploaded = 0;
+  w.h.driver.changeGroup = (group) => ({
+    ...group,
+    readyToUse: uploaded === 2,
+    snapshots: group.snapshots.map((snapshot, at) => ({ ...snapshot, readyToUse: at < uploaded })),
+  });
   await w.claims("data", "log");
   await w.create("group");
   await w.h.until("the content has the error", async () => {
@@ -272,48 +249,30 @@ test("the content has what the driver returned: its error, then its moment, and 
       /no room for three/.test(content?.status?.error?.message ?? "") && content?.status?.readyToUse !== true
     );
   });
-  const seen: { ready: boolean; error: unknown }[] = [];
+  const seen: boolean[] = [];
   const stop = new AbortController();
   const contents = createInformer(w.h.store, VolumeGroupSnapshotContents, {});
   contents.onChange((_old, content?: VolumeGroupSnapshotContent) => {
-    seen.push({ ready: content?.status?.readyToUse === true, error: content?.status?.error });
+    seen.push(content?.status?.readyToUse === true);
   });
   const watching = contents.run(stop.signal);
   await contents.synced(stop.signal);
   refuse = false;
+  for (uploaded of [0, 1]) {
+    const polls = w.h.driver.called("GetVolumeGroupSnapshot");
+    await w.h.until("it is polled", () => w.h.driver.called("GetVolumeGroupSnapshot") >= polls + 2);
+    const { status } = await w.content();
+    assert.deepEqual([status?.readyToUse ?? false, status?.error], [false, undefined], `${uploaded} of 2`);
+    assert.equal(Date.parse(status?.creationTime ?? ""), Date.parse("2023-11-14T22:13:20Z"));
+  }
+  assert.ok(!seen.includes(true), "at no moment before");
+  uploaded = 2;
   await w.ready();
   stop.abort();
   await watching;
-  assert.ok(
-    seen.some(({ ready, error }) => !ready && error === undefined),
-    "not ready, and without error",
-  );
   const { status } = await w.content();
-  assert.equal(status?.readyToUse, true);
-  assert.equal(status?.error, undefined);
-  assert.equal(Date.parse(status?.creationTime ?? ""), Date.parse("2023-11-14T22:13:20Z"));
+  assert.deepEqual([status?.readyToUse, status?.error], [true, undefined]);
 });
-
-for (const groups of [true, false]) {
-  test(`single snapshots are what they were ${groups ? "with" : "without"} group snapshots in the cluster`, async (t) => {
-    covers("KEP-095");
-    const kinds = [VolumeGroupSnapshots, VolumeGroupSnapshotContents, VolumeGroupSnapshotClasses];
-    const objects: [Resource, KubeObject][] = [[VolumeSnapshotClasses, snapshotClass()]];
-    const w = await groupWorld(t, { objects, driver: { groups }, ...(groups ? {} : { without: kinds }) });
-    await w.claims("data");
-    const spec = { source: { persistentVolumeClaimName: "data" }, volumeSnapshotClassName: "snaps" };
-    await w.h.store.create(VolumeSnapshots, fresh(volumeSnapshot("single", spec)));
-    const single = await w.h.until("it is ready", async () => {
-      const found = await w.h.find(VolumeSnapshots, "single", NS);
-      return found?.status?.readyToUse === true && found;
-    });
-    assert.equal(single.status?.volumeGroupSnapshotName, undefined);
-    assert.deepEqual(
-      [w.h.driver.called("CreateSnapshot"), w.h.driver.called("CreateVolumeGroupSnapshot")],
-      [1, 0],
-    );
-  });
-}
 
 test("a driver may call a group by the name that it was given", async (t) => {
   covers("KEP-065");
@@ -352,37 +311,6 @@ test("while the driver is away its content is made, and the call follows when it
   await w.ready();
 });
 
-test("two groups over the same claims are made one by one, each with members of its own", async (t) => {
-  const w = await groupWorld(t);
-  await w.claims("data", "log");
-  w.h.driver.faults.add({ method: "CreateVolumeGroupSnapshot", code: 10, times: 2 });
-  await Promise.all([w.create("one"), w.create("two")]);
-  await w.ready("one");
-  await w.ready("two");
-  assert.equal(w.h.driver.backend.groups.size, 2);
-  assert.equal((await w.members()).length, 4);
-  await w.remove("one");
-  await w.gone("one");
-  assert.equal((await w.members()).length, 2);
-  assert.ok((await w.members()).every(({ status }) => status?.volumeGroupSnapshotName === "two"));
-});
-
-test("the same name as before is another group snapshot", async (t) => {
-  const w = await groupWorld(t);
-  await w.claims("data");
-  await w.create("group");
-  const first = await w.ready();
-  await w.remove();
-  await w.gone();
-  await w.create("group");
-  const second = await w.ready();
-  assert.notEqual(
-    first.status?.boundVolumeGroupSnapshotContentName,
-    second.status?.boundVolumeGroupSnapshotContentName,
-  );
-  assert.equal((await w.members()).length, 1);
-});
-
 test("a group of a name longer than a label is found by its owner alone", async (t) => {
   const w = await groupWorld(t);
   await w.claims("data");
@@ -392,33 +320,4 @@ test("a group of a name longer than a label is found by its owner alone", async 
   const [member] = await w.members();
   assert.deepEqual(member?.metadata.labels ?? {}, {});
   assert.equal(member?.status?.volumeGroupSnapshotName, name);
-});
-
-test("a content that somebody makes for a member's snapshot stays his own, and the member stays in its group", async (t) => {
-  const w = await groupWorld(t);
-  await w.claims("data");
-  await w.create("group");
-  await w.ready();
-  const [member] = await w.memberContents();
-  const snapshotHandle = member?.status?.snapshotHandle ?? "";
-  const volumeSnapshotRef = { name: "backup", namespace: NS, uid: "" };
-  const spec = { source: { snapshotHandle }, volumeSnapshotRef, deletionPolicy: "Retain" as const };
-  await w.h.store.create(VolumeSnapshotContents, fresh(snapshotContent("backup", spec)));
-  const source = { volumeSnapshotContentName: "backup" };
-  await w.h.store.create(VolumeSnapshots, fresh(volumeSnapshot("backup", { source })));
-  await w.h.until(
-    "the backup is ready",
-    async () => (await w.h.find(VolumeSnapshots, "backup", NS))?.status?.readyToUse === true,
-  );
-  await w.h.restart();
-  await w.create("other");
-  await w.ready("other");
-  const content = await w.h.find(VolumeSnapshotContents, "backup");
-  assert.equal(content?.spec.deletionPolicy, "Retain");
-  assert.deepEqual(Object.keys(content?.metadata.annotations ?? {}), []);
-  const backup = await w.h.find(VolumeSnapshots, "backup", NS);
-  assert.equal(backup?.metadata.ownerReferences, undefined);
-  await w.remove();
-  await w.gone();
-  assert.ok(await w.h.find(VolumeSnapshotContents, "backup"));
 });
