@@ -23,14 +23,13 @@ import {
   createInformer,
   isNotFound,
   LocalStore,
-  type ObjectStore,
   ResourceRegistry,
   removeFinalizer,
   type StatusError,
   silentLogger,
   source,
 } from "@mooring/store";
-import { actOn, endAtRest } from "@mooring/store/testing";
+import { actOn, endAtRest, refusingStore } from "@mooring/store/testing";
 import { createDriver } from "../driver.ts";
 
 const GIB = 1024 ** 3;
@@ -69,7 +68,7 @@ export async function startCluster(nodes: readonly string[]): Promise<Cluster> {
   const endpoint = `unix://${join(folder, "csi.sock")}`;
   const host = createHost();
   const services = createDriver({
-    store: failing(store, script),
+    store: refusingStore(store, () => script.failure),
     host,
     nodeID: "",
     mode: "controller",
@@ -103,19 +102,6 @@ export async function startCluster(nodes: readonly string[]): Promise<Cluster> {
         await rm(folder, { recursive: true });
       }),
   };
-}
-
-/** What the driver has instead of the store: it fails when the script says so. */
-function failing(store: LocalStore, script: Script): ObjectStore {
-  return new Proxy(store, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== "function") return value;
-      if (name === "watch") return value.bind(target);
-      return (...args: unknown[]) =>
-        script.failure === undefined ? value.apply(target, args) : Promise.reject(script.failure);
-    },
-  });
 }
 
 async function addNode(store: LocalStore, name: string): Promise<void> {

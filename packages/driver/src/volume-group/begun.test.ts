@@ -13,7 +13,7 @@ import {
   Volumes,
 } from "@mooring/engine";
 import { mutate, type ObjectStore, removeFinalizer, silentLogger } from "@mooring/store";
-import { eventually } from "@mooring/store/testing";
+import { eventually, refusingStore } from "@mooring/store/testing";
 import { createDriver } from "../driver.ts";
 import { volumeGroupIdOf } from "../names.ts";
 import { type Cluster, startCluster } from "../testing/scripted-node.ts";
@@ -58,26 +58,14 @@ async function withController(
   }
 }
 
-/** A store that fails to read a group's record when the test wants it. */
-function failing(store: ObjectStore, fails: () => boolean): ObjectStore {
-  return new Proxy(store, {
-    get(target, key) {
-      const value: unknown = Reflect.get(target, key);
-      if (typeof value !== "function") return value;
-      return (...args: unknown[]) => {
-        const failed = key === "get" && args[0] === VolumeSets && fails();
-        return failed ? Promise.reject(new Error("connection reset")) : value.apply(target, args);
-      };
-    },
-  });
-}
-
 test("a repeated publication that fails to read the group leaves the workload its volume", async () => {
   const volumeId = await volume("kept");
   const volumeGroupId = await group("kept", [volumeId]);
   await cluster.client.controller.controllerPublishVolume(publishing(volumeId));
   let reads = 0;
-  const store = failing(cluster.store, () => ++reads === 2);
+  const store = refusingStore(cluster.store, (method, [resource]) =>
+    method === "get" && resource === VolumeSets && ++reads === 2 ? new Error("connection reset") : undefined,
+  );
   await withController({ store }, async (client) => {
     reads = 0;
     const { message } = await failureOf(client.controller.controllerPublishVolume(publishing(volumeId)));

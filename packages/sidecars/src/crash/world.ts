@@ -38,6 +38,7 @@ import {
   storageClass,
   volumeSnapshot,
 } from "../testing/objects.ts";
+import { WAITED_FOR } from "../testing/registry.ts";
 
 /**
  * What users, the scheduler and an administrator do, in a way that may be begun again after a crash at any point. It
@@ -321,18 +322,7 @@ export async function tearDown(store: ObjectStore): Promise<void> {
   await ensureGone(store, VolumeSnapshotContents, { name: "imported" });
   await ensureGone(store, VolumeGroupSnapshotContents, { name: "imported-group" });
   for (const name of [...CLAIMS, "old"]) await ensureGone(store, PersistentVolumeClaims, key(name));
-  const mine: Resource[] = [
-    KubeVolumeAttachments,
-    VolumeGroupSnapshots,
-    VolumeGroupSnapshotContents,
-    VolumeSnapshots,
-    VolumeSnapshotContents,
-    PersistentVolumeClaims,
-    PersistentVolumes,
-    CSIStorageCapacities,
-    ConfigMaps,
-  ];
-  for (const resource of mine)
+  for (const resource of [...WAITED_FOR, CSIStorageCapacities, ConfigMaps] as Resource[])
     await until(
       `no ${resource.plural} are left`,
       async () => (await store.list(resource)).items.length === 0,

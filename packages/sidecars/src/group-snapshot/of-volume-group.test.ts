@@ -8,6 +8,7 @@ import {
   VolumeGroupSnapshots,
   type VolumeSnapshot,
 } from "@mooring/store";
+import { refusingStore } from "@mooring/store/testing";
 import type { SidecarOptions } from "../options.ts";
 import { Calls } from "../testing/calls.ts";
 import { fresh, type GroupWorld, groupWorld, NS } from "../testing/group-world.ts";
@@ -177,16 +178,11 @@ test("a claim that may not be protected for a snapshot is reported, and the grou
   let isForbidden = true;
   const w = await start(t, {
     serve: async (store) =>
-      new Proxy(store, {
-        get(target, name) {
-          const value: unknown = Reflect.get(target, name, target);
-          if (typeof value !== "function") return value;
-          return (...args: unknown[]) =>
-            isForbidden && name === "patch" && JSON.stringify(args).includes("pvc-as-source-protection")
-              ? Promise.reject(new StatusError("Forbidden", "claims are nobody's to change"))
-              : value.apply(target, args);
-        },
-      }),
+      refusingStore(store, (method, args) =>
+        isForbidden && method === "patch" && JSON.stringify(args).includes("pvc-as-source-protection")
+          ? new StatusError("Forbidden", "claims are nobody's to change")
+          : undefined,
+      ),
   });
   await w.snapshot();
   await w.error(/claims are nobody's to change/);
@@ -202,16 +198,11 @@ test("a freeze is over in time also where the content cannot be made; the snapsh
   const w = await start(t, {
     sidecars: { timeoutMs: 1_000 },
     serve: async (store) =>
-      new Proxy(store, {
-        get(target, name) {
-          const value: unknown = Reflect.get(target, name, target);
-          if (typeof value !== "function") return value;
-          return (...args: unknown[]) =>
-            isDown && name === "create" && JSON.stringify(args).includes("groupsnapcontent-")
-              ? Promise.reject(new StatusError("InternalError", "etcd is full"))
-              : value.apply(target, args);
-        },
-      }),
+      refusingStore(store, (method, args) =>
+        isDown && method === "create" && JSON.stringify(args).includes("groupsnapcontent-")
+          ? new StatusError("InternalError", "etcd is full")
+          : undefined,
+      ),
   });
   await w.snapshot();
   await w.db(({ status }) => status?.frozenFor?.[0]?.name === "group");

@@ -15,35 +15,26 @@ import {
   StorageClasses,
   VolumeAttributesClasses,
   VolumeGroupSnapshotClasses,
-  VolumeGroupSnapshotContents,
   VolumeGroupSnapshots,
   VolumeSnapshotClasses,
-  VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
 import fc from "fast-check";
 import { groupClone } from "../group-clone/testing/objects.ts";
 import { VolumeGroupClones } from "../kube/group-clone.ts";
 import { type VolumeGroupRestore, VolumeGroupRestores } from "../kube/group-restore.ts";
-import { VolumeGroupClasses, VolumeGroupContents, VolumeGroups } from "../volume-group/api.ts";
+import { VolumeGroupClasses, VolumeGroups } from "../volume-group/api.ts";
 import { volumeGroup, volumeGroupClass } from "../volume-group/testing/objects.ts";
 import { fresh, NS } from "./group-world.ts";
 import type { Harness } from "./harness.ts";
 import { DRIVER, groupClass, groupSnapshot, node, snapshotClass, storageClass } from "./objects.ts";
+import { CLASSES, WAITED_FOR } from "./registry.ts";
 import { pvc, vs } from "./snapshot-world.ts";
 
 /** Random changes to everything that the controllers of a driver read, and the calls of it that fail. */
 
 /** Whatever a user, an administrator or somebody with kubectl and no patience may touch. */
-const KINDS: readonly Resource<KubeObject>[] = [
-  ...[PersistentVolumeClaims, PersistentVolumes, VolumeSnapshots, VolumeSnapshotContents],
-  ...[KubeVolumeAttachments, VolumeGroupSnapshots, VolumeGroupSnapshotContents],
-  ...[VolumeGroups, VolumeGroupContents, VolumeGroupRestores, VolumeGroupClones],
-  ...[StorageClasses, VolumeSnapshotClasses, VolumeGroupSnapshotClasses, VolumeGroupClasses],
-  ...[VolumeAttributesClasses, Nodes],
-] as unknown as Resource<KubeObject>[];
-/** Those of them that things are waited for on: they are disturbed most. */
-const WAITED_FOR = 11;
+const KINDS = [...WAITED_FOR, ...CLASSES, Nodes as unknown as Resource<KubeObject>];
 
 /** Claims of both values of the label `team` are there: a claim that changes it changes its group. */
 const TEAMS = ["a", "b"] as const;
@@ -68,7 +59,7 @@ export type Change =
 
 const which = fc.nat({ max: 2 });
 const kind = fc.oneof(
-  { weight: 4, arbitrary: fc.nat({ max: WAITED_FOR - 1 }) },
+  { weight: 4, arbitrary: fc.nat({ max: WAITED_FOR.length - 1 }) },
   { weight: 1, arbitrary: fc.nat({ max: KINDS.length - 1 }) },
 );
 

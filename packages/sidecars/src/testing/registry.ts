@@ -4,6 +4,7 @@ import {
   CSINodes,
   CSIStorageCapacities,
   Events,
+  type KubeObject,
   KubeVolumeAttachments,
   Leases,
   Namespaces,
@@ -28,13 +29,11 @@ import { VolumeGroupClones } from "../kube/group-clone.ts";
 import { VolumeGroupRestores } from "../kube/group-restore.ts";
 import { VolumeGroupClasses, VolumeGroupContents, VolumeGroups } from "../volume-group/api.ts";
 
-const WITH_STATUS = [
+/** What goes through controllers until it is as somebody wants it. */
+export const WAITED_FOR = [
   KubeVolumeAttachments,
-  Namespaces,
-  Nodes,
   PersistentVolumeClaims,
   PersistentVolumes,
-  Pods,
   VolumeGroupClones,
   VolumeGroupRestores,
   VolumeGroupSnapshotContents,
@@ -43,20 +42,25 @@ const WITH_STATUS = [
   VolumeGroups,
   VolumeSnapshotContents,
   VolumeSnapshots,
-];
+] as unknown as readonly Resource<KubeObject>[];
+/** What an administrator says about how it is to be. */
+export const CLASSES = [
+  StorageClasses,
+  VolumeAttributesClasses,
+  VolumeGroupClasses,
+  VolumeGroupSnapshotClasses,
+  VolumeSnapshotClasses,
+] as unknown as readonly Resource<KubeObject>[];
+const WITH_STATUS = [...WAITED_FOR, Namespaces, Nodes, Pods] as Resource[];
 const WITHOUT_STATUS = [
+  ...CLASSES,
   ConfigMaps,
   CSIDrivers,
   CSINodes,
   CSIStorageCapacities,
   Leases,
   Secrets,
-  StorageClasses,
-  VolumeAttributesClasses,
-  VolumeGroupClasses,
-  VolumeGroupSnapshotClasses,
-  VolumeSnapshotClasses,
-];
+] as Resource[];
 
 const reasonOf = (event: UnstructuredObject) => ({ reason: String(event["reason"] ?? "") });
 
@@ -64,8 +68,8 @@ const reasonOf = (event: UnstructuredObject) => ({ reason: String(event["reason"
 export function testRegistry(): ResourceRegistry {
   const define = (hasStatus: boolean) => (resource: Resource) => ({ resource, hasStatus });
   return new ResourceRegistry([
-    ...(WITH_STATUS as Resource[]).map(define(true)),
-    ...(WITHOUT_STATUS as Resource[]).map(define(false)),
+    ...WITH_STATUS.map(define(true)),
+    ...WITHOUT_STATUS.map(define(false)),
     { resource: Events, hasStatus: false, strategy: { selectableFields: reasonOf } },
   ]);
 }

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { Leases } from "../kinds/kubernetes.ts";
 import { ResourceRegistry } from "../local/registry.ts";
 import { openStore } from "../testing/open-store.ts";
+import { refusingStore } from "../testing/refusing-store.ts";
 import { acquireLease } from "./lease.ts";
 import { decideLease } from "./lease-decide.ts";
 
@@ -35,13 +36,9 @@ test("a holder that cannot renew gives the lease up before anybody else may take
   const limit = AbortSignal.timeout(60_000);
   const options = { name: "leader", namespace: "default", identity: "a", ...times };
   let broken = false;
-  const flaky = new Proxy(store, {
-    get(target, name, receiver) {
-      if (broken && name === "update") return () => Promise.reject(new Error("no network"));
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === "function" ? value.bind(target) : Reflect.get(target, name, receiver);
-    },
-  });
+  const flaky = refusingStore(store, (method) =>
+    broken && method === "update" ? new Error("no network") : undefined,
+  );
   const held = await acquireLease(flaky, options, limit);
   broken = true;
   const order: string[] = [];

@@ -4,6 +4,7 @@ export { bundleProgram } from "./bundle-program.ts";
 export { covers } from "./covers.ts";
 export { type EventuallyOptions, eventually } from "./eventually.ts";
 export { endAtRest, type NothingSleepsOptions, nothingSleeps } from "./nothing-sleeps.ts";
+export { refusingStore } from "./refusing-store.ts";
 export {
   type Amounts,
   currentPart,

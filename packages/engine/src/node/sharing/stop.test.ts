@@ -5,7 +5,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
 import { LocalStore, silentLogger } from "@mooring/store";
-import { bundleProgram, eventually } from "@mooring/store/testing";
+import { bundleProgram, eventually, refusingStore } from "@mooring/store/testing";
 import { NodeAgents } from "../../api/node-agent.ts";
 import { Pools } from "../../api/pool.ts";
 import { createHost } from "../../host/create-host.ts";
@@ -67,23 +67,14 @@ async function assertStillGuarded({ store, device }: Survivor): Promise<void> {
   await eventually("the device to be fenced", async () => (await device())?.fenced === true);
 }
 
-function bound(target: object, name: string | symbol): unknown {
-  const value: unknown = Reflect.get(target, name);
-  return typeof value === "function" ? value.bind(target) : value;
-}
-
 test("an agent that is stopped while it starts does not report that its node has no device open", async (t) => {
   const node = await survivor(t);
   const stop = new AbortController();
   // The first thing that it does once it has claimed its node, and before it has read its pools.
-  const store = new Proxy(node.options.store, {
-    get(target, name) {
-      if (name !== "create") return bound(target, name);
-      return async () => {
-        stop.abort();
-        throw new Error("stopped");
-      };
-    },
+  const store = refusingStore(node.options.store, (method) => {
+    if (method !== "create") return undefined;
+    stop.abort();
+    return new Error("stopped");
   });
   await assert.rejects(startAgent({ ...node.options, store, signal: stop.signal }), /stopped/);
   await assertStillGuarded(node);
