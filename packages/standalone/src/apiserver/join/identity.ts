@@ -19,36 +19,55 @@ export function fingerprint(cert: X509Certificate): string {
   return createHash("sha256").update(der).digest("hex");
 }
 
+/** What a certificate says, and the Node object by which it was last judged. */
+interface Claim {
+  name: string;
+  key: string;
+  from: number;
+  until: number;
+  node?: { json: string; key: string | undefined };
+}
+
+/** A connection keeps its certificate, and a node asks several times a second: it is read once. `undefined`: no node's. */
+const claims = new WeakMap<TLSSocket, Claim | undefined>();
+
 /**
  * The node behind a client certificate; undefined without one. A certificate counts only while the Node object is there and
- * names its key: who deletes the Node has revoked it. Throws Unauthorized.
+ * names its key: who deletes the Node has revoked it, on connections that are open as well. Throws Unauthorized.
  */
 export function nodeByCertificate(request: IncomingMessage, store: LocalStore): User | undefined {
   const socket = request.socket as TLSSocket;
-  const given = socket.getPeerX509Certificate?.();
-  if (given === undefined) return undefined;
-  const cert = new X509Certificate(given.raw);
-  const name = /^CN=system:node:([a-z0-9.-]+)$/m.exec(cert.subject)?.[1];
-  const ofNodes = /^O=system:nodes$/m.test(cert.subject);
+  if (!claims.has(socket)) {
+    const given = socket.getPeerX509Certificate?.();
+    if (given === undefined) return undefined;
+    claims.set(socket, socket.authorized ? claimOf(new X509Certificate(given.raw)) : undefined);
+  }
+  const claim = claims.get(socket);
   const now = Date.now();
-  const current = now >= Date.parse(cert.validFrom) && now < Date.parse(cert.validTo);
-  if (
-    !socket.authorized ||
-    !ofNodes ||
-    !current ||
-    name === undefined ||
-    identityOf(store, name) !== fingerprint(cert)
-  )
+  if (claim === undefined || !(now >= claim.from && now < claim.until) || keyOf(store, claim) !== claim.key)
     throw new StatusError("Unauthorized", "Unauthorized");
-  return nodeUser(name);
+  return nodeUser(claim.name);
 }
 
-function identityOf(store: LocalStore, name: string): string | undefined {
+function claimOf(cert: X509Certificate): Claim | undefined {
+  const name = /^CN=system:node:([a-z0-9.-]+)$/m.exec(cert.subject)?.[1];
+  if (name === undefined || !/^O=system:nodes$/m.test(cert.subject)) return undefined;
+  const [from, until] = [Date.parse(cert.validFrom), Date.parse(cert.validTo)];
+  return { name, key: fingerprint(cert), from, until };
+}
+
+/** The key that the Node object names as it is now. */
+function keyOf(store: LocalStore, claim: Claim): string | undefined {
+  let json: string;
   try {
-    const node = JSON.parse(store.getJson(Nodes, { name })) as Node;
-    return node.metadata.annotations?.[IDENTITY];
+    json = store.getJson(Nodes, { name: claim.name });
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;
   }
+  if (claim.node?.json !== json) {
+    const { metadata } = JSON.parse(json) as Node;
+    claim.node = { json, key: metadata.annotations?.[IDENTITY] };
+  }
+  return claim.node.key;
 }
