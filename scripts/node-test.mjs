@@ -5,6 +5,7 @@
 //   --jobs=N              as many files side by side as N processors can do
 //   --in-turn             every second file, the others tomorrow
 //   --record              write docs/conformance-results.json
+//   --keep-times          write scripts/lib/tests/times.json, by which a new clone begins its longest files first
 //   --show                show what every file prints, not only what failed
 // Everything else that begins with `--` goes to node.
 import { checkPackages } from "./lib/setup.mjs";

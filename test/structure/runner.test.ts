@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { runFiles } from "../../scripts/lib/tests/run-file.mjs";
 import { schedule } from "../../scripts/lib/tests/schedule.mjs";
+import { KEPT } from "../../scripts/lib/tests/times.mjs";
 
 const UNTRACKED = fileURLToPath(new URL("../../scripts/lib/tests/untracked.cjs", import.meta.url));
 
@@ -194,4 +196,13 @@ test("files begin as long as their costs fit, and more while processors idle; wh
   const order = ["a", "b", "c", "d", "e", "f", "alone"];
   assert.deepEqual(await begun(items, 0), { atRest: ["a", "b"], all: order });
   assert.deepEqual(await begun(items, 0.5), { atRest: ["a", "b", "c", "d"], all: order });
+});
+
+test("the times by which a new clone begins its longest files first are of files that are there", async () => {
+  const names = Object.keys(JSON.parse(await readFile(KEPT, "utf8")));
+  const root = fileURLToPath(new URL("../../", import.meta.url));
+  assert.deepEqual(
+    names.filter((name) => !existsSync(join(root, name))),
+    [],
+  );
 });

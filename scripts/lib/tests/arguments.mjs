@@ -7,7 +7,8 @@ const PARTS = ["everyday", "rest", "all"];
 /** What `node-test.mjs` is asked for. `flags` are node's. */
 export function parseArguments(args) {
   const wanted = {
-    ...{ roots: [], flags: [], changed: undefined, record: false, show: false, inTurn: false },
+    ...{ roots: [], flags: [], changed: undefined, record: false, keepTimes: false },
+    ...{ show: false, inTurn: false },
     part: process.env.MOORING_TESTS ?? "everyday",
     // A test waits for disks, locks and others about a third of its time.
     capacity: availableParallelism() * 1.5,
@@ -22,6 +23,7 @@ export function parseArguments(args) {
     else if (name === "--jobs") Object.assign(wanted, { capacity: Number(value), most: 0 });
     else if (name === "--record") wanted.record = true;
     else if (name === "--in-turn") wanted.inTurn = true;
+    else if (name === "--keep-times") wanted.keepTimes = true;
     else if (name === "--show") wanted.show = true;
     else wanted.flags.push(arg);
   }
@@ -29,6 +31,8 @@ export function parseArguments(args) {
     stop(`${wanted.part} is no part of the tests`, `one of ${PARTS.join(", ")}`);
   if (wanted.record && (wanted.part === "rest" || wanted.roots.length > 0 || wanted.changed !== undefined))
     stop("--record needs a run of all files", "npm run test:all");
+  if (wanted.keepTimes && (wanted.part !== "everyday" || wanted.roots.length > 0))
+    stop("--keep-times needs a run of all files of every day", "npm test -- --keep-times");
   if (!(wanted.capacity >= 1)) stop("--jobs takes a number from 1");
   return wanted;
 }

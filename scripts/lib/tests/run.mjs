@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { setMaxListeners } from "node:events";
-import { chmod, mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,11 +18,10 @@ import { schedule } from "./schedule.mjs";
 import { changedPaths, filesOfDay, filesOfPart, filesReached } from "./select.mjs";
 import { showFile, showSummary } from "./show.mjs";
 import { sweep } from "./sweep.mjs";
+import { readTimes, writeTimes } from "./times.mjs";
 import { together } from "./together.mjs";
 
 const SWEEPER = fileURLToPath(new URL("sweep.mjs", import.meta.url));
-/** How long each file took here the last time: the longest begin first. */
-const TIMES = join(ROOT, ".cache/test-times.json");
 /** A file that waits for ever is named, instead of keeping a run from its end; the long proofs take their time. */
 const LIMIT_MS = process.env.MOORING_DEEP === "1" ? undefined : 900_000;
 /** In processors: however much a file waits, it has its moments. */
@@ -60,11 +59,11 @@ async function chooseAll(files, { metafile }, { part, changed }) {
 }
 
 async function runAll(files, compiled, wanted) {
-  const { flags, part, record, show } = wanted;
+  const { flags, part, record, keepTimes, show } = wanted;
   const at = await revision();
   const place = await openPlace();
   const stop = interruptible();
-  const times = JSON.parse(await readFile(TIMES, "utf8").catch(() => "{}"));
+  const times = await readTimes();
   const items = files.map((file) => {
     const name = relative(ROOT, file);
     return { ...asMeasured(laneOf(file, part), times[name]), name, file, program: compiled.pathOf(file) };
@@ -88,21 +87,18 @@ async function runAll(files, compiled, wanted) {
     if (stop.aborted) return;
     for (const result of results) {
       ended.push(result);
-      times[result.name] = { seconds: toSeconds(result.ms), cpu: toSeconds(result.cpuMs) };
       if (!live) showFile(result, { done: ended.length, of: items.length, show });
     }
   };
   const bounds = live ? { capacity: 1 } : { ...wanted, idle: idleProcessors() };
   await schedule(groups, bounds, work, stop);
   await place.remove();
-  await writeFile(TIMES, JSON.stringify(times));
+  await writeTimes(ended, { keep: keepTimes });
   showSummary(ended, { of: items.length, seconds: (performance.now() - startedAt) / 1000, live });
   if (stop.aborted) return 130;
   if (record) await recordResults(ended, { ...at, part });
   return ended.every(({ code }) => code === 0) ? 0 : 1;
 }
-
-const toSeconds = (ms) => Math.round(ms / 100) / 10;
 
 /** A file that mostly waited the last time leaves its processor to others; what needs the whole machine still gets it. */
 function asMeasured(lane, last) {
