@@ -10,6 +10,8 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 interface Flow {
   /** Most rooms that the way of the request may have. */
   most: number;
+  /** Most returns to the handler: rooms that it goes to itself. */
+  returns?: number;
   /** Files that the way imports and that are not given the request, with what they are given instead. */
   aside: Readonly<Record<string, string>>;
 }
@@ -25,6 +27,7 @@ const OF_NODE_CALLS = {
 const FLOWS: Readonly<Record<string, Flow>> = {
   CreateVolume: {
     most: 10,
+    returns: 3,
     aside: {
       ...OF_EVERY_CALL,
       "controller/responses.ts": "the Volume that was made",
@@ -57,25 +60,29 @@ const FLOWS: Readonly<Record<string, Flow>> = {
 
 const IMPORT = /(?:^|\n)(?:import|export) (?!type )([^;]*?) from "(\.[^"]+)"/g;
 
-/** The modules that one loads, itself included, as paths below `folder`; types are no way for a value. */
+/** The modules that one imports itself; types are no way for a value. */
+async function importsOf(file: string): Promise<string[]> {
+  const found = [...(await readFile(file, "utf8")).matchAll(IMPORT)];
+  const values = found.filter(([, names = ""]) =>
+    names
+      .replace(/[{}]/g, "")
+      .split(",")
+      .map((name) => name.trim())
+      .some((name) => name !== "" && !name.startsWith("type ")),
+  );
+  return values.map(([, , path = ""]) => join(dirname(file), path));
+}
+
+/** The modules that one loads, itself included, as paths below `folder`. */
 async function loads(folder: string, first: string): Promise<string[]> {
   const seen = new Set([join(ROOT, folder, first)]);
-  for (const file of seen) {
-    for (const [, names = "", path = ""] of (await readFile(file, "utf8")).matchAll(IMPORT)) {
-      const values = names
-        .replace(/[{}]/g, "")
-        .split(",")
-        .map((name) => name.trim());
-      if (values.some((name) => name !== "" && !name.startsWith("type ")))
-        seen.add(join(dirname(file), path));
-    }
-  }
+  for (const file of seen) for (const path of await importsOf(file)) seen.add(path);
   return [...seen].map((file) => relative(join(ROOT, folder), file));
 }
 
 test("the way of each request is what the page says, and no longer than it may be", async () => {
   const page = await readFile(join(ROOT, "docs/architecture.md"), "utf8");
-  for (const [name, { most, aside }] of Object.entries(FLOWS)) {
+  for (const [name, { most, returns, aside }] of Object.entries(FLOWS)) {
     const text = page.split("\n\n").find((part) => part.startsWith(`**${name}**`)) ?? "";
     const [, number, folder = ""] = /, (\d+) rooms in `([^`]+)`/.exec(text) ?? [];
     const rooms = [...text.slice(text.indexOf(":")).matchAll(/`([^`]+\.ts)`/g)].map(([, file = ""]) => file);
@@ -87,6 +94,13 @@ test("the way of each request is what the page says, and no longer than it may b
     assert.ok(loaded.length > 1, `${name}: what its handler imports`);
     const unknown = loaded.filter((file) => !rooms.includes(file) && !Object.hasOwn(aside, file));
     assert.deepEqual(unknown, [], `${name}: rooms that the page does not have`);
+    if (returns !== undefined) {
+      const handler = join(ROOT, "packages", folder, rooms[0] ?? "");
+      const own = (await importsOf(handler)).map((file) => relative(join(ROOT, "packages", folder), file));
+      const visited = rooms.filter((room) => own.includes(room));
+      assert.ok(visited.length <= returns, `${name}: the handler goes to ${visited.join(", ")}`);
+      assert.match(text, new RegExp(`, ${visited.length} returns:`), `${name}: the number of its returns`);
+    }
     const gone = Object.keys(aside).filter((file) => !loaded.includes(file) || rooms.includes(file));
     assert.deepEqual(gone, [], `${name}: files that are not beside the way`);
   }

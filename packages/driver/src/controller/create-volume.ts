@@ -1,19 +1,13 @@
 import { type CallContext, Code, CsiError, type v1 } from "@mooring/csi";
-import { isServed, type Volume, Volumes } from "@mooring/engine";
+import { type Volume, Volumes } from "@mooring/engine";
 import { failpoint, isAlreadyExists } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { fromEngine } from "../errors.ts";
 import { findPool, findVolume } from "../objects/find.ts";
 import { requireMovable } from "../objects/require-unmounted.ts";
-import {
-  differences,
-  parseVolumeRequest,
-  storedRequest,
-  type VolumeRequest,
-} from "../request/volume-request.ts";
+import { parseVolumeRequest, type VolumeRequest } from "../request/volume-request.ts";
 import { waitUntil } from "../wait.ts";
-import { reaches } from "./choose-pool.ts";
-import { planVolume } from "./plan-volume.ts";
+import { planVolume, requireSame } from "./plan-volume.ts";
 import { volumeResponse } from "./responses.ts";
 import { withdraw } from "./withdraw.ts";
 
@@ -89,29 +83,6 @@ async function adoptOrCreate(
       if (!isAlreadyExists(error)) throw error;
       throw CsiError.aborted(`volume "${wanted.name}" is being created by another call`);
     }
-  }
-}
-
-async function requireSame(
-  driver: DriverContext,
-  present: Volume,
-  { name, topology, stored }: VolumeRequest,
-  signal: AbortSignal,
-): Promise<void> {
-  if (present.metadata.deletionTimestamp !== undefined) {
-    throw CsiError.aborted(`volume "${present.metadata.name}" of this name is being deleted`);
-  }
-  const before = storedRequest(present.spec.request);
-  const different = before === undefined ? ["name"] : differences(before, stored);
-  if (different.length > 0) {
-    throw CsiError.alreadyExists(`volume "${name}" exists with other ${different.join(", ")}`, {
-      hint: "Repeat a call with its first arguments, or use another name.",
-    });
-  }
-  const pool = await findPool(driver.store, present.spec.pool, signal);
-  const requisite = topology?.requisite ?? [];
-  if (pool !== undefined && !isServed(present) && requisite.length > 0 && !requisite.some(reaches(pool))) {
-    throw CsiError.alreadyExists(`volume "${name}" exists, but is not reachable from the requisite topology`);
   }
 }
 

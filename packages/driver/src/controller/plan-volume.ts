@@ -1,6 +1,7 @@
 import { CsiError } from "@mooring/csi";
 import {
   ENGINE_FINALIZER,
+  isServed,
   MOORING_API_VERSION,
   Pools,
   type Snapshot,
@@ -9,7 +10,7 @@ import {
 } from "@mooring/engine";
 import { defined, type ObjectStore } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
-import { CREATED_AT, findSnapshot, findVolume, listObjects } from "../objects/find.ts";
+import { CREATED_AT, findPool, findSnapshot, findVolume, listObjects } from "../objects/find.ts";
 import { requireLimitable } from "../objects/io-limits.ts";
 import {
   defaultFs,
@@ -21,8 +22,8 @@ import {
   widest,
 } from "../request/capability.ts";
 import { chooseSize, DEFAULT_SIZE, max, roundUp } from "../request/size.ts";
-import type { VolumeRequest } from "../request/volume-request.ts";
-import { choosePool } from "./choose-pool.ts";
+import { differences, storedRequest, type VolumeRequest } from "../request/volume-request.ts";
+import { choosePool, reaches } from "./choose-pool.ts";
 
 /**
  * Decides everything about a new volume: file system, size, pool. Throws the code that the specification gives to a
@@ -78,6 +79,30 @@ export async function planVolume(
       }),
     },
   };
+}
+
+/** Throws ALREADY_EXISTS when the volume of the name is not the one that is asked for, ABORTED while it is being deleted. */
+export async function requireSame(
+  driver: DriverContext,
+  present: Volume,
+  { name, topology, stored }: VolumeRequest,
+  signal: AbortSignal,
+): Promise<void> {
+  if (present.metadata.deletionTimestamp !== undefined) {
+    throw CsiError.aborted(`volume "${present.metadata.name}" of this name is being deleted`);
+  }
+  const before = storedRequest(present.spec.request);
+  const different = before === undefined ? ["name"] : differences(before, stored);
+  if (different.length > 0) {
+    throw CsiError.alreadyExists(`volume "${name}" exists with other ${different.join(", ")}`, {
+      hint: "Repeat a call with its first arguments, or use another name.",
+    });
+  }
+  const pool = await findPool(driver.store, present.spec.pool, signal);
+  const requisite = topology?.requisite ?? [];
+  if (pool !== undefined && !isServed(present) && requisite.length > 0 && !requisite.some(reaches(pool))) {
+    throw CsiError.alreadyExists(`volume "${name}" exists, but is not reachable from the requisite topology`);
+  }
 }
 
 /** Where there is one node for good, nobody has to be served by another one. */
