@@ -43,7 +43,7 @@ async function reach({ kubeconfig: named, stateDir }: DoctorOptions): Promise<Ob
 }
 
 /** The checks, or why they could not be made. An error that nobody foresaw stays one. */
-async function guardedChecks(what: string, checks: Promise<Check[]>): Promise<Check[]> {
+async function checksOrFailure(what: string, checks: Promise<Check[]>): Promise<Check[]> {
   return checks.catch((error: unknown) => {
     const { message, next, exitCode } = describeError(error);
     if (exitCode === EXIT.internal) throw error;
@@ -71,14 +71,14 @@ function renderChecks(checks: readonly Check[]): string {
 
 async function doctor(options: DoctorOptions): Promise<void> {
   const checks = [...(await machineChecks()), ...(await diskChecks(options.stateDir))];
-  checks.push(...(await guardedChecks("store", stateChecks(options.stateDir))));
+  checks.push(...(await checksOrFailure("store", stateChecks(options.stateDir))));
   const store = await reach(options);
   if ("check" in store) checks.push(store);
   else {
-    checks.push(...(await guardedChecks("objects", objectChecks(store, new Date()))));
-    checks.push(...(await guardedChecks("rights", rightsChecks(store, options.namespace))));
-    checks.push(...(await guardedChecks("mounts", mountChecks(store, createHost(), options.stateDir))));
-    checks.push(...(await guardedChecks("leaks", leaks(store, options.stateDir))));
+    checks.push(...(await checksOrFailure("objects", objectChecks(store, new Date()))));
+    checks.push(...(await checksOrFailure("rights", rightsChecks(store, options.namespace))));
+    checks.push(...(await checksOrFailure("mounts", mountChecks(store, createHost(), options.stateDir))));
+    checks.push(...(await checksOrFailure("leaks", leaks(store, options.stateDir))));
   }
   print(options, checks, () => renderChecks(checks));
   if (checks.some((entry) => entry.state === "fail")) process.exitCode = EXIT.negative;

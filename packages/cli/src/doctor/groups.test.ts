@@ -36,8 +36,8 @@ test("doctor names the group reverts that wait or have failed, and what to do; a
   ])
     await store.create(VolumeGroupReverts, each as never);
   const found = await troubles(store);
-  const told = found.map(({ check, state }) => `${check} ${state}`).sort();
-  assert.deepEqual(told, [
+  const reported = found.map(({ check, state }) => `${check} ${state}`).sort();
+  assert.deepEqual(reported, [
     "VolumeGroupRevert default/held fail",
     "VolumeGroupRevert default/new fail",
     "VolumeGroupRevert default/off fail",

@@ -20,12 +20,12 @@ export async function explainPersistentVolume(context: Context, name: string): P
     return finding("failed", subject, `${phase}, and cannot be deleted: ${cause}`, { children, next });
   }
   if (pv.metadata.deletionTimestamp !== undefined) {
-    const heldText = pv.metadata.finalizers?.join(", ") || "nobody";
+    const finalizers = pv.metadata.finalizers?.join(", ") || "nobody";
     const next =
       phase === "Bound"
         ? `kubectl delete pvc -n ${claimRef?.namespace} ${claimRef?.name}`
         : `kubectl describe pv ${name}`;
-    return finding("waiting", subject, `is being deleted; ${phase} to ${claim}, held by ${heldText}`, {
+    return finding("waiting", subject, `is being deleted; ${phase} to ${claim}, held by ${finalizers}`, {
       children,
       next,
     });

@@ -71,9 +71,9 @@ function unscheduled(pod: Pod, subject: string, message: string, children: Findi
 async function deleting(context: Context, pod: Pod, subject: string): Promise<Finding> {
   const { name, namespace, finalizers = [], deletionTimestamp } = pod.metadata;
   const warning = await lastWarning(context, pod);
-  const heldText =
+  const reason =
     finalizers.length === 0 ? "its node has not ended it yet" : `held by ${finalizers.join(", ")}`;
-  const cause = warning === undefined ? heldText : `${heldText}; ${warning.reason}: ${warning.message}`;
+  const cause = warning === undefined ? reason : `${reason}; ${warning.reason}: ${warning.message}`;
   const next =
     finalizers.length === 0
       ? `look at its node: mooring why node/${pod.spec?.nodeName ?? "NODE"}`

@@ -40,7 +40,7 @@ function spawnerMain(load: (name: string) => unknown): void {
   const drainMs = 100;
   const running = new Map<number, ChildProcess>();
 
-  const say = (reply: SpawnerReply): void => {
+  const send = (reply: SpawnerReply): void => {
     process.stdout.write(`${JSON.stringify(reply)}\n`);
   };
 
@@ -74,7 +74,7 @@ function spawnerMain(load: (name: string) => unknown): void {
     child.once("error", (error: NodeJS.ErrnoException) => {
       if (!running.delete(id)) return;
       release();
-      say({ id, failed: error.message, ...(error.code === undefined ? {} : { code: error.code }) });
+      send({ id, failed: error.message, ...(error.code === undefined ? {} : { code: error.code }) });
     });
     child.once("exit", (exitCode, signal) => {
       if (!running.delete(id)) return;
@@ -85,7 +85,7 @@ function spawnerMain(load: (name: string) => unknown): void {
         child.stdout?.destroy();
         child.stderr?.destroy();
         release();
-        say({ id, exitCode, signal, stdout, stderr });
+        send({ id, exitCode, signal, stdout, stderr });
       };
       // A helper that went to the background keeps the pipes for ever.
       const timer = setTimeout(done, drainMs);
@@ -115,7 +115,7 @@ function spawnerMain(load: (name: string) => unknown): void {
       watch(request.id, child, texts, release);
     } catch (error) {
       release();
-      say({ id: request.id, failed: error instanceof Error ? error.message : String(error) });
+      send({ id: request.id, failed: error instanceof Error ? error.message : String(error) });
     }
   };
 
@@ -134,7 +134,7 @@ function spawnerMain(load: (name: string) => unknown): void {
     else if ("kill" in order) kill(order.kill, order.signal);
     else {
       fs.closeSync(order.close);
-      say({ closed: order.close });
+      send({ closed: order.close });
     }
   };
 

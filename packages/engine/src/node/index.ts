@@ -97,7 +97,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     const running = Promise.all([pooling.done, ...controllers, ...informing, keepBeating(context), renewing]);
     const end = async (): Promise<void> => {
       await release(context, devicesToo);
-      if (devicesToo) await sayGoodBye(context);
+      if (devicesToo) await reportStopped(context);
       else await context.sharing?.close(false);
     };
     return { done: running.finally(end).then(() => {}) };
@@ -173,7 +173,7 @@ async function release(context: AgentContext, devicesToo: boolean): Promise<void
 }
 
 /** Others need not wait for this node, nor for the leases that it has: unless a device of it is left. */
-async function sayGoodBye(context: AgentContext): Promise<void> {
+async function reportStopped(context: AgentContext): Promise<void> {
   const { logger, sharing } = context;
   const open = await openDevices(context);
   if (open.length > 0) logger.info({ open }, "devices stay; this node is not reported as gone");

@@ -87,8 +87,8 @@ test("objects of places and classes that are gone are deleted, duplicates of oth
 
 test("a driver that does not answer is logged once, what was published stays, and is followed again", async (t) => {
   const logged: string[] = [];
-  const say = (_fields: object, message: string) => void logged.push(message);
-  const logger: Logger = { ...silentLogger, warn: say, info: say, error: say, child: () => logger };
+  const note = (_fields: object, message: string) => void logged.push(message);
+  const logger: Logger = { ...silentLogger, warn: note, info: note, error: note, child: () => logger };
   const h = await startHarness(t, { ...options, sidecars: { ...options.sidecars, logger } });
   h.driver.availableBytes = () => 1024n;
   await shows(h, "late a 1Ki, late b 1Ki");

@@ -85,12 +85,12 @@ test("G3 a content that is there already is read from the server before it is be
   await w.h.stop();
   const made = await w.create("group");
   const name = `groupsnapcontent-${made.metadata.uid}`;
-  const stranger = groupContent(name, { volumeGroupSnapshotRef: { name: "x", namespace: NS, uid: "x" } });
+  const foreign = groupContent(name, { volumeGroupSnapshotRef: { name: "x", namespace: NS, uid: "x" } });
   await w.h.store.create(
     VolumeGroupSnapshotContents,
     fresh({
-      ...stranger,
-      spec: { ...stranger.spec, driver: "test.csi.example.com", deletionPolicy: "Retain" },
+      ...foreign,
+      spec: { ...foreign.spec, driver: "test.csi.example.com", deletionPolicy: "Retain" },
     }),
   );
   w.h.driver.faults.add({ method: CREATE, code: Code.INVALID_ARGUMENT, times: Number.POSITIVE_INFINITY });

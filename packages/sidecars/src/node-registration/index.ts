@@ -71,11 +71,11 @@ export async function runNodeRegistration(
 }
 
 async function nodeInfo({ driver, timeoutMs }: SidecarContext, signal: AbortSignal): Promise<NodeInfo> {
-  const answer = await driver.client.node.nodeGetInfo({}, { signal, timeoutMs });
+  const info = await driver.client.node.nodeGetInfo({}, { signal, timeoutMs });
   return {
-    nodeId: answer.nodeId,
-    maxVolumes: Number(answer.maxVolumesPerNode),
-    segments: { ...answer.accessibleTopology?.segments },
+    nodeId: info.nodeId,
+    maxVolumes: Number(info.maxVolumesPerNode),
+    segments: { ...info.accessibleTopology?.segments },
   };
 }
 

@@ -42,14 +42,14 @@ export class Calls {
     const key = `${verb} ${plural}`;
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
     this.#inFlight += 1;
-    const answered = () => {
+    const settled = () => {
       this.#inFlight -= 1;
       this.#quietChecks = 0;
     };
-    Promise.resolve(called).then(answered, answered);
+    Promise.resolve(called).then(settled, settled);
   }
 
-  /** Waits until every call is answered, and nobody has called for a while since. */
+  /** Waits until every call is settled, and nobody has called for a while since. */
   async quiet(): Promise<void> {
     this.#quietChecks = 0;
     await until("no more calls", () => this.#inFlight === 0 && ++this.#quietChecks > QUIET_CHECKS);

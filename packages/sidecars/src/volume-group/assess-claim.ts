@@ -30,12 +30,12 @@ export interface Surroundings {
 /** Undefined: it is none of the group's business. */
 export function assessClaim(around: Surroundings, candidate: Candidate): TicketResult | undefined {
   const lock = lockOf(candidate.claim);
-  if (lock?.uid === around.group.metadata.uid) return assessHeld(around, candidate, lock?.handle ?? "");
+  if (lock?.uid === around.group.metadata.uid) return assessProtected(around, candidate, lock?.handle ?? "");
   if (isDeleting(candidate.claim)) return undefined;
   return assessNew(around, candidate);
 }
 
-function assessHeld(around: Surroundings, { claim, volume }: Candidate, handle: string): TicketResult {
+function assessProtected(around: Surroundings, { claim, volume }: Candidate, handle: string): TicketResult {
   const leave = (reason: string, message: string): TicketResult => ({
     kind: "leave",
     handle,

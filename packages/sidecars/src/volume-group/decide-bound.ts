@@ -55,10 +55,10 @@ function decideMembers(
   content: VolumeGroupContent,
   membership: Membership,
 ): Decision | undefined {
-  const { actual, drift, hold, leaving, target } = membership;
+  const { actual, drift, leaving, target, unprotected } = membership;
   const { certain } = view.storage;
   // Protected before it is a member: a claim that is deleted in between can still be taken out.
-  if (hold.length > 0) return { do: "protect-claims", claims: hold };
+  if (unprotected.length > 0) return { do: "protect-claims", claims: unprotected };
   const forgotten = recordDrift(content, drift);
   if (forgotten !== undefined) return forgotten;
   const isSame = target.length === actual.size && target.every((each) => actual.has(each));

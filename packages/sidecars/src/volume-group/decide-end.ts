@@ -53,8 +53,8 @@ function isNowhere({ storage }: VolumeGroupView, content: VolumeGroupContent): b
 const handleOf = ({ spec, status }: VolumeGroupContent): string | undefined =>
   status?.volumeGroupHandle ?? spec.source?.volumeGroupHandle;
 
-/** The claims that the group holds. */
-function heldBy({ candidates, content, group }: VolumeGroupView): { each: Candidate; handle: string }[] {
+/** The claims that have the finalizer of the group. */
+function protectedBy({ candidates, content, group }: VolumeGroupView): { each: Candidate; handle: string }[] {
   const uid = group?.metadata.uid ?? content?.spec.volumeGroupRef.uid;
   return candidates.flatMap((each) => {
     const lock = lockOf(each.claim);
@@ -63,11 +63,13 @@ function heldBy({ candidates, content, group }: VolumeGroupView): { each: Candid
 }
 
 function releaseClaims(view: VolumeGroupView): Decision | undefined {
-  return releasing(heldBy(view));
+  return releasing(protectedBy(view));
 }
 
-function releasing(held: readonly { each: Candidate }[]): Decision | undefined {
-  return held.length === 0 ? undefined : { do: "release-claims", claims: held.map(({ each }) => each.claim) };
+function releasing(claims: readonly { each: Candidate }[]): Decision | undefined {
+  return claims.length === 0
+    ? undefined
+    : { do: "release-claims", claims: claims.map(({ each }) => each.claim) };
 }
 
 function releaseGroup({ group }: VolumeGroupView): Decision {
@@ -140,7 +142,7 @@ function empty(
   const isClear = isSure && keep.length === actual.length;
   if (!isClear && !isBackingOff(view, "modify", requestKeyOfSet(keep)))
     return { do: "modify", handle, volumeHandles: keep, added: [] };
-  const released = releasing(heldBy(view).filter((each) => isSure && !actual.includes(each.handle)));
+  const released = releasing(protectedBy(view).filter((each) => isSure && !actual.includes(each.handle)));
   if (released !== undefined) return released;
   if (!isClear) return waits(view, "takes the volumes out of the group");
   if (isBackingOff(view, "delete", handle)) return waits(view, "deletes the group");
@@ -165,7 +167,7 @@ function doomedOf(
 ): { each: Candidate; handle: string }[] {
   const { group } = view;
   const actual = new Set(status?.volumeHandles);
-  return heldBy(view).filter(({ each: { claim, volume }, handle }) => {
+  return protectedBy(view).filter(({ each: { claim, volume }, handle }) => {
     if (volume?.spec?.persistentVolumeReclaimPolicy !== "Delete") return false;
     return group === undefined
       ? isDeleting(claim)

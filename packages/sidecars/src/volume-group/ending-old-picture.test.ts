@@ -68,10 +68,10 @@ test("a group that the driver's list misses ends on the storage system all the s
   }
 });
 
-test("while the driver cannot be asked a group rests between two questions", async (t) => {
-  let looks = 0;
+test("while the driver cannot be asked a group rests between two calls", async (t) => {
+  let reads = 0;
   const now = () => {
-    looks += 1;
+    reads += 1;
     return Date.now();
   };
   const retry = { startMs: 300, maxMs: 300, infeasibleMs: 300 };
@@ -83,7 +83,7 @@ test("while the driver cannot be asked a group rests between two questions", asy
   const asked = w.driver.called(method);
   await w.restart();
   await w.until("it asks", () => w.driver.called(method) >= asked + 2);
-  looks = 0;
+  reads = 0;
   await w.until("it asks again", () => w.driver.called(method) >= asked + 4);
-  assert.ok(looks < 100, `the clock was read ${looks} times between four questions`);
+  assert.ok(reads < 100, `the clock was read ${reads} times between four calls`);
 });

@@ -160,13 +160,13 @@ test("a group that was brought in and is not found is read, less and less often,
   const stored = w.driver.volumeGroups.get("vg-1");
   w.driver.volumeGroups.groups.clear();
   const before = w.driver.calls.length;
-  const looks = timesOf(w, "ControllerGetVolumeGroup");
+  const reads = timesOf(w, "ControllerGetVolumeGroup");
   await w.claim("wal", { app: "db" });
-  await w.until("four reads", () => looks.length >= 4);
+  await w.until("four reads", () => reads.length >= 4);
   const asked = w.driver.calls.slice(before).map(({ method }) => method);
   assert.deepEqual(asked.slice(0, 2), ["ModifyVolumeGroupMembership", "ControllerGetVolumeGroup"]);
   assert.deepEqual([...new Set(asked.slice(1))], ["ControllerGetVolumeGroup"]);
-  assertGrowing(looks, retry.startMs);
+  assertGrowing(reads, retry.startMs);
   const lost = await w.group("db", isTrue("Degraded"));
   const degraded = lost.status?.conditions?.find(({ type }) => type === "Degraded");
   assert.equal(degraded?.reason, "GroupMissing");

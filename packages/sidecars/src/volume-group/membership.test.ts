@@ -81,12 +81,12 @@ test("a claim that is deleted leaves the group first, and is gone then", async (
   await w.claim("data", { app: "db" });
   await w.claim("wal", { app: "db" });
   await makeGroup(w, "db", ["data", "wal"]);
-  let whileHeld: string[] | undefined;
+  let finalizers: string[] | undefined;
   w.driver.faults.add({ method: "ModifyVolumeGroupMembership", delayMs: 200 });
   await w.store.delete(PersistentVolumeClaims, at("data"));
-  const held = await w.find(PersistentVolumeClaims, "data", "default");
-  if (held !== undefined) whileHeld = held.metadata.finalizers;
-  assert.deepEqual(whileHeld, ["storage.mooring.dev/volume-group-member"]);
+  const leaving = await w.find(PersistentVolumeClaims, "data", "default");
+  if (leaving !== undefined) finalizers = leaving.metadata.finalizers;
+  assert.deepEqual(finalizers, ["storage.mooring.dev/volume-group-member"]);
   await w.group("db", joined("wal"));
   assert.equal(await w.find(PersistentVolumeClaims, "data", "default"), undefined);
   assert.deepEqual(w.stored("vg-1"), ["vol-wal"]);

@@ -8,13 +8,14 @@ import type { Candidate, ClaimOfVolume, StorageView, VolumeGroupView } from "./v
 export interface Membership {
   /** Volumes that were in the group when the driver was last asked. */
   actual: ReadonlySet<string>;
-  /** Volumes of claims that are held and belong into the group, sorted. */
+  /** Volumes of protected claims that belong into the group, sorted. */
   desired: string[];
   drift: Drift;
-  hold: ClaimOfVolume[];
+  /** Claims that belong into the group and do not have its finalizer yet. */
+  unprotected: ClaimOfVolume[];
   /** The whole set for the next call, sorted. */
   target: string[];
-  /** Held claims that no longer belong to the group. */
+  /** Protected claims that no longer belong to the group. */
   leaving: ClaimOfVolume[];
   members: GroupMember[];
 }
@@ -33,14 +34,14 @@ export function membershipOf(
   const actual = new Set(content.status?.volumeHandles);
   const around = { group, driver: view.driver, actual, refused: view.storage.refused };
   const evaluated = limited(evaluate(around, view.candidates), actual, content.spec.maxMembers);
-  const held = evaluated.flatMap(({ result }) => (result.kind === "member" ? [result.handle] : []));
-  const desired = [...new Set(held)].sort();
+  const handles = evaluated.flatMap(({ result }) => (result.kind === "member" ? [result.handle] : []));
+  const desired = [...new Set(handles)].sort();
   const drift = pruned(content.status?.drift, desired, actual);
   return {
     actual,
     desired,
     drift,
-    hold: evaluated.flatMap(({ candidate: { claim }, result }) =>
+    unprotected: evaluated.flatMap(({ candidate: { claim }, result }) =>
       result.kind === "join" ? [{ claim, handle: result.handle }] : [],
     ),
     target: targetOf(actual, desired, drift, view.storage),

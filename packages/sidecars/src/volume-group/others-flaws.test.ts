@@ -149,12 +149,12 @@ test("a group's creation time, its spec and its events stay as they are, however
     );
   await w.until("its events", async () => (await events()).length >= 2);
   const before = (await events()).sort();
-  const looks = w.driver.called("ControllerGetVolumeGroup");
+  const reads = w.driver.called("ControllerGetVolumeGroup");
   for (let round = 0; round < 10; round += 1) {
     ahead += 60_000;
     await w.label("data", { round: `${round}` });
   }
-  await w.until("ten more reads", () => w.driver.called("ControllerGetVolumeGroup") >= looks + 10);
+  await w.until("ten more reads", () => w.driver.called("ControllerGetVolumeGroup") >= reads + 10);
   const now = await w.store.get(VolumeGroups, at("db"));
   assert.deepEqual(
     [now.spec, now.metadata.generation],

@@ -8,7 +8,7 @@ import type { CallName, GroupResult, StorageView } from "./view.ts";
 interface Known {
   certain: boolean;
   /** Milliseconds since the epoch of the last read; 0: never. */
-  lookedAt: number;
+  readAt: number;
   result?: GroupResult;
   gone: boolean;
   provenGone: boolean;
@@ -67,7 +67,7 @@ export class StorageMemory {
   /** `actual`: the volumes in the group, as far as is on record. */
   view(uid: string, actual: readonly string[]): StorageView {
     const known = this.#of(uid);
-    const dueMs = Math.max(0, known.lookedAt + this.#periodMs - this.#now());
+    const dueMs = Math.max(0, known.readAt + this.#periodMs - this.#now());
     const failures = [...known.failures].map(([name, { requestKey, ...rest }]) => {
       const backoffMs = this.#backoff.remaining(`${uid} ${name}`, requestKey);
       return [name, { requestKey, ...rest, backoffMs }] as const;
@@ -92,7 +92,7 @@ export class StorageMemory {
       certain: known.certain,
       due: dueMs === 0,
       dueMs,
-      ageMs: this.#now() - known.lookedAt,
+      ageMs: this.#now() - known.readAt,
       ...defined({ result: known.result }),
       gone: known.gone,
       provenGone: known.provenGone,
@@ -117,7 +117,7 @@ export class StorageMemory {
   }
 
   received(uid: string, result: GroupResult): void {
-    Object.assign(this.#of(uid), { result, ...THERE, certain: true, lookedAt: this.#now() });
+    Object.assign(this.#of(uid), { result, ...THERE, certain: true, readAt: this.#now() });
     this.#settle(uid, "get");
     // It is there, whoever has made it: another operator may have been heard where this one was not.
     this.#settle(uid, "create");
@@ -130,7 +130,7 @@ export class StorageMemory {
       result,
       ...THERE,
       certain: true,
-      lookedAt: this.#now(),
+      readAt: this.#now(),
       limit: known.limit * 2,
     });
     this.#settle(uid, "create");
@@ -252,7 +252,7 @@ export class StorageMemory {
     if (known !== undefined) return known;
     const fresh: Known = {
       certain: false,
-      lookedAt: 0,
+      readAt: 0,
       ...THERE,
       limit: Number.POSITIVE_INFINITY,
       failures: new Map(),

@@ -94,10 +94,10 @@ test("a half-made root goes with the next stop, also when no container was start
   await end(await createProcessRuntime({ stateDir, logger: silentLogger }));
 });
 
-/** As if the monitor of a running container had not written anything yet, and nobody had heard of its process. */
-async function unsay() {
+/** As if the monitor of a running container had not written anything yet, and no record had its process. */
+async function forgetStatus() {
   const files = containerFiles(join(stateDir, "runtime/containers/uid_main_0"), "");
-  const said = await readFile(files.status);
+  const status = await readFile(files.status);
   await truncate(files.status);
   const {
     init,
@@ -105,7 +105,7 @@ async function unsay() {
     ...record
   } = JSON.parse(await readFile(join(files.folder, "record.json"), "utf8"));
   await writeRecord(files, record);
-  return { id: record.id as string, init, say: () => appendFile(files.status, said) };
+  return { id: record.id as string, init, restoreStatus: () => appendFile(files.status, status) };
 }
 
 killEveryFailpoint(["volume-mapped", "recorded", "launched"], { everyday: 1 }, (failpoint) => {
@@ -133,11 +133,11 @@ killEveryFailpoint(["volume-mapped", "recorded", "launched"], { everyday: 1 }, (
 
 test("a container whose sandbox was still being made when its starter was killed comes to run", async () => {
   await startAndDie(config("exec sleep 1000"));
-  const { id, init, say } = await unsay();
+  const { id, init, restoreStatus } = await forgetStatus();
   const runtime = await createProcessRuntime({ stateDir, logger: silentLogger });
   try {
     assert.equal(runtime.get(id)?.state, "created");
-    await say();
+    await restoreStatus();
     assert.equal((await reaches(runtime, "running")).pid, init.pid);
   } finally {
     await end(runtime);
@@ -146,13 +146,13 @@ test("a container whose sandbox was still being made when its starter was killed
 
 test("a stop of a container whose start is under way waits for that, and then stops it like any other", async () => {
   await startAndDie(config("trap 'exit 7' TERM; while :; do sleep 0.1; done"));
-  const { id, init, say } = await unsay();
+  const { id, init, restoreStatus } = await forgetStatus();
   for (const deadline = Date.now() + 60_000; !(await survivesSignal(init, 15)); await setTimeout(20))
     assert.ok(Date.now() < deadline, "the program does not catch SIGTERM");
   const runtime = await createProcessRuntime({ stateDir, logger: silentLogger });
   try {
     const stopped = runtime.stop(id, { graceMs: 60_000 });
-    await say();
+    await restoreStatus();
     await stopped;
     assert.equal(runtime.get(id)?.exit?.code, 7);
   } finally {

@@ -100,11 +100,11 @@ test("a collection that may not be read is logged once, by resource and verb, an
   const { local, api, rest } = await setUp(t);
   await local.create(Shelves, shelf("a"));
   const logged: string[] = [];
-  const say = (fields: object, message: string) =>
+  const note = (fields: object, message: string) =>
     void logged.push(
       `${message}: ${"verb" in fields ? fields.verb : ""} ${"resource" in fields ? fields.resource : ""}`,
     );
-  const logger = { ...silentLogger, error: say, warn: say, info: say };
+  const logger = { ...silentLogger, error: note, warn: note, info: note };
   let refusals = 5;
   api.intercept = (_request, response) => {
     if (refusals-- <= 0) return false;

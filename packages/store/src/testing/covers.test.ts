@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { covers } from "./covers.ts";
 
-/** The paths and ids that are printed while `say` runs. */
-function recorded(say: () => void): unknown[] {
+/** The paths and ids that are printed while `declare` runs. */
+function recorded(declare: () => void): unknown[] {
   const previous = process.env["MOORING_COVERS"];
   const folder = mkdtempSync(join(tmpdir(), "mooring-covers-"));
   process.env["MOORING_COVERS"] = join(folder, "covers");
   try {
-    say();
+    declare();
     const lines = readFileSync(join(folder, "covers"), "utf8").trimEnd().split("\n");
     return lines.map((line) => JSON.parse(line));
   } finally {

@@ -113,7 +113,7 @@ async function beatUntilEnd(context: AgentContext, contradicted: Contradiction):
 
 /** The last report of an agent that has closed everything: nobody has to wait for this node any more. */
 export async function reportGone({ store, nodeID, host, claim, logger }: AgentContext): Promise<void> {
-  const said = {
+  const gone = {
     state: "Gone",
     reason: "AgentStopped",
     message: "the agent was stopped and has no device open",
@@ -121,7 +121,7 @@ export async function reportGone({ store, nodeID, host, claim, logger }: AgentCo
   const put = (agent: NodeAgent): NodeAgent => {
     claim.check(agent.status);
     const { holder: _given, ...status } = agent.status ?? {};
-    const conditions = nodeConditions(agent.status, said, host.clock.now());
+    const conditions = nodeConditions(agent.status, gone, host.clock.now());
     return { ...agent, status: { ...status, state: "Gone", conditions } };
   };
   await mutate(store, NodeAgents, { name: nodeID }, { change: put, subresource: "status" }).catch(

@@ -48,12 +48,12 @@ async function makeSeeds(): Promise<void> {
   assert.deepEqual([...made].sort(), Object.keys(EXAMPLES).sort());
 }
 
-interface Answered {
+interface Exchange {
   status: number;
   text: string;
 }
 
-async function ask({ method, path, headers, body }: FuzzRequest, number: number): Promise<Answered> {
+async function ask({ method, path, headers, body }: FuzzRequest, number: number): Promise<Exchange> {
   const response = await client.open(path, {
     method,
     headers: { ...headers, "x-number": String(number) },

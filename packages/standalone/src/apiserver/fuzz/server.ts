@@ -16,7 +16,7 @@ const BEAT_MS = 5;
 /** Of processor time in one turn: from here on it is a stall. */
 const STALL_MS = 50;
 
-const say = (receive: ServerMessage) => process.send?.(receive);
+const send = (receive: ServerMessage) => process.send?.(receive);
 
 function collectionsOf({ kinds }: TestServer): Collection[] {
   return kinds.all().flatMap((kind) => {
@@ -79,7 +79,7 @@ async function serve(): Promise<void> {
       stalls.length = 0;
       last = threadMs();
     } else if (command.do === "report") {
-      say({ is: "report", worst, wall: delay.max / 1e6, stalls, memory: process.memoryUsage().rss });
+      send({ is: "report", worst, wall: delay.max / 1e6, stalls, memory: process.memoryUsage().rss });
     } else if (command.do === "stop") {
       clearInterval(beat);
       void server.stop().then(() => process.exit(0));
@@ -89,7 +89,7 @@ async function serve(): Promise<void> {
   const until = Date.now() + 60_000;
   while (!collectionsOf(server).some(({ kind }) => kind === "Pile") && Date.now() < until)
     await new Promise((resolve) => setTimeout(resolve, 20));
-  say({ is: "up", url, caPem, token, collections: collectionsOf(server) });
+  send({ is: "up", url, caPem, token, collections: collectionsOf(server) });
 }
 
 process.on("disconnect", () => process.exit(1));

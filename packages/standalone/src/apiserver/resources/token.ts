@@ -61,11 +61,11 @@ export async function handleToken(call: Call, target: ItemTarget, api: Api): Pro
   const status = { token, expirationTimestamp: `${expires.toISOString().slice(0, 19)}Z` };
   if (asked > seconds)
     warn(call, `the token lives for ${seconds} seconds, the longest that this server gives`);
-  const answered = {
+  const response = {
     ...request,
     spec: { ...spec, audiences: tokens.audiencesOf(audiences), expirationSeconds: seconds },
   };
-  await send(call, 201, { ...answered, status }, format);
+  await send(call, 201, { ...response, status }, format);
 }
 
 const wrong = (field: string, reason: string, message: string) =>

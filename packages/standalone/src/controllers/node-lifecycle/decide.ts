@@ -59,13 +59,13 @@ export function decideStep(view: NodeLifeView): NodeLifeStep | Outcome {
  * nothing of the node can write any more. Pure.
  */
 export function decideNodeLife(view: NodeLifeView): NodeLifeStep[] {
-  const reported = sayOfNode(view);
+  const reported = stepForNode(view);
   return reported === undefined ? stepsForPods(view) : [reported];
 }
 
 const isLost = ({ silentMs, graceMs }: NodeLifeView) => silentMs !== undefined && silentMs >= graceMs;
 
-function sayOfNode(view: NodeLifeView): NodeLifeStep | undefined {
+function stepForNode(view: NodeLifeView): NodeLifeStep | undefined {
   const { node, graceMs, agentFenced, now } = view;
   if (isLost(view) && isReady(node)) {
     const message = `Kubelet stopped posting node status: nothing was heard for ${Math.round(graceMs / 1000)} s`;
