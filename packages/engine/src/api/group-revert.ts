@@ -31,6 +31,7 @@ export interface VolumeGroupRevert extends KubeObject {
     /** UID of the group snapshot that the members were read from. */
     sourceUID?: string;
     members?: RevertMember[];
+    /** `held`: that no workload can reach, or that are back already. */
     volumes?: { total: number; held: number; reverted: number };
     /** When it was decided, RFC 3339. */
     committedAt?: string;

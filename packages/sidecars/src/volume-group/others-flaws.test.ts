@@ -56,23 +56,28 @@ test("groups of two namespaces whose claims have the same names and labels never
   assert.deepEqual(w.stored("vg-2"), ["vol-other-data", "vol-other-third", "vol-other-wal"]);
 });
 
-test("claims without a class, of no class or of one that is gone delay no group", async (t) => {
+test("claims without a class, of no class or of one that is gone delay no group, bound or not, here or elsewhere", async (t) => {
   const w = await startWorld(t);
   const labels = { app: "db" };
-  for (const [name, storageClassName] of [
-    ["classless", ""],
-    ["orphaned", "deleted-long-ago"],
-  ] as const) {
-    const { uid: _uid, ...metadata } = { ...claim(name).metadata, labels };
-    await w.store.create(PersistentVolumeClaims, { ...claim(name, { storageClassName }), metadata });
+  for (const namespace of ["default", "other"]) {
+    for (const [name, storageClassName] of [
+      ["classless", ""],
+      ["orphaned", "deleted-long-ago"],
+    ] as const) {
+      const { uid: _uid, ...metadata } = { ...claim(name).metadata, labels, namespace };
+      await w.store.create(PersistentVolumeClaims, { ...claim(name, { storageClassName }), metadata });
+      // Volumes that were made by hand: the group takes them, for nothing about a member is asked of its class.
+      await w.claim(`${name}-bound`, labels, { storageClassName, namespace });
+    }
+    const { uid: _uid, ...metadata } = { ...claim("unsaid").metadata, labels, namespace };
+    const { storageClassName: _none, ...spec } = claim("unsaid").spec ?? {};
+    await w.store.create(PersistentVolumeClaims, { ...claim("unsaid"), metadata, spec });
   }
-  const { uid: _uid, ...metadata } = { ...claim("unsaid").metadata, labels };
-  const { storageClassName: _none, ...spec } = claim("unsaid").spec ?? {};
-  await w.store.create(PersistentVolumeClaims, { ...claim("unsaid"), metadata, spec });
   await w.claim("data", labels);
+  const bound = ["classless-bound", "data", "orphaned-bound"];
+  const members = membersOf(await makeGroup(w, "db", bound)).sort();
   const waiting = ["classless", "orphaned", "unsaid"].map((name) => `${name}: Waiting NotBound`);
-  const members = membersOf(await makeGroup(w, "db", ["data"])).sort();
-  assert.deepEqual(members, [...waiting, "data: Joined Joined"].sort());
+  assert.deepEqual(members, [...waiting, ...bound.map((name) => `${name}: Joined Joined`)].sort());
 });
 
 test("every claim of a group goes with it when all are to go, whatever their number", async (t) => {

@@ -52,10 +52,11 @@ export function isReported({ revert, ...view }: RevertView, { phase, message }: 
   return status?.phase === phase && status.message === message && same;
 }
 
+/** One that is back has been held, also when its ticket has ended before those of the others. */
 function count({ revert, members }: RevertView): NonNullable<RevertStatus["volumes"]> {
   return {
     total: members.length,
-    held: members.filter(({ held }) => held).length,
+    held: members.filter((member) => member.held || isBack(revert, member)).length,
     reverted: members.filter((member) => isBack(revert, member)).length,
   };
 }

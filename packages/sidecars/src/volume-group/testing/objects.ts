@@ -70,12 +70,22 @@ export function volumeGroupContent(
 export function boundPair(
   name: string,
   labels: Record<string, string> = {},
-  { namespace = "default", driver = DRIVER, annotations = {} as Record<string, string> } = {},
+  {
+    namespace = "default",
+    driver = DRIVER,
+    annotations = {} as Record<string, string>,
+    storageClassName = "fast",
+  } = {},
 ): { claim: PersistentVolumeClaim; volume: PersistentVolume } {
   const uid = `uid-${namespace}-${name}`;
   const pv = `pv-${namespace}-${name}`;
   return {
-    claim: claim(name, { volumeName: pv }, { namespace, uid, labels, annotations }, { phase: "Bound" }),
+    claim: claim(
+      name,
+      { volumeName: pv, storageClassName },
+      { namespace, uid, labels, annotations },
+      { phase: "Bound" },
+    ),
     volume: persistentVolume(pv, {
       claimRef: { name, namespace, uid },
       csi: { driver, volumeHandle: handleOf(name, namespace) },
