@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { withSourcePlaces } from "./places.mjs";
 import { readResults, running } from "./results.mjs";
-import { FOLDER_VARIABLE, leftBehind, sweep } from "./sweep.mjs";
+import { FOLDER_VARIABLE, leftBehind, remove, sweep } from "./sweep.mjs";
 
 const REPORTER = fileURLToPath(new URL("reporter.mjs", import.meta.url));
 const IN_TURN = fileURLToPath(new URL("in-turn.mjs", import.meta.url));
@@ -71,8 +71,9 @@ export async function runFiles({ files, folder, apart, flags, env, limitMs, sign
   const ms = Math.round(performance.now() - startedAt);
   // What outlives the files keeps their output open; nobody waits for that.
   await Promise.race([closed, sleep(CLOSE_MS, undefined, { ref: false })]);
-  const left = signal.aborted || hung !== undefined ? [] : await stillLeft(folder);
-  await sweep(folder);
+  const isOver = !signal.aborted && hung === undefined;
+  const left = isOver ? await stillLeft(folder) : [];
+  await (isOver && left.length === 0 ? remove(folder) : sweep(folder));
   return shownBy(await readResults(results, covering), { code, output, ms, hung, left });
 }
 

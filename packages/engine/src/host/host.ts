@@ -101,7 +101,8 @@ export interface LoopDevice {
 
 /** The loop devices of the machine, as the kernel has them (sysfs). */
 export interface LoopDevices {
-  list(): Promise<LoopDevice[]>;
+  /** All that have a file; with `below` those of this file, or of files below it. */
+  list(below?: string): Promise<LoopDevice[]>;
   /** What the device (`/dev/loop3`) is bound to; undefined when to nothing. */
   at(device: string): Promise<LoopDevice | undefined>;
   /** The device of this file, if it has one. `recent`: a "no" may be a quarter of a second old, which is cheaper. */

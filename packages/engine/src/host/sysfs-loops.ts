@@ -1,7 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import type { LoopDevice } from "./host.ts";
 
 const SYS_BLOCK = "/sys/block";
+const PARTITIONS = "/proc/partitions";
 /** What the kernel appends to the name of a file that was unlinked. */
 export const DELETED = / \(deleted\)$/;
 
@@ -19,20 +20,27 @@ export interface SysfsLoop extends LoopDevice {
   sequence: string;
 }
 
-/** All bound loop devices of the machine, in every mount namespace. */
-export async function readLoops(): Promise<SysfsLoop[]> {
-  const loops = await Promise.all([...backingFiles().keys()].map(readLoop));
-  return loops.filter((loop) => loop !== undefined);
+/** All bound loop devices of the machine, in every mount namespace; with `below` those of this file, or of files below it. */
+export async function readLoops(below?: string): Promise<SysfsLoop[]> {
+  const isWanted = (file: string) => below === undefined || file === below || file.startsWith(`${below}/`);
+  const names = [...backingFiles()].filter(([, file]) => isWanted(file.replace(DELETED, "")));
+  const loops = await Promise.all(names.map(([name]) => readLoop(name)));
+  // A device may have got another file meanwhile.
+  return loops.filter((loop) => loop !== undefined && isWanted(loop.backingFile)) as SysfsLoop[];
 }
 
 /**
  * `loop3` -> its file, for all bound devices. Synchronous on purpose: sysfs reads from memory in microseconds, while
  * a trip through the thread pool for each of some hundred devices costs a hundred times that.
+ *
+ * A machine keeps every device that it ever had, and a look at each of hundreds costs milliseconds. The kernel's list of
+ * partitions has those with a size, which are the bound ones: no file without a sector is ever attached, a fenced device
+ * has one.
  */
 export function backingFiles(): Map<string, string> {
   const files = new Map<string, string>();
-  for (const name of readdirSync(SYS_BLOCK)) {
-    const file = /^loop\d+$/.test(name) ? attribute(name, "loop/backing_file") : undefined;
+  for (const [name] of readFileSync(PARTITIONS, "utf8").matchAll(/\bloop\d+$/gm)) {
+    const file = attribute(name, "loop/backing_file");
     if (file !== undefined) files.set(name, file);
   }
   return files;

@@ -10,7 +10,7 @@ import type { OpenPool } from "./open-pools.ts";
 export async function detachOrphans(context: AgentContext, pool: OpenPool): Promise<void> {
   const { host, store, logger, signal } = context;
   if (!pool.backend.block) return;
-  for (const loop of await host.loops.list()) {
+  for (const loop of await host.loops.list(pool.layout.images)) {
     const id = imageOf(loop.backingFile, pool);
     if (id === undefined) continue;
     // The same path in another mount namespace is another node's file.

@@ -10,8 +10,7 @@ export async function releaseDevices(
   { layout, backend }: OpenPool,
 ): Promise<void> {
   if (!backend.block) return;
-  for (const loop of await host.loops.list()) {
-    if (!loop.backingFile.startsWith(`${layout.images}/`)) continue;
+  for (const loop of await host.loops.list(layout.images)) {
     // The same path in another mount namespace is another node's file.
     if ((await host.loops.find(loop.backingFile))?.path !== loop.path) continue;
     const users = await host.loops.users(loop.path);

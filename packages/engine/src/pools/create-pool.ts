@@ -138,8 +138,7 @@ class LocalPool implements PoolBackend {
     const { host } = this.#options;
     const { images } = this.#layout;
     if (!this.block) return folderUsers(await host.mounts.list(), images);
-    const loops = await host.loops.list();
-    return loops.filter((loop) => loop.backingFile.startsWith(`${images}/`)).map((loop) => loop.path);
+    return (await host.loops.list(images)).map((loop) => loop.path);
   }
 
   async usage(): Promise<PoolUsage> {

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { access, readdir, readFile } from "node:fs/promises";
+import { access, type FileHandle, open, readdir, readFile } from "node:fs/promises";
 import { EngineError } from "../../errors.ts";
 import { cannotStart } from "../../host/exec.ts";
 import type { Clock } from "../../host/host.ts";
@@ -11,6 +11,8 @@ import { isServing } from "./probe.ts";
 
 const PROGRAM = "ganesha.nfsd";
 const FILE_SYSTEMS = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib", "/usr/lib64"];
+/** More than the paths of our files can have. */
+const COMMAND_LINE_BYTES = 16_384;
 const START_MS = 60_000;
 const POLL_MS = 50;
 const PROBE_MS = 2000;
@@ -23,13 +25,31 @@ const KILL_AFTER_MS = 10_000;
  */
 export async function findServers({ config }: ShareLayout): Promise<number[]> {
   const pids: number[] = [];
+  const buffer = Buffer.allocUnsafe(COMMAND_LINE_BYTES);
   for (const entry of await readdir("/proc")) {
     if (!/^\d+$/.test(entry)) continue;
-    const line = await readFile(`/proc/${entry}/cmdline`, "utf8").catch(() => "");
-    const [program = "", ...args] = line.split("\0");
+    const [program = "", ...args] = (await commandLine(entry, buffer)).split("\0");
     if (program.endsWith(PROGRAM) && args[args.indexOf("-f") + 1] === config) pids.push(Number(entry));
   }
   return pids;
+}
+
+/**
+ * As much as the buffer holds. `readFile` makes room for 64 KiB for each of the machine's processes; a synchronous read would
+ * have us all wait for one that is in trouble.
+ */
+async function commandLine(pid: string, buffer: Buffer): Promise<string> {
+  let file: FileHandle | undefined;
+  try {
+    file = await open(`/proc/${pid}/cmdline`);
+    const { bytesRead } = await file.read(buffer, 0, buffer.length);
+    return buffer.toString("utf8", 0, bytesRead);
+  } catch {
+    // It has ended meanwhile.
+    return "";
+  } finally {
+    await file?.close();
+  }
 }
 
 /** Starts the server; it outlives us. Resolves when it responds, throws when it ends before. */

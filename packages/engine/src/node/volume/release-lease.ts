@@ -25,8 +25,7 @@ export async function letGo(
   if (layout !== undefined) {
     const path = `${layout.images}/${name}.img`;
     // By its path, which only this node has: the file below that name may be another one by now.
-    const left = (await host.loops.list()).filter((loop: LoopDevice) => loop.backingFile === path);
-    for (const loop of left) await dropDevice({ host, sharing }, name, loop);
+    for (const loop of await host.loops.list(path)) await dropDevice({ host, sharing }, name, loop);
   }
   if (volume === undefined) await leases.drop(name, signal);
   else await leases.release(name, signal);
