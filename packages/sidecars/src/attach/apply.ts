@@ -47,14 +47,12 @@ export class AttachEffects {
     this.backoff.reset(uid);
   }
 
-  async apply(step: AttachStep, { attachment, volume }: AttachView, requestKey: string): Promise<void> {
+  async apply(step: AttachStep, { attachment }: AttachView, requestKey: string): Promise<void> {
     if (attachment === undefined) return;
     const uid = attachment.metadata.uid ?? "";
     switch (step.do) {
-      case "add-finalizer-to-volume":
-        return this.#addFinalizerToVolume(volume);
-      case "add-finalizer-to-attachment":
-        return this.#addFinalizerToAttachment(attachment, step.published);
+      case "protect":
+        return this.#protect(attachment, step);
       case "publish":
         return this.#publish(attachment, step.arguments, uid, requestKey);
       case "mark-attached":
@@ -71,15 +69,26 @@ export class AttachEffects {
     }
   }
 
-  async #addFinalizerToVolume(volume: PersistentVolume | undefined): Promise<void> {
+  /** Two objects, written side by side: both are on disk before the driver is asked. */
+  async #protect(
+    attachment: KubeVolumeAttachment,
+    { volume, published }: Extract<AttachStep, { do: "protect" }>,
+  ): Promise<void> {
+    const writes = [
+      ...(volume === undefined ? [] : [this.#protectVolume(volume)]),
+      ...(published === undefined ? [] : [this.#protectAttachment(attachment, published)]),
+    ];
+    await Promise.all(writes).finally(() => Promise.allSettled(writes));
+  }
+
+  async #protectVolume(volume: PersistentVolume): Promise<void> {
     const { store, cluster } = this.#context;
-    if (volume === undefined) return;
     await patchMetadata(store, cluster.volumes, volume, { addFinalizers: [this.#finalizer] });
     failpoints.volumeProtected();
   }
 
   /** From here on the volume may be attached, so the attachment cannot go without a detach call. */
-  async #addFinalizerToAttachment(attachment: KubeVolumeAttachment, published: Published): Promise<void> {
+  async #protectAttachment(attachment: KubeVolumeAttachment, published: Published): Promise<void> {
     const { store, cluster } = this.#context;
     await patchMetadata(store, cluster.attachments, attachment, {
       addFinalizers: [this.#finalizer],

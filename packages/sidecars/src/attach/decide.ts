@@ -54,8 +54,8 @@ export interface AttachView {
 /** One visible change for a VolumeAttachment, or one call to the driver. */
 export type AttachStep =
   | { do: "mark-attached"; context: Record<string, string> }
-  | { do: "add-finalizer-to-volume" }
-  | { do: "add-finalizer-to-attachment"; published: Published }
+  /** `volume`: lacks the finalizer; `published`: what the attachment is to note, with the finalizer. */
+  | { do: "protect"; volume?: PersistentVolume; published?: Published }
   | { do: "publish"; arguments: PublishArguments }
   | { do: "unpublish"; published: Published }
   | { do: "release-attachment" }
@@ -75,21 +75,27 @@ export function decideAttach(view: AttachView): AttachStep | Rest {
 }
 
 function decidePublish(view: AttachView, attachment: KubeVolumeAttachment): AttachStep | Rest {
-  const { result, driver, volume } = view;
+  const { result } = view;
   if (result?.kind === "published") return { do: "mark-attached", context: result.context };
   if (view.backoffMs > 0) return { do: "wait", ms: view.backoffMs };
   const wanted = publishArguments(view, attachment);
   if ("error" in wanted) return { do: "report", phase: "attach", message: wanted.error };
+  return protection(view, attachment, wanted.arguments) ?? { do: "publish", arguments: wanted.arguments };
+}
+
+/** Before the driver is asked, in any order: only a call needs what undoes it. */
+function protection(
+  { driver, recorded, volume }: AttachView,
+  attachment: KubeVolumeAttachment,
+  { handle, nodeId, secret }: PublishArguments,
+): AttachStep | undefined {
   const finalizer = attacherFinalizer(driver.name);
-  if (volume !== undefined && !hasFinalizer(volume, finalizer)) return { do: "add-finalizer-to-volume" };
-  const { handle, nodeId, secret } = wanted.arguments;
-  const noted = view.recorded?.nodeId === nodeId && view.recorded.handle === handle;
-  if (!noted || !hasFinalizer(attachment, finalizer))
-    return {
-      do: "add-finalizer-to-attachment",
-      published: { handle, nodeId, ...defined({ secret }) },
-    };
-  return { do: "publish", arguments: wanted.arguments };
+  const bare = volume !== undefined && !hasFinalizer(volume, finalizer) ? volume : undefined;
+  const noted = recorded?.nodeId === nodeId && recorded.handle === handle;
+  const isProtected = noted && hasFinalizer(attachment, finalizer);
+  if (bare === undefined && isProtected) return undefined;
+  const published = isProtected ? undefined : { handle, nodeId, ...defined({ secret }) };
+  return { do: "protect", ...defined({ volume: bare, published }) };
 }
 
 function decideDetach(view: AttachView, attachment: KubeVolumeAttachment): AttachStep | Rest {
