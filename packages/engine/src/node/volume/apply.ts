@@ -14,6 +14,7 @@ import { deviceUsers } from "./device-users.ts";
 import { applyJob } from "./jobs/apply.ts";
 import type { VolumeReading } from "./read.ts";
 import { dropDevice } from "./release-lease.ts";
+import { damageOf } from "./statuses.ts";
 import type { JobStep, VolumeRecord, VolumeStep } from "./view.ts";
 
 type ActiveStep = Exclude<VolumeStep, { do: "rest" | "fail" }>;
@@ -63,6 +64,7 @@ export async function applyVolumeStep(
       const write = () => store.updateStatus(Volumes, { ...volume, status: step.status }, { signal });
       // A copy that is being made of the volume ends before the volume is recorded as detached.
       if (step.what === "detached") await context.copies.without(copyKey(volume.spec.pool, name), write);
+      else if (step.what === "attaching" && opensMeanwhile(view)) await openMeanwhile(context, view, write());
       else await write();
       recorded.get(step.what)?.();
       // What the last health check found was about a device that is gone.
@@ -107,6 +109,26 @@ export async function applyVolumeStep(
       context.pools.touched(volume.spec.pool);
   }
   after[step.do]();
+}
+
+/**
+ * Only where no other node can have the image, so that nobody goes by what is recorded before it opens it; and only for
+ * workloads, since a job may come before the device does.
+ */
+function opensMeanwhile(view: VolumeReading): boolean {
+  const { lease, open, volume } = view;
+  const alone = lease === undefined && open?.backend.block === true;
+  return alone && volume.spec.disableFrontend !== true && damageOf(view) === undefined;
+}
+
+/** A kill before the record leaves a device that is open: the next life records it, or closes it where nobody wants it. */
+async function openMeanwhile(
+  context: AgentContext,
+  view: VolumeReading,
+  written: Promise<unknown>,
+): Promise<void> {
+  const opened = changeData(context, "open-device", view, openPool(view)).then(after["open-device"]);
+  await Promise.all([written, opened]).finally(() => Promise.allSettled([written, opened]));
 }
 
 type DataStep = Exclude<
