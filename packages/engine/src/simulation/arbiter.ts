@@ -1,4 +1,5 @@
 import type { NodeAgent } from "../api/node-agent.ts";
+import type { Volume } from "../api/volume.ts";
 import type { decide } from "../cluster/arbiter/decide.ts";
 import type { ArbiterView } from "../cluster/arbiter/view.ts";
 import { type ArbiterWrite, nextWrite } from "../cluster/arbiter/writes.ts";
@@ -9,6 +10,8 @@ import type { World } from "./world.ts";
 interface Planned {
   value: ArbiterWrite;
   version: number;
+  /** Of the volume. */
+  volumeVersion: number;
   seen: ArbiterView;
 }
 
@@ -54,29 +57,44 @@ export class SimArbiter {
       return false;
     }
     const version = value.do === "place-volume" ? this.#volume.version : world.attachmentVersion;
-    this.#write = { value, version, seen };
-    world.log(`the arbiter reads the tickets and is about to ${value.do}`);
+    this.#write = { value, version, volumeVersion: this.#volume.version, seen };
+    world.log(`the arbiter reads the tickets and is about to ${nameOf(value)}`);
     return true;
   }
 
-  #commit({ value, version, seen }: Planned): boolean {
+  #commit(planned: Planned): boolean {
+    const { value } = planned;
     const world = this.#world;
     this.#write = undefined;
     this.#volume = undefined;
-    const written = this.#put(value, version, seen);
-    world.log(`the arbiter writes ${value.do}${written ? described(value) : ", which is refused: too old"}`);
+    const written = this.#put(planned);
+    world.log(
+      `the arbiter writes ${nameOf(value)}${written ? described(value) : ", which is refused: too old"}`,
+    );
     return true;
   }
 
-  #put(value: ArbiterWrite, version: number, seen: ArbiterView): boolean {
+  #put({ value, version, volumeVersion, seen }: Planned): boolean {
     const world = this.#world;
     if (value.do === "edit-tickets") return world.writeTickets(value.attachment.spec, version);
-    if (value.do === "record-results") return world.writeStatus(value.attachment.status, version);
-    if (version !== world.volumeVersion) return false;
-    checkPlacement(world.volume, value.volume, seen);
-    if (world.volume.spec.nodeID !== value.volume.spec.nodeID) world.moves += 1;
-    return world.writeVolume({ ...world.volume, spec: value.volume.spec }, version);
+    if (value.do === "place-volume") return this.#place(value.volume, version, seen);
+    // Two requests, of which either may be refused.
+    const placed = value.volume !== undefined && this.#place(value.volume, volumeVersion, seen);
+    return world.writeStatus(value.attachment.status, version) || placed;
   }
+
+  #place(volume: Volume, version: number, seen: ArbiterView): boolean {
+    const world = this.#world;
+    if (version !== world.volumeVersion) return false;
+    checkPlacement(world.volume, volume, seen);
+    if (world.volume.spec.nodeID !== volume.spec.nodeID) world.moves += 1;
+    return world.writeVolume({ ...world.volume, spec: volume.spec }, version);
+  }
+}
+
+function nameOf(write: ArbiterWrite): string {
+  const both = write.do === "record-results" && write.volume !== undefined;
+  return both ? "record-results and place-volume" : write.do;
 }
 
 function described(write: ArbiterWrite): string {

@@ -28,7 +28,7 @@ test("a history that breaks a property is made small, and lists what happened", 
   const asked = texts.filter((line) => line.includes(" asks for node "));
   assert.equal(asked.length, 1, texts.join("\n"));
   assert.match(asked[0] ?? "", /^ticket "\w+" \([a-z-]+, \{.*\}\) asks for node "[ac]"$/);
-  assert.equal(texts.at(-1), "the arbiter reads the tickets and is about to place-volume");
+  assert.equal(texts.at(-1), "the arbiter reads the tickets and is about to record-results and place-volume");
   assert.ok(texts.length <= 20, texts.join("\n"));
 });
 

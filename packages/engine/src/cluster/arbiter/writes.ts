@@ -1,19 +1,22 @@
+import { defined } from "@mooring/store";
 import type { AttachmentTicket, VolumeAttachment } from "../../api/attachment.ts";
 import type { Volume } from "../../api/volume.ts";
 import { isWhole } from "./repair.ts";
 import { nextStatus } from "./statuses.ts";
 import type { ArbiterView, Decision, Placement } from "./view.ts";
 
-/** The one object that a step writes. */
+/** What a step writes. */
 export type ArbiterWrite =
   | { do: "edit-tickets"; attachment: VolumeAttachment }
-  | { do: "record-results"; attachment: VolumeAttachment }
+  /** `volume`: placed at the same time. */
+  | { do: "record-results"; attachment: VolumeAttachment; volume?: Volume }
   | { do: "place-volume"; volume: Volume };
 
 /**
- * The first change that a decision asks for; undefined when there is none. Results go before the placement: a kill
- * between the two leaves tickets whose results report too early that they lost the volume, never one that reports that it
- * still has it.
+ * The first change that a decision asks for; undefined when there is none. Results go before a placement that takes the
+ * volume from somebody: a kill between the two leaves tickets whose results report too early that they lost the volume,
+ * never one that reports that it still has it. Where nobody has it the two go together, and either may come without the
+ * other: the results are those of waiting until the volume is open.
  */
 export function nextWrite(
   { volume, attachment, now }: Pick<ArbiterView, "volume" | "attachment" | "now">,
@@ -26,9 +29,16 @@ export function nextWrite(
     return { do: "edit-tickets", attachment: { ...attachment, metadata, spec } };
   }
   const status = nextStatus({ volume, attachment, now }, decision);
-  if (status !== undefined) return { do: "record-results", attachment: { ...attachment, status } };
-  if (decision.placement === undefined) return undefined;
-  return { do: "place-volume", volume: placed(volume, decision.placement) };
+  const next = decision.placement === undefined ? undefined : placed(volume, decision.placement);
+  if (status !== undefined) {
+    const free = (volume.spec.nodeID ?? "") === "";
+    return {
+      do: "record-results",
+      attachment: { ...attachment, status },
+      ...defined({ volume: free ? next : undefined }),
+    };
+  }
+  return next === undefined ? undefined : { do: "place-volume", volume: next };
 }
 
 /** A placement that names no node to move to ends a migration. */
