@@ -25,7 +25,9 @@ export async function startAttachDetach(options: AttachDetachOptions): Promise<{
   const events = new EventRecorder(store, { component: "attachdetach-controller", logger });
   const nodes = new WrittenCache(store, view.nodes);
   const attachments = new WrittenCache(store, view.attachments);
-  const context = { store, events, view, nodes, attachments, reported: new ReportedProblems(REPEAT_MS) };
+  const changed = new Map<string, number>();
+  const reported = new ReportedProblems(REPEAT_MS);
+  const context = { store, events, view, nodes, attachments, reported, changed };
   /** A node that is there has a key of its own, and has read the pods and attachments of its name. */
   const unlessThere = (nodeName: string | undefined) =>
     nodeName === undefined || nodeName === "" || view.nodes.get(nodeName) !== undefined ? [] : [nodeName];
@@ -40,7 +42,10 @@ export async function startAttachDetach(options: AttachDetachOptions): Promise<{
     read: (nodeName, from) => readNode(nodeName, context, from),
     isGone: ({ node, attachments, wanted }) => node === undefined && attachments.length + wanted.length === 0,
     decide: decideStep,
-    apply: (step, node) => applyStep(step, node, context),
+    async apply(step, node) {
+      await applyStep(step, node, context);
+      changed.set(node.nodeName, performance.now());
+    },
   });
   return { done: controller.run(signal).then(() => events.flush()) };
 }

@@ -19,12 +19,17 @@ interface AttachDetachReads {
   nodes: WrittenCache<Node>;
   attachments: WrittenCache<KubeVolumeAttachment>;
   reported: ReportedProblems;
+  /** By node: when something was last changed for it, in milliseconds of `performance.now()`. */
+  changed: ReadonlyMap<string, number>;
 }
 
 /** What was read of a node, and what was reported to pods already. */
 export type ReadNode = NodeView & { isReported: (problem: Problem) => boolean };
 
+/** How long volumes that come and go together are gathered. */
 const SETTLE_MS = 10;
+/** What follows a change so closely is one of many. */
+const BUSY_MS = 50;
 
 /** A node, what its pods need attached, and what is attached. Where something is to be done the store itself is asked. */
 export async function readNode(
@@ -35,8 +40,9 @@ export async function readNode(
   const first = viewOf(nodeName, reader.over(from.nodes).get(nodeName), from, reader);
   const step = decideStep(first).do;
   if (step === "done" || step === "wait") return first;
-  // Many volumes come and go together. A moment's patience and one read serves them all.
-  await delay(SETTLE_MS, signal);
+  // One volume alone waits for nobody. Of many the first goes at once, and one read serves all that come meanwhile.
+  const changedAt = from.changed.get(nodeName) ?? Number.NEGATIVE_INFINITY;
+  if (performance.now() - changedAt < BUSY_MS) await delay(SETTLE_MS, signal);
   // From the store: the kubelet's list of what is in use must be the newest there is when ours is written.
   const node = await getIfAny(reader.store, Nodes, { name: nodeName }, signal);
   return viewOf(nodeName, node, from, reader);
