@@ -110,8 +110,8 @@ async function root(context: Context, group: VolumeGroup, children: Finding[]): 
   const of = (type: string) => group.status?.conditions?.find((condition) => condition.type === type);
   const [bound, ready, synced, degraded] = ["Bound", "Ready", "MembersSynced", "Degraded"].map(of);
   const explain = (state: FindingState, condition: typeof bound, otherwise: string): Finding => {
-    const next = ABOUT_GROUP[condition?.reason ?? ""];
     const message = condition?.message ?? otherwise;
+    const next = aboutSecret(message) ?? ABOUT_GROUP[condition?.reason ?? ""];
     return finding(state, subject, message, { children, ...defined({ next }) });
   };
   if (deletionTimestamp !== undefined) return explain("waiting", ready, "is being deleted");
@@ -126,6 +126,14 @@ async function root(context: Context, group: VolumeGroup, children: Finding[]): 
   if (synced?.status !== "True") return explain("waiting", synced, "its members are changing");
   const { memberCount = 0 } = group.status ?? {};
   return finding("ok", subject, `ready, with ${memberCount} volumes`, { children });
+}
+
+/** What keeps a call for want of its secret is nothing that the driver has reported. */
+function aboutSecret(message: string): string | undefined {
+  const [, namespace, name] = /^secret ([^/ ]+)\/([^/ ]+) does not exist$/.exec(message) ?? [];
+  return name === undefined
+    ? undefined
+    : `create it with what the storage system wants, and the group goes on by itself: kubectl create secret generic ${name} -n ${namespace} --from-literal=KEY=VALUE`;
 }
 
 /** The last warning about the content, where the group's own conditions do not have it. */

@@ -143,6 +143,12 @@ test("drift is only reported when the class asks for that", async (t) => {
     ({ status }) => status?.conditions?.some(({ reason }) => reason === "MembershipDrift") === true,
   );
   assert.deepEqual(membersOf(reported), ["data: Joined Joined", "wal: Drifted TakenOut"]);
+  const synced = reported.status?.conditions?.find(({ type }) => type === "MembersSynced");
+  assert.deepEqual(
+    [synced?.status, synced?.reason],
+    ["False", "MembershipDrift"],
+    "nothing is being changed",
+  );
   await w.claim("new", { app: "db" });
   await w.until("a change of ours still is made", () => stored.members.has("vol-new"));
   assert.deepEqual(w.stored("vg-1"), ["vol-data", "vol-intruder", "vol-new"]);

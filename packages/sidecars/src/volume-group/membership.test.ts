@@ -110,7 +110,7 @@ test("an empty selector selects nothing, and a selector that nobody can mean is 
 });
 
 test("one volume that the driver refuses is found, and the others are members", async (t) => {
-  covers("GRP-026");
+  covers("GRP-026", "GRP-027");
   const w = await startWorld(t);
   const names = Array.from({ length: 12 }, (_, index) => `c${index + 10}`);
   const bad = ["c13", "c18"];

@@ -66,7 +66,7 @@ export function standing(
       ? truth(true, "Synced", `${membership.actual.size} volumes are in the group`)
       : truth(
           false,
-          frozen.length > 0 ? "Frozen" : failure === undefined ? "Changing" : "CallFailed",
+          frozen.length > 0 ? "Frozen" : failure === undefined ? pendingReason(pending) : "CallFailed",
           frozen.length > 0
             ? `${freezeMessage(frozen)}; not settled: ${names}`
             : (failure?.message ?? `not settled: ${names}`),
@@ -81,6 +81,12 @@ export function standing(
     MembersSynced: synced,
     Degraded: degraded(membership, failure?.message),
   };
+}
+
+/** Nothing is being changed where drift is only reported. */
+function pendingReason(pending: readonly GroupMember[]): string {
+  const isDrift = pending.length > 0 && pending.every(({ state }) => state === "Drifted");
+  return isDrift ? "MembershipDrift" : "Changing";
 }
 
 /** The call that failed and is still wanted: that of a set which nobody asks for any more is past. */
