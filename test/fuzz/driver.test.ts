@@ -9,7 +9,7 @@ import { type Driver, host, NODE, startDriver } from "../csi/support/driver.ts";
 import { filesBelow } from "../support/remains.ts";
 
 /** `MOORING_SEED` repeats a run. */
-const REQUESTS = howMany({ everyday: 250, full: 2_000, deep: 200_000 });
+const REQUESTS = howMany({ everyday: 120, full: 2_000, deep: 200_000 });
 const seed = Number(process.env.MOORING_SEED ?? Math.floor(Date.now() / 86_400_000));
 
 /** What requests for paths ask for, below the folder of the run. */

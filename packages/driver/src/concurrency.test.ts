@@ -179,7 +179,7 @@ describe("many callers at once", () => {
           await tearDown(volumeId, name);
           await nothingLeft();
         }),
-        { numRuns: howMany({ everyday: 6, full: 15, deep: 100 }), endOnFailure: true },
+        { numRuns: howMany({ everyday: 3, full: 15, deep: 100 }), endOnFailure: true },
       );
     },
   );

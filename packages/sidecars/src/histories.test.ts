@@ -43,7 +43,7 @@ test("histories of random changes: no controller of a driver sleeps through what
         assert.deepEqual(found, []);
       },
     ),
-    { numRuns: howMany({ everyday: 20, full: 90, deep: 2_000 }), endOnFailure: true },
+    { numRuns: howMany({ everyday: 10, full: 90, deep: 2_000 }), endOnFailure: true },
   );
   await nothingSleeps();
 });

@@ -4,10 +4,10 @@ import { dirname } from "node:path";
 import { FOR_EFFECT } from "./compile.mjs";
 
 /** One process has so many files at most, and so many seconds: a long one would be waited for at the end. */
-const MOST = 12;
-const SECONDS = 40;
+const MOST = 16;
+const SECONDS = 80;
 /** A file of so many seconds gains nothing that counts. */
-const LONG_SECONDS = 20;
+const LONG_SECONDS = 40;
 /** For each test of a file: in a process with others it would be for each of theirs. */
 const OF_EACH_TEST = /^(?:before|after)Each\(/m;
 

@@ -37,7 +37,7 @@ after(async () => {
 });
 
 /** How often each race is run. */
-const ROUNDS = howMany({ everyday: 5, full: 30 });
+const ROUNDS = howMany({ everyday: 3, full: 30 });
 
 const volume = async (name: string): Promise<string> => {
   const volumeCapabilities = [capability()];

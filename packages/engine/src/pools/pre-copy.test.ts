@@ -112,7 +112,7 @@ test("an image in many pieces is copied with the bytes of the moment of its copy
       await pool.remove(copy.id);
     }),
     // Shrinking would take longer than it helps: the pool goes on from where a failure has left it.
-    { numRuns: howMany({ everyday: 12, deep: 240 }), endOnFailure: true },
+    { numRuns: howMany({ everyday: 4, full: 12, deep: 240 }), endOnFailure: true },
   );
   await checked.finally(() => handle.close());
 });

@@ -10,7 +10,7 @@ import type { LocalStore } from "./local-store.ts";
 
 const NAMES = ["a", "b", "c", "d"];
 const APPS = ["x", "y"];
-const RUNS = { numRuns: howMany({ everyday: 40, deep: 800 }) };
+const RUNS = { numRuns: howMany({ everyday: 15, full: 40, deep: 800 }) };
 
 type Step =
   | { do: "put"; name: string; app: string | null; size: number }

@@ -213,6 +213,6 @@ test("whatever is killed, lost and late: no moment runs twice, no more is kept t
         assert.ok(kept.length <= retain && kept.every(({ status }) => status?.readyToUse === true));
       }
     }),
-    { numRuns: howMany({ everyday: 500, deep: 5_000 }) },
+    { numRuns: howMany({ everyday: 150, full: 500, deep: 5_000 }) },
   );
 });
