@@ -89,7 +89,7 @@ test("a volume group of our own volumes: claims join it, its snapshot is made by
     const why = await run("why", "vg/db");
     assert.equal(why.code, 1);
     assert.match(why.stdout, /PersistentVolumeClaim default\/c: LeftOut: the claim is in VolumeGroup solo/);
-    assert.match(why.stdout, /take it out of the group that has it/);
+    assert.match(why.stdout, /take it out of the group that has it: mooring group remove solo c -n default/);
     await done("group", "remove", "db", "c");
     assert.match(await done("why", "vg/db"), /^ok +VolumeGroup default\/db: ready, with 2 volumes/);
   });

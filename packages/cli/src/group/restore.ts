@@ -54,10 +54,13 @@ export function createGroupRestore(store: ObjectStore, wish: RestoreWish): Promi
   });
 }
 
-/** Until all claims are bound or wait for the Pod that uses them; a failure ends it at once. */
+/**
+ * Until all claims are bound or wait for the Pod that uses them, and those that are bound are in their new group: a group
+ * snapshot that a script makes next would be without the others. A failure ends it at once.
+ */
 export function untilComplete(store: ObjectStore, namespace: string, name: string, seconds: number) {
-  const isTrue = (restore: VolumeGroupRestore, type: string) =>
-    restore.status?.conditions?.some((each) => each.type === type && each.status === "True") ?? false;
+  const trueOne = (restore: VolumeGroupRestore, type: string) =>
+    restore.status?.conditions?.find((each) => each.type === type && each.status === "True");
   return waitForObject(
     store,
     VolumeGroupRestores,
@@ -66,8 +69,9 @@ export function untilComplete(store: ObjectStore, namespace: string, name: strin
       seconds,
       done: (restore) => {
         if (restore === undefined) return "it was deleted";
-        if (isTrue(restore, "Failed")) return restore.status?.message ?? "it failed";
-        return isTrue(restore, "Complete");
+        if (trueOne(restore, "Failed") !== undefined) return restore.status?.message ?? "it failed";
+        const complete = trueOne(restore, "Complete");
+        return complete !== undefined && complete.reason !== "Grouping";
       },
       last: (restore) => restore?.status?.message ?? "nothing has taken it up: are the controllers running?",
       progress: (restore) => restore?.status?.message,

@@ -27,6 +27,35 @@ function failing(message: string): VolumeGroup & Required<Pick<VolumeGroup, "sta
   };
 }
 
+/** A group that is there, without a claim that somebody else has. */
+function without(message: string): VolumeGroup {
+  const member = { claimName: "data", state: "LeftOut", reason: "InAnotherGroup", message } as const;
+  const { status: _failing, ...group } = failing("");
+  const isTrue = (type: string) =>
+    ({ type, status: "True", reason: type, message: "", lastTransitionTime: "" }) as const;
+  const conditions = ["Bound", "Ready", "MembersSynced"].map(isTrue);
+  return { ...group, status: { ready: true, memberCount: 0, members: [member], conditions } };
+}
+
+test("a claim of another group is taken out there: by the command with that group's name, or by its own operator", async (t) => {
+  const store = await storeOf(t, KINDS);
+  const why = async () => renderFinding(await explainVolumeGroup(contextOf(store), "shop", "vault"));
+  const made = await store.create(
+    VolumeGroups,
+    without("the claim is in VolumeGroup old; it stays there until that lets it go"),
+  );
+  assert.match(
+    await why(),
+    /next: take it out of the group that has it: mooring group remove old data -n shop/,
+  );
+  const { status } = without("another operator has the claim in a group (finalizer x/y)");
+  if (status !== undefined) await store.updateStatus(VolumeGroups, { ...made, status });
+  assert.match(
+    await why(),
+    /next: take it out of that group by the operator that keeps it, which is not Mooring/,
+  );
+});
+
 test("a group that has no secret to call with gets the command that makes it; one that is refused, the driver's words", async (t) => {
   const store = await storeOf(t, KINDS);
   const made = await store.create(VolumeGroups, failing("secret shop/groups-vault does not exist"));

@@ -7,13 +7,17 @@ import { type Finding, type FindingState, finding } from "./finding.ts";
 type Place = { group: string; namespace: string };
 
 /** What an operator does about a claim that is not in the group, by the reason that the group gives. */
-const ABOUT_MEMBER: Readonly<Record<string, (claim: string, place: Place) => string>> = {
+const ABOUT_MEMBER: Readonly<Record<string, (claim: string, place: Place, message: string) => string>> = {
   ClaimMissing: (claim, { group, namespace }) =>
     `create claim ${claim}, or take the name away: mooring group remove ${group} ${claim} -n ${namespace}`,
   OtherDriver: (claim, { group, namespace }) =>
     `a group is of one driver; take the claim out: mooring group remove ${group} ${claim} -n ${namespace}`,
-  InAnotherGroup: (claim, { namespace }) =>
-    `take it out of the group that has it: mooring group remove GROUP ${claim} -n ${namespace}`,
+  InAnotherGroup: (claim, { namespace }, message) => {
+    const owner = /^the claim is in VolumeGroup ([^ ;]+);/.exec(message)?.[1];
+    return owner === undefined
+      ? "take it out of that group by the operator that keeps it, which is not Mooring; it joins by itself then"
+      : `take it out of the group that has it: mooring group remove ${owner} ${claim} -n ${namespace}`;
+  },
   NamesAnotherGroup: (claim, { namespace }) =>
     `change what it asks for: kubectl annotate pvc -n ${namespace} ${claim} storage.mooring.dev/volume-group-`,
   TooManyMembers: (_claim, { group, namespace }) =>
@@ -96,7 +100,7 @@ async function members(context: Context, { status }: VolumeGroup, place: Place):
       findings.push(await explainClaim(context, place.namespace, claimName));
       continue;
     }
-    const next = ABOUT_MEMBER[reason]?.(claimName, place);
+    const next = ABOUT_MEMBER[reason]?.(claimName, place, message);
     const subject = `PersistentVolumeClaim ${place.namespace}/${claimName}`;
     findings.push(finding(OF_STATE[state], subject, `${state}: ${message}`, defined({ next })));
   }
