@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { type DriverMode, type ServeOptions, serveDriver } from "@mooring/driver";
-import { Volumes } from "@mooring/engine";
+import { type PoolType, Volumes } from "@mooring/engine";
 import { defined, isNotFound, type RestStore } from "@mooring/store";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { type Logger, pino } from "pino";
@@ -17,7 +17,7 @@ interface DriverOptions {
   kubeconfig?: string;
   stateDir: string;
   nodeId: string;
-  pool: "xfs" | "btrfs" | "directory";
+  pool: PoolType;
   poolSize?: number;
   poolOvercommit?: number;
   maxVolumes: number;

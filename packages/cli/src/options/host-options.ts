@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import type { AgentPool } from "@mooring/engine";
+import type { AgentPool, PoolType } from "@mooring/engine";
 import type { Command } from "commander";
 import { logLevelOption } from "./log-level.ts";
 import { overcommitOption, poolOption, poolSizeOption } from "./own-pool.ts";
@@ -9,7 +9,7 @@ import { leaseDurationOption, sharedPoolOption } from "./shared-pool-options.ts"
 export interface HostOptions {
   stateDir: string;
   nodeName: string;
-  pool: "xfs" | "btrfs" | "directory";
+  pool: PoolType;
   /** Bytes; absent: as the pool is, or the default for a new one. */
   poolSize?: number;
   poolOvercommit?: number;

@@ -1,3 +1,4 @@
+import { POOL_TYPES } from "@mooring/engine";
 import { parseQuantity } from "@mooring/store";
 import { InvalidArgumentError, Option } from "commander";
 
@@ -29,9 +30,7 @@ export function poolSizeOption(): Option {
 
 /** `--pool`, of a pool that is there. */
 export function poolOption(): Option {
-  return new Option("--pool <type>", "kind of the node's own pool")
-    .choices(["xfs", "btrfs", "directory"])
-    .default("xfs");
+  return new Option("--pool <type>", "kind of the node's own pool").choices(POOL_TYPES).default("xfs");
 }
 
 /** Volumes are thin: a pool may promise more than it has when somebody asks for it. */

@@ -2,7 +2,9 @@ import { type Condition, defined, defineResource, type KubeObject } from "@moori
 import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
 
 /** What a pool lies on: it decides how images are copied, and what a group snapshot costs. */
-export type PoolType = "xfs" | "btrfs" | "directory";
+export const POOL_TYPES = ["xfs", "btrfs", "directory"] as const;
+/** One of {@link POOL_TYPES}. */
+export type PoolType = (typeof POOL_TYPES)[number];
 
 /**
  * `local`: the images are on one node. `shared`: every node sees the same folder on an XFS that several machines can

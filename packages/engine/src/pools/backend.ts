@@ -1,3 +1,4 @@
+import type { PoolType } from "../api/pool.ts";
 import type { Copy, GroupCopy, PreCopies } from "./group-copy.ts";
 import type { Image } from "./image.ts";
 
@@ -22,7 +23,7 @@ export interface PoolLimits {
  * made under a temporary name, synced and renamed. Ids are `[vs]-[a-z0-9-]+`, checked before they touch a path.
  */
 export interface PoolBackend {
-  readonly type: "xfs" | "btrfs" | "directory";
+  readonly type: PoolType;
   /** Block devices can be made of the images; false for `directory`. */
   readonly block: boolean;
   /** False before `open` and after `close`: nothing may be done then. */

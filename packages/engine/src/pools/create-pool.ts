@@ -20,7 +20,7 @@ import type { Image } from "./image.ts";
 import { checkImageId } from "./image-id.ts";
 import type { ImageStore } from "./image-store.ts";
 import { type PoolLayout, poolLayout, sharedLayout } from "./layout.ts";
-import { BTRFS_POOL, imagesSubvolume, plainFolder, XFS_POOL } from "./pool-filesystems.ts";
+import { POOL_STARTS } from "./pool-filesystems.ts";
 import { acquirePoolLock, type PoolLock } from "./pool-lock.ts";
 import { poolRoom } from "./room.ts";
 import { closeShared, openShared } from "./shared-folder.ts";
@@ -112,9 +112,9 @@ class LocalPool implements PoolBackend {
     const { host, size } = this.#options;
     const { images, shared } = this.#layout;
     if (shared !== undefined) return openShared(host, this.#layout, shared);
-    if (this.type === "directory") return plainFolder(images);
-    await openBacking(host, this.#layout, this.type === "xfs" ? XFS_POOL : BTRFS_POOL, size);
-    return this.type === "btrfs" ? imagesSubvolume(host, images) : plainFolder(images);
+    const { filesystem, makeImages } = POOL_STARTS[this.type];
+    if (filesystem !== undefined) await openBacking(host, this.#layout, filesystem, size);
+    await makeImages(host, images);
   }
 
   async close(): Promise<void> {
@@ -157,8 +157,8 @@ class LocalPool implements PoolBackend {
   async enlarge(size: number): Promise<void> {
     this.#requireOpen();
     const { host } = this.#options;
-    if (this.type === "directory") return;
-    await enlargeBacking(host, this.#layout, this.type === "xfs" ? XFS_POOL : BTRFS_POOL, size);
+    const { filesystem } = POOL_STARTS[this.type];
+    if (filesystem !== undefined) await enlargeBacking(host, this.#layout, filesystem, size);
   }
 
   async list(): Promise<Image[]> {

@@ -19,12 +19,12 @@ export function copierOf(
     case "btrfs":
       return subvolumeCopier(host, layout.images, layout.groupCopies);
     case "directory":
-      return folderCutter(images);
+      return folderCopier(images);
   }
 }
 
 /** Folders that nobody uses are copied one by one: nothing can change meanwhile. */
-function folderCutter(store: ImageStore): GroupCopier {
+function folderCopier(store: ImageStore): GroupCopier {
   return {
     atomicity: "each",
     sweep: async () => {},

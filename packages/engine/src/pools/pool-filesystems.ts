@@ -1,4 +1,5 @@
 import { mkdir, stat } from "node:fs/promises";
+import type { PoolType } from "../api/pool.ts";
 import type { Host } from "../host/host.ts";
 import type { PoolFilesystem } from "./backing-file.ts";
 import { absent } from "./file-images.ts";
@@ -7,7 +8,7 @@ import { absent } from "./file-images.ts";
  * Sectors of 4096 bytes, because the pool's own loop device has them. `discard` gives removed images' space back to
  * the disk below; `nouuid` lets a copied state folder work beside its original.
  */
-export const XFS_POOL: PoolFilesystem = {
+const XFS_POOL: PoolFilesystem = {
   type: "xfs",
   mkfs: { tool: "mkfs.xfs", args: ["-q", "-K", "-m", "reflink=1", "-s", "size=4096"] },
   mountOptions: ["noatime", "nouuid", "discard"],
@@ -17,7 +18,7 @@ export const XFS_POOL: PoolFilesystem = {
 };
 
 /** How the file system of a btrfs pool is made and mounted. */
-export const BTRFS_POOL: PoolFilesystem = {
+const BTRFS_POOL: PoolFilesystem = {
   type: "btrfs",
   mkfs: { tool: "mkfs.btrfs", args: ["-q", "-K", "-s", "4096"] },
   mountOptions: ["noatime", "discard=async"],
@@ -26,7 +27,22 @@ export const BTRFS_POOL: PoolFilesystem = {
   },
 };
 
-/** The images folder of an XFS or directory pool. */
+/** How a pool of each type begins. */
+interface PoolStart {
+  /** The file system in the pool's own file; absent: the pool is a folder of whatever is there. */
+  filesystem?: PoolFilesystem;
+  /** Makes the folder of the images where there is none. */
+  makeImages(host: Host, path: string): Promise<void>;
+}
+
+/** By type: what a new type of pool needs besides its copier. */
+export const POOL_STARTS: Readonly<Record<PoolType, PoolStart>> = {
+  xfs: { filesystem: XFS_POOL, makeImages: (_, path) => plainFolder(path) },
+  btrfs: { filesystem: BTRFS_POOL, makeImages: imagesSubvolume },
+  directory: { makeImages: (_, path) => plainFolder(path) },
+};
+
+/** The images folder of an XFS, directory or shared pool. */
 export async function plainFolder(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 });
 }
@@ -36,7 +52,7 @@ export async function plainFolder(path: string): Promise<void> {
  * 4 KiB writes are eight times slower, and a clone's target must have the same attribute as its source (else EINVAL).
  * The attribute is set again at every open, since a kill may have come between the two commands.
  */
-export async function imagesSubvolume(host: Host, path: string): Promise<void> {
+async function imagesSubvolume(host: Host, path: string): Promise<void> {
   if ((await stat(path).catch(absent)) === undefined) {
     await host.exec.run("btrfs", ["subvolume", "create", path]);
   }
