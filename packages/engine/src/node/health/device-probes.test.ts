@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { armFailpoint, mutate } from "@mooring/store";
+import { Volumes } from "../../api/volume.ts";
 import { unpublish } from "../../cluster/services/testing/filesystem.ts";
 import { createHost } from "../../host/create-host.ts";
 import type { Exec } from "../../host/host.ts";
@@ -30,4 +32,25 @@ test("a disk that does not respond is no fault, and keeps nobody from finding an
   await bench.volumeWhere("v-p-2", (v) => v.status?.salvage?.state === "Clean");
   assert.equal((await attached("v-p-1")).status?.salvage, undefined);
   for (const name of ["v-p-1", "v-p-2"]) await unpublish(bench, name);
+});
+
+test("a device that is fenced off is recorded as a fault, and not read anew again and again before", async (t) => {
+  const bench = await Bench.open(t, "xfs", { tickets: true });
+  await bench.createVolume("v-p-1");
+  await bench.ask("v-p-1");
+  const { status } = await bench.volume("v-p-1", "attached", (v) => v.status?.device !== undefined);
+  const faulted = bench.volumeWhere("v-p-1", (v) => v.status?.robustness === "faulted");
+  const passed = armFailpoint(undefined);
+  await bench.host.loops.fence(status?.device ?? "");
+  // The agent reads the volume before its probe has found out.
+  await mutate(bench.store, Volumes, { name: "v-p-1" }, ({ metadata }) => {
+    metadata.labels = { ...metadata.labels, touched: "yes" };
+  });
+  await faulted;
+  assert.deepEqual(
+    passed.filter((name) => /refresh/.test(name)),
+    [],
+  );
+  await bench.volumeWhere("v-p-1", (v) => v.status?.salvage?.state === "Clean");
+  await unpublish(bench, "v-p-1");
 });

@@ -259,6 +259,20 @@ test("a shared pool's device that shows a replaced file is dropped before anythi
   );
 });
 
+test("a fenced device is not refreshed: however often, it does not get the size of its image", () => {
+  let refreshed = 0;
+  fc.assert(
+    fc.property(views, (start) => {
+      for (const [view, step] of run(start).trail) {
+        if (step.do !== "refresh-device" || view.device === undefined) continue;
+        refreshed += 1;
+        assert.notEqual(decide({ ...view, device: { ...view.device, fenced: true } }).do, "refresh-device");
+      }
+    }),
+  );
+  assert.ok(refreshed > 0, "no device was ever smaller than its image");
+});
+
 test("the same view gives the same step", () => {
   fc.assert(fc.property(views, (view) => assert.deepEqual(decide(view), decide(structuredClone(view)))));
 });

@@ -197,7 +197,9 @@ function growth(view: VolumeView): VolumeStep | undefined {
   // Growing a truncated image would hide that its end is lost.
   if (image === undefined || damageOf(view) !== undefined) return undefined;
   if (image.size < volume.spec.size && !isDeleting(volume)) return { do: "grow-image" };
-  if (device !== undefined && device.sizeBytes < image.size) return { do: "refresh-device" };
+  // A fenced one shows nothing of its image, whatever is done: its probe records that as a fault.
+  const isSmall = device !== undefined && device.fenced !== true && device.sizeBytes < image.size;
+  if (isSmall) return { do: "refresh-device" };
   return volume.status?.size === image.size ? undefined : record("size", view);
 }
 
