@@ -3,25 +3,10 @@ import type { ObjectStore } from "../../object-store.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import type { Informer } from "../informer.ts";
 import type { WorkQueueOptions } from "../work-queue.ts";
+import type { DONE, Outcome } from "./outcome.ts";
 import type { Reader } from "./reader.ts";
 import type { ControllerSource } from "./source.ts";
-
-/** How a decision ends the work on a key, for now. */
-export type Outcome =
-  /** All is as it should be. */
-  | { do: "done" }
-  /** Somebody else has to do something first. With `afterMs` the key comes again then, without any event. */
-  | { do: "wait"; afterMs?: number }
-  /** It cannot be done as things are: the key comes again with back-off. */
-  | { do: "fail"; code: string; message: string; hint?: string };
-
-/** The outcome of a decision that finds nothing to do until something that was read changes. */
-export const DONE: { do: "done" } = { do: "done" };
-
-/** Until something that was read changes, or (with a time) at the latest then. Milliseconds. */
-export function wait(afterMs?: number): { do: "wait"; afterMs?: number } {
-  return afterMs === undefined ? { do: "wait" } : { do: "wait", afterMs };
-}
+import type { StepFailpoints } from "./step-failpoints.ts";
 
 /** What every half of a controller gets with its key. */
 export interface ReconcileContext {
@@ -73,6 +58,8 @@ export interface ReconcilerOptions<View, Step extends { do: string }> {
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: most steps have nothing to return
   apply(step: Exclude<Step, Outcome>, view: View, context: ReconcileContext): Promise<typeof DONE | void>;
+  /** Passed after every applied step: a process can be killed between any two of them. */
+  failpoints?: StepFailpoints<Exclude<Step, Outcome>>;
   /** The key could not be taken to its end; it comes again after a back-off, whatever this does. */
   failed?(key: string, error: unknown, context: ReconcileContext): Promise<void>;
   /** After a decision to be done or to wait: puts away what is no object. A failure of it is one of the key. */
@@ -112,9 +99,4 @@ export class ReconcileFailure extends Error {
     this.code = code;
     this.hint = hint;
   }
-}
-
-/** Distinguishes an outcome (`done`, `wait`, `fail`) from a step to apply. */
-export function isOutcome(step: { do: string }): step is Outcome {
-  return step.do === "done" || step.do === "wait" || step.do === "fail";
 }

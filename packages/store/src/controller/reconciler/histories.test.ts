@@ -10,8 +10,8 @@ import { getIfAny } from "../get-if-any.ts";
 import { createInformer } from "../informer.ts";
 import { mutate } from "../mutate.ts";
 import { atRest } from "./at-rest.ts";
-import { DONE } from "./contract.ts";
 import { reconcileCounts } from "./metrics.ts";
+import { DONE } from "./outcome.ts";
 import { Reconciler } from "./reconciler.ts";
 import { source } from "./source.ts";
 

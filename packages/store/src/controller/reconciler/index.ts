@@ -1,16 +1,14 @@
 export { atRest, backlogs, findSleepers, lastingSleepers, type Sleeper } from "./at-rest.ts";
 export {
-  DONE,
-  isOutcome,
-  type Outcome,
   type ReadContext,
   type ReconcileContext,
   ReconcileFailure,
   type ReconcilerOptions,
   type WatchedInformer,
-  wait,
 } from "./contract.ts";
 export { type ReconcileCounts, reconcileCounts } from "./metrics.ts";
+export { DONE, isOutcome, type Outcome, wait } from "./outcome.ts";
 export type { Cached, Collection, Reader } from "./reader.ts";
 export { Reconciler } from "./reconciler.ts";
 export { type ControllerSource, source } from "./source.ts";
+export { type StepFailpoints, stepFailpoints } from "./step-failpoints.ts";

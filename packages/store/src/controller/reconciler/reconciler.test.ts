@@ -3,17 +3,20 @@ import { type TestContext, test } from "node:test";
 import { Shelves, shelf, type Widget, Widgets, widget } from "../../contract/kinds.ts";
 import { conflict } from "../../object/errors.ts";
 import type { ObjectStore } from "../../object-store.ts";
+import { armFailpoint, failpointNames } from "../../runtime/failpoint.ts";
 import { delay } from "../../runtime/wait.ts";
 import { eventually } from "../../testing/eventually.ts";
 import { openStore } from "../../testing/open-store.ts";
 import { createInformer } from "../informer.ts";
 import { mutate } from "../mutate.ts";
 import { atRest, findSleepers } from "./at-rest.ts";
-import { DONE, type ReconcilerOptions, wait } from "./contract.ts";
+import type { ReconcilerOptions } from "./contract.ts";
 import { reconcileCounts } from "./metrics.ts";
+import { DONE, wait } from "./outcome.ts";
 import type { Collection, Reader } from "./reader.ts";
 import { Reconciler } from "./reconciler.ts";
 import { source } from "./source.ts";
+import { stepFailpoints } from "./step-failpoints.ts";
 
 interface View {
   widget: Widget;
@@ -91,6 +94,41 @@ test("a key comes again when an object that it has read changes, comes or goes, 
   await atRest();
   assert.equal(await phase("w"), "none");
   assert.equal(reconciled(), 5, "the other widget only once");
+});
+
+test("behind every step that has been applied its failpoint is passed, and behind none that throws", async (t) => {
+  const store = await openStore(t);
+  await store.create(Widgets, widget("w"));
+  const failpoints = stepFailpoints<Step>("store/paint", { "write-phase": true });
+  const passed = armFailpoint(undefined);
+  let refused = 0;
+  const { phase } = await paint(t, store, () => "painted", {
+    failpoints,
+    async apply(_, view) {
+      refused += 1;
+      if (refused === 1) throw new Error("refused");
+      assert.deepEqual(passed, []);
+      await store.updateStatus(Widgets, { ...view.widget, status: { phase: "painted" } });
+    },
+  });
+  await eventually("the phase", async () => (await phase("w")) === "painted");
+  await atRest();
+  assert.deepEqual(passed, ["store/paint/write-phase"]);
+});
+
+test("failpoints of a controller are named by its steps, and of steps that write different things by these", () => {
+  type Steps = { do: "open" } | { do: "record"; what: "ready" | "lost" } | { do: "refuse" } | { do: "done" };
+  const pass = stepFailpoints<Steps>("store/steps", {
+    open: true,
+    record: { ready: true, lost: true },
+    refuse: "throws",
+  });
+  const declared = failpointNames().filter((name) => name.startsWith("store/steps/"));
+  assert.deepEqual(declared, ["store/steps/open", "store/steps/record-lost", "store/steps/record-ready"]);
+  const passed = armFailpoint(undefined);
+  pass({ do: "record", what: "lost" });
+  pass({ do: "open" });
+  assert.deepEqual(passed, ["store/steps/record-lost", "store/steps/open"]);
 });
 
 test("our own write does not bring a key back", async (t) => {

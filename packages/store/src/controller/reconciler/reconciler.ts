@@ -6,8 +6,9 @@ import { type Logger, silentLogger } from "../../runtime/logger.ts";
 import { allowManyListeners, backoffMs, delay } from "../../runtime/wait.ts";
 import { WorkQueue } from "../work-queue.ts";
 import { enlist } from "./at-rest.ts";
-import { DONE, isOutcome, type Outcome, ReconcileFailure, type ReconcilerOptions } from "./contract.ts";
+import { ReconcileFailure, type ReconcilerOptions } from "./contract.ts";
 import { countsOf } from "./metrics.ts";
+import { DONE, isOutcome, type Outcome } from "./outcome.ts";
 import { type Pass, ReadTracker } from "./read-tracker.ts";
 import { createReader, type Notes } from "./reader.ts";
 import { keepResyncing } from "./resync.ts";
@@ -203,6 +204,7 @@ export class Reconciler<View, Step extends { do: string }> {
       isOutdated = isConflict,
       isGone,
       waitsFor,
+      failpoints,
     } = this.#options;
     const context = this.#context(key);
     let conflicts = 0;
@@ -220,6 +222,7 @@ export class Reconciler<View, Step extends { do: string }> {
       taken.push(nameOf(step));
       try {
         const outcome = await apply(step as Exclude<Step, Outcome>, view, context);
+        failpoints?.(step as Exclude<Step, Outcome>);
         fresh = false;
         if (outcome !== undefined) {
           this.#forget(key);

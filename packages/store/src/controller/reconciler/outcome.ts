@@ -1,0 +1,21 @@
+/** How a decision ends the work on a key, for now. */
+export type Outcome =
+  /** All is as it should be. */
+  | { do: "done" }
+  /** Somebody else has to do something first. With `afterMs` the key comes again then, without any event. */
+  | { do: "wait"; afterMs?: number }
+  /** It cannot be done as things are: the key comes again with back-off. */
+  | { do: "fail"; code: string; message: string; hint?: string };
+
+/** The outcome of a decision that finds nothing to do until something that was read changes. */
+export const DONE: { do: "done" } = { do: "done" };
+
+/** Until something that was read changes, or (with a time) at the latest then. Milliseconds. */
+export function wait(afterMs?: number): { do: "wait"; afterMs?: number } {
+  return afterMs === undefined ? { do: "wait" } : { do: "wait", afterMs };
+}
+
+/** Distinguishes an outcome (`done`, `wait`, `fail`) from a step to apply. */
+export function isOutcome(step: { do: string }): step is Outcome {
+  return step.do === "done" || step.do === "wait" || step.do === "fail";
+}
