@@ -15,13 +15,12 @@ import { patchMetadata, patchStatus } from "../kube/patch.ts";
 import { readSecret, readSecretIfAny } from "../secrets/read.ts";
 import type { AttachResult, AttachStep, AttachView, PublishArguments, Published } from "./decide.ts";
 
+/** Of the two halves of one step, and what the driver has done: calls that it refuses end the same steps. */
 const failpoints = {
   volumeProtected: failpoint("sidecars/attach/volume-protected"),
   attachmentProtected: failpoint("sidecars/attach/attachment-protected"),
   published: failpoint("sidecars/attach/published"),
-  marked: failpoint("sidecars/attach/marked-attached"),
   unpublished: failpoint("sidecars/attach/unpublished"),
-  released: failpoint("sidecars/attach/attachment-released"),
 };
 
 /** Makes the changes that {@link decideAttach} asks for, and remembers what the driver answered, by UID. */
@@ -62,8 +61,7 @@ export class AttachEffects {
       case "release-attachment":
         return this.#release(attachment, uid);
       case "mark-detached":
-        await this.#status(attachment, { attached: false, detachError: null });
-        return this.forget(uid);
+        return this.#status(attachment, { attached: false, detachError: null });
       case "report":
         return this.#report(attachment, step, uid, requestKey);
     }
@@ -136,7 +134,6 @@ export class AttachEffects {
     const dropped = before.filter((key) => !Object.hasOwn(context, key)).map((key) => [key, null]);
     const attachmentMetadata = { ...Object.fromEntries(dropped), ...context };
     await this.#status(attachment, { attached: true, attachmentMetadata, attachError: null });
-    failpoints.marked();
     this.forget(uid);
   }
 
@@ -171,7 +168,6 @@ export class AttachEffects {
       removeFinalizers: [this.#finalizer],
       annotations,
     });
-    failpoints.released();
     if (cluster.attachments.get(attachment.metadata.name) === undefined) this.forget(uid);
   }
 

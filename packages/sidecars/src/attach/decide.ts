@@ -106,7 +106,13 @@ function decideDetach(view: AttachView, attachment: KubeVolumeAttachment): Attac
       ? { do: "mark-detached" }
       : DONE;
   }
-  if (view.result?.kind === "unpublished") return { do: "release-attachment" };
+  if (view.result?.kind === "unpublished") {
+    // While our finalizer is on it: killed behind its removal, nobody would know any more that the volume is detached.
+    const isKept = (attachment.metadata.finalizers ?? []).length > 1;
+    return isKept && attachment.status?.attached === true
+      ? { do: "mark-detached" }
+      : { do: "release-attachment" };
+  }
   if (view.backoffMs > 0) return { do: "wait", ms: view.backoffMs };
   const published = publishedVolume(view, attachment);
   return published === undefined

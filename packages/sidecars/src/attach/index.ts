@@ -1,9 +1,9 @@
 import {
-  failpoint,
   hasFinalizer,
   isDeleting,
   type KubeVolumeAttachment,
   type PersistentVolume,
+  stepFailpoints,
 } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { DONE, type SidecarController, sidecarController } from "../common/controller.ts";
@@ -21,7 +21,17 @@ import {
 } from "./decide.ts";
 import { runReconciliation } from "./reconcile-published.ts";
 
-const volumeReleased = failpoint("sidecars/attach/volume-released");
+const failpoints = stepFailpoints<AttachStep>("sidecars/attach", {
+  "mark-attached": true,
+  protect: true,
+  publish: true,
+  unpublish: true,
+  "release-attachment": true,
+  "mark-detached": true,
+  report: true,
+});
+
+const releaseFailpoints = stepFailpoints<ReleaseStep>("sidecars/attach", { "release-volume": true });
 
 /** How volumes are attached. Times in milliseconds. */
 export interface AttachOptions {
@@ -46,6 +56,7 @@ export async function runAttach(
   );
   const attachments = sidecarController(context, {
     name: "attach",
+    failpoints,
     sources: [source(cluster.attachments, ({ metadata }) => [metadata.name])],
     watched: [cluster.volumes, cluster.nodes, cluster.csiNodes],
     read: (name, from, fresh) => readAttachment(from, effects, options, { name, fresh }),
@@ -97,6 +108,8 @@ function recordedOn(attachment: KubeVolumeAttachment | undefined): Published | u
   return text === undefined ? undefined : (JSON.parse(text) as Published);
 }
 
+type ReleaseStep = { do: "release-volume" };
+
 interface ReleaseView {
   volume: PersistentVolume | undefined;
   /** Nothing is attached any more. */
@@ -108,10 +121,11 @@ function volumeReleases({
   cluster,
   driver,
   store,
-}: SidecarContext): SidecarController<ReleaseView, { do: "release-volume" }> {
+}: SidecarContext): SidecarController<ReleaseView, ReleaseStep> {
   const finalizer = attacherFinalizer(driver.info.name);
   return {
     name: "attach/volumes",
+    failpoints: releaseFailpoints,
     concurrency: 4,
     sources: [source(cluster.volumes, ({ metadata }) => [metadata.name])],
     watched: [cluster.attachments],
@@ -126,7 +140,6 @@ function volumeReleases({
     async apply(_, { volume }) {
       if (volume === undefined) return;
       await patchMetadata(store, cluster.volumes, volume, { removeFinalizers: [finalizer] });
-      volumeReleased();
     },
   };
 }

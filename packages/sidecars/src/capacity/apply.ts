@@ -1,15 +1,10 @@
-import { CSIStorageCapacities, failpoint, formatQuantity } from "@mooring/store";
+import { CSIStorageCapacities, formatQuantity } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { slotKey } from "../kube/capacity-slot.ts";
 import { deleteObject, objectKey } from "../kube/patch.ts";
 import { driverParameters } from "../provision/parameters.ts";
 import { type Amount, type CapacityStep, type CapacityView, capacityFor } from "./decide.ts";
 import type { CapacityResults } from "./results.ts";
-
-const failpoints = {
-  written: failpoint("sidecars/capacity/written"),
-  deleted: failpoint("sidecars/capacity/deleted"),
-};
 
 /** Asks the driver, and writes what it reports. */
 export class CapacityEffects {
@@ -34,12 +29,12 @@ export class CapacityEffects {
       case "delete-capacity":
         this.#results.forget(slotKey(view.slot));
         await deleteObject(store, cluster.capacities, step.object);
-        return failpoints.deleted();
+        return;
       case "ask-driver":
         return this.#ask(view);
       case "publish":
         await this.#publish(view, step.amount);
-        return failpoints.written();
+        return;
     }
   }
 

@@ -1,4 +1,5 @@
 import type { PersistentVolume } from "@mooring/store";
+import { stepFailpoints } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
 import { source } from "../common/source.ts";
@@ -7,6 +8,13 @@ import { CapacityEffects } from "./apply.ts";
 import { type CapacityStep, type CapacityView, decideCapacity } from "./decide.ts";
 import { readPlaces, readSlot } from "./read.ts";
 import { CapacityResults } from "./results.ts";
+
+const failpoints = stepFailpoints<CapacityStep>("sidecars/capacity", {
+  "delete-duplicates": true,
+  "delete-capacity": true,
+  "ask-driver": true,
+  publish: true,
+});
 
 /** Of which classes capacity is published, and how often the driver is asked. Times in milliseconds. */
 export interface CapacityOptions {
@@ -33,6 +41,7 @@ export async function runCapacity(
   const labels = new Map<string, string>();
   const controller = sidecarController(context, {
     name: "capacity",
+    failpoints,
     concurrency: 2,
     sources: [
       source(cluster.classes, ({ metadata }) => ofClass(metadata.name)),

@@ -1,9 +1,7 @@
-import { failpoint, type PersistentVolumeClaim } from "@mooring/store";
+import type { PersistentVolumeClaim } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { CLAIM_SOURCE_FINALIZER } from "../common/names.ts";
 import { patchMetadata } from "../kube/patch.ts";
-
-const released = failpoint("sidecars/claim-protection/claim-released");
 
 /** Takes the finalizer off. */
 export async function releaseClaim(
@@ -15,7 +13,6 @@ export async function releaseClaim(
   if (claim === undefined) return;
   await onceAtATime(context, key, async () => {
     await patchMetadata(store, cluster.claims, claim, { removeFinalizers: [CLAIM_SOURCE_FINALIZER] });
-    released();
   });
 }
 

@@ -1,10 +1,12 @@
-import { keyOf } from "@mooring/store";
+import { keyOf, stepFailpoints } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
 import { source } from "../common/source.ts";
 import { releaseClaim } from "./apply.ts";
 import { type ClaimView, decideClaim, type ReleaseStep } from "./decide.ts";
 import { readClaim } from "./read.ts";
+
+const failpoints = stepFailpoints<ReleaseStep>("sidecars/claim-protection", { release: true });
 
 /** Lets source claims go when no unfinished snapshot needs them, seen anew after every change. */
 export function runClaimProtection(context: SidecarContext, signal: AbortSignal): Promise<void> {
@@ -21,6 +23,7 @@ function claimReleaser(context: SidecarContext, name: string, withGroups: boolea
   const { claims, contents, groupContents, groups, snapshots, volumes } = context.cluster;
   return sidecarController<ClaimView, ReleaseStep>(context, {
     name,
+    failpoints,
     concurrency: 4,
     sources: [source(claims, (claim) => [keyOf(claim)])],
     watched: [contents, snapshots, volumes, ...(withGroups ? [groups, groupContents] : [])],

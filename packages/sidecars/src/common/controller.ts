@@ -5,6 +5,7 @@ import {
   type Outcome,
   DONE as REST,
   Reconciler,
+  type StepFailpoints,
   type WatchedInformer,
   wait,
 } from "@mooring/store";
@@ -23,6 +24,8 @@ export const DONE: Rest = { do: "done" };
 /** One controller of a driver: what it watches and reads, how it decides, and how it applies. */
 export interface SidecarController<View, Step extends { do: string }> {
   name: string;
+  /** Passed after every applied step. */
+  failpoints: StepFailpoints<Step>;
   sources: readonly ControllerSource[];
   /** Whatever else `read` reads. */
   watched: readonly { informer: WatchedInformer }[];
@@ -73,6 +76,7 @@ export function sidecarController<View, Step extends { do: string }>(
     decide: ({ view }) => outcomeOf(controller.decide(view)),
     // Sound: a rest has become an outcome, and those are not applied.
     apply: (step, { key, view }) => controller.apply(step as unknown as Step, view, key),
+    failpoints: (step) => controller.failpoints(step as unknown as Step),
     isOutdated: isOutdatedPicture,
     ended: async (key) => ended?.(key),
   });

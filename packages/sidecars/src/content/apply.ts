@@ -25,7 +25,7 @@ export async function applyContent<T extends ContentTypes>(
   const { calls, context, kind } = work;
   const { content } = view;
   if (content === undefined) return;
-  const { failpoints, names } = kind;
+  const { names } = kind;
   const uid = content.metadata.uid ?? "";
   const requestKey = contentRequestKey(kind, view);
   const change = (what: Parameters<typeof patchMetadata>[3]) =>
@@ -33,16 +33,16 @@ export async function applyContent<T extends ContentTypes>(
   switch (step.do) {
     case "add-finalizer":
       await change({ addFinalizers: [names.finalizer] });
-      return failpoints.finalizerAdded();
+      return;
     case "mark-being-created":
       await change({ annotations: { [names.beingCreated]: "yes" } });
       calls.results.delete(uid);
-      return failpoints.marked();
+      return;
     case "clear-being-created":
       await change({ annotations: { [names.beingCreated]: null } });
       calls.results.delete(uid);
       calls.uncertainty.settle(uid);
-      return failpoints.cleared();
+      return;
     case "create-data":
       return createData(work, content, step.request, requestKey);
     case "inspect-data":
@@ -59,12 +59,12 @@ export async function applyContent<T extends ContentTypes>(
       return calls.make(content, { requestKey, reason: names.reasons.deletion }, async () => {
         const secrets = await readSecretIfAny(context.store, step.target.secret);
         await kind.remove(driverCall(work, secrets), step.target);
-        failpoints.dataDeleted();
+        kind.failpoints.dataDeleted();
         return { kind: "removed" };
       });
     case "release":
       await change({ removeFinalizers: [names.finalizer] });
-      return failpoints.released();
+      return;
   }
 }
 
@@ -118,7 +118,6 @@ async function writeStatus<T extends ContentTypes>(
   const error = fault === undefined ? null : { message: fault, time: rfc3339(now()) };
   const status = { ...kind.status(content, data, fault), error };
   const left = await patchStatus(store, kind.cache(cluster), content, status);
-  kind.failpoints.statusWritten();
   calls.results.delete(uid);
   if (fault !== undefined) {
     calls.backoff.fail(uid, contentRequestKey(kind, { ...view, content: left }));

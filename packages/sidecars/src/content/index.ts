@@ -28,6 +28,7 @@ export async function runContents<T extends ContentTypes>(
       calls.uncertainty.note(metadata.uid ?? "");
   await sidecarController(context, {
     name: kind.names.controller,
+    failpoints: kind.failpoints.steps,
     sources: [source(contents, ({ metadata }) => [metadata.name])],
     watched: [kind.classes(context.cluster)],
     read: (name, { cluster, driver }, fresh) =>

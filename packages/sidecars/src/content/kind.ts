@@ -1,5 +1,5 @@
 import type { CsiClient } from "@mooring/csi";
-import { failpoint, type KubeObject } from "@mooring/store";
+import { failpoint, type KubeObject, type StepFailpoints, stepFailpoints } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import type { CallFailure } from "../csi/codes.ts";
 import type { DriverInfo } from "../csi/driver-info.ts";
@@ -142,19 +142,23 @@ export interface ContentKind<T extends ContentTypes> {
   remove(call: DriverCall, target: T["target"]): Promise<void>;
 }
 
-/** The crash windows of one kind of contents: one behind each step that changes something. */
-type ContentFailpoints = ReturnType<typeof contentFailpoints>;
+/** The failpoints of one kind of contents: behind each step, and where the driver has done what it was called for. */
+export interface ContentFailpoints {
+  steps: StepFailpoints<ContentStep<ContentTypes>>;
+  created(): void;
+  dataDeleted(): void;
+}
 
-/** Declares the failpoints `sidecars/<controller>/<step just done>`; call it at module level. */
-export function contentFailpoints(controller: string) {
-  const after = (step: string) => failpoint(`sidecars/${controller}/${step}`);
+/** Declares the failpoints `sidecars/<controller>/...`; call it at module level. */
+export function contentFailpoints(controller: string): ContentFailpoints {
+  const prefix = `sidecars/${controller}`;
   return {
-    finalizerAdded: after("finalizer-added"),
-    marked: after("marked-being-created"),
-    created: after("data-created"),
-    statusWritten: after("status-written"),
-    cleared: after("cleared-being-created"),
-    dataDeleted: after("data-deleted"),
-    released: after("released"),
+    steps: stepFailpoints<ContentStep<ContentTypes>>(prefix, {
+      ...{ "add-finalizer": true, "mark-being-created": true, "clear-being-created": true },
+      ...{ "create-data": true, "inspect-data": true, "write-status": true, report: true },
+      ...{ "delete-data": true, release: true },
+    }),
+    created: failpoint(`${prefix}/data-created`),
+    dataDeleted: failpoint(`${prefix}/data-deleted`),
   };
 }

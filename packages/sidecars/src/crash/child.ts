@@ -1,14 +1,15 @@
-import { LocalStore } from "@mooring/store";
+import { armFailpoint, LocalStore } from "@mooring/store";
 import { startSidecars } from "../start.ts";
 import { runMiniKube } from "../testing/mini-kube.ts";
 import { testRegistry } from "../testing/registry.ts";
 import { build, tearDown } from "./world.ts";
 
 /**
- * One life of a control plane: `child.ts <store folder> <endpoint> <build|tear-down|list>`. Ends with 0 when its part is
- * done, unless MOORING_FAILPOINT ends it before.
+ * One life of a control plane: `child.ts <store folder> <endpoint> <build|build-by-nodes|tear-down>`. Ends with 0 when its part is
+ * done, unless MOORING_FAILPOINT ends it before; then its output is the failpoints that it has passed.
  */
 const [, , path = "", endpoint = "", part = ""] = process.argv;
+const passed = armFailpoint(process.env["MOORING_FAILPOINT"]);
 const store = await LocalStore.open({ path, registry: testRegistry() });
 const life = new AbortController();
 const kube = runMiniKube(store, life.signal, { kubelet: true });
@@ -22,7 +23,8 @@ const { done } = await startSidecars({
   health: { probeMs: 1_000, volumesMs: 30 },
   signal: life.signal,
 });
-await (part === "build" ? build(store) : tearDown(store));
+await (part !== "tear-down" ? build(store, { controllerExpands: part === "build" }) : tearDown(store));
 life.abort();
 await Promise.all([done, kube]);
 await store.close();
+process.stdout.write(JSON.stringify([...new Set(passed)]));

@@ -3,12 +3,8 @@ import {
   CSINodes,
   CSIStorageCapacities,
   getIfAny,
-  isAlreadyExists,
-  isNotFound,
-  type KubeObject,
   KubeVolumeAttachments,
   Nodes,
-  type ObjectKey,
   type ObjectStore,
   PersistentVolumeClaims,
   PersistentVolumes,
@@ -25,7 +21,6 @@ import {
 import { PRE_RESIZE_CAPACITY, SELECTED_NODE, VOLUME_CONDITION } from "../common/names.ts";
 import { until } from "../testing/harness.ts";
 import {
-  claim,
   csiNode,
   DRIVER,
   groupClass,
@@ -39,15 +34,15 @@ import {
   volumeSnapshot,
 } from "../testing/objects.ts";
 import { WAITED_FOR } from "../testing/registry.ts";
+import { ensure, ensureGone, key, NS, newClaim } from "./ensure.ts";
+import { endTroubles, makeTroubles, TROUBLED_CLAIMS } from "./troubles.ts";
 
 /**
  * What users, the scheduler and an administrator do, in a way that may be begun again after a crash at any point. It
  * leads through every failpoint of every controller.
  */
 
-const NS = "default";
-const key = (name: string): ObjectKey => ({ namespace: NS, name });
-const CLAIMS = ["src", "restored", "clone", "odd", "late", "data", "log", "tuned"];
+const CLAIMS = ["src", "restored", "clone", "odd", "late", "data", "log", "tuned", ...TROUBLED_CLAIMS];
 
 /** Handles that the storage system has before the story begins. */
 export const IMPORTED = {
@@ -64,31 +59,6 @@ export const LATE_BYTES = 5n * 1024n ** 3n;
 /** No volume can be brought to the class of this name. */
 export const IMPOSSIBLE_TIER = "impossible";
 
-async function ensure<T extends KubeObject>(
-  store: ObjectStore,
-  resource: Resource<T>,
-  object: T,
-): Promise<void> {
-  try {
-    const { uid: _uid, resourceVersion: _version, ...metadata } = object.metadata;
-    await store.create(resource, { ...object, metadata });
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-  }
-}
-
-async function ensureGone(store: ObjectStore, resource: Resource, at: ObjectKey): Promise<void> {
-  try {
-    await store.delete(resource, at);
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
-}
-
-function newClaim(name: string, spec: object = {}, annotations: Record<string, string> = {}) {
-  return { ...claim(name, spec), metadata: { name, namespace: NS, annotations } };
-}
-
 function bound(store: ObjectStore, name: string) {
   return until(
     `${name} is bound`,
@@ -100,7 +70,13 @@ function bound(store: ObjectStore, name: string) {
   );
 }
 
-export async function build(store: ObjectStore): Promise<void> {
+/** What the driver can. */
+export interface StoryOptions {
+  /** Else only nodes expand volumes. */
+  controllerExpands: boolean;
+}
+
+export async function build(store: ObjectStore, options: StoryOptions): Promise<void> {
   await prepare(store);
   await ensure(store, PersistentVolumeClaims, newClaim("src"));
   const { spec } = await bound(store, "src");
@@ -124,6 +100,7 @@ export async function build(store: ObjectStore): Promise<void> {
   );
   await until("the node is registered", () => getIfAny(store, CSINodes, { name: "n1" }));
   await until("capacity is published", async () => (await store.list(CSIStorageCapacities)).items.length > 0);
+  await makeTroubles(store, options);
   await until("the old volume has its finalizer", async () => {
     const found = await store.get(PersistentVolumes, { name: "old" });
     return (found.metadata.finalizers ?? []).length > 0;
@@ -158,7 +135,12 @@ async function prepare(store: ObjectStore): Promise<void> {
     await ensure(store, CSINodes, csiNode(name, ["zone"]));
   }
   const claimRef = { namespace: NS, name: "old", uid: "not-yet" };
-  const old = persistentVolume("old", { claimRef, csi: { driver: DRIVER, volumeHandle: IMPORTED.volume } });
+  const old = persistentVolume("old", {
+    claimRef,
+    csi: { driver: DRIVER, volumeHandle: IMPORTED.volume },
+    // No CSI mode is both: it cannot be expanded.
+    accessModes: ["ReadWriteOnce", "ReadOnlyMany"],
+  });
   await ensure(store, PersistentVolumeClaims, newClaim("old", { volumeName: "old" }));
   const { metadata } = await store.get(PersistentVolumeClaims, key("old"));
   const spec = { ...old.spec, claimRef: { ...claimRef, uid: metadata.uid ?? "" } };
@@ -268,11 +250,16 @@ async function tune(store: ObjectStore): Promise<void> {
   await bound(store, "tuned");
   await askFor(store, "gold");
   await isTuned(store);
-  await askFor(store, IMPOSSIBLE_TIER);
-  await until("the other class is refused", async () => {
-    const { status } = await store.get(PersistentVolumeClaims, key("tuned"));
-    return status?.modifyVolumeStatus?.status === "Infeasible";
-  });
+  for (const [wanted, refusal] of [
+    ["missing", "Pending"],
+    [IMPOSSIBLE_TIER, "Infeasible"],
+  ] as const) {
+    await askFor(store, wanted);
+    await until(`the class ${wanted} is refused`, async () => {
+      const { status } = await store.get(PersistentVolumeClaims, key("tuned"));
+      return status?.modifyVolumeStatus?.status === refusal;
+    });
+  }
   await askFor(store, "gold");
   await isTuned(store);
 }
@@ -322,6 +309,7 @@ export async function tearDown(store: ObjectStore): Promise<void> {
   await ensureGone(store, VolumeSnapshotContents, { name: "imported" });
   await ensureGone(store, VolumeGroupSnapshotContents, { name: "imported-group" });
   for (const name of [...CLAIMS, "old"]) await ensureGone(store, PersistentVolumeClaims, key(name));
+  await endTroubles(store);
   for (const resource of [...WAITED_FOR, CSIStorageCapacities, ConfigMaps] as Resource[])
     await until(
       `no ${resource.plural} are left`,

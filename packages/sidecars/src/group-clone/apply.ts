@@ -1,20 +1,9 @@
-import { failpoint, VolumeGroupSnapshots } from "@mooring/store";
+import { VolumeGroupSnapshots } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { CLONE_FINALIZER, type VolumeGroupClone } from "../kube/group-clone.ts";
 import { VolumeGroupRestores } from "../kube/group-restore.ts";
 import { deleteObject, patchMetadata, patchStatus } from "../kube/patch.ts";
 import type { GroupCloneStep } from "./view.ts";
-
-const point = (name: string) => failpoint(`sidecars/group-clone/${name}`);
-const failpoints = {
-  finalizerAdded: point("finalizer-added"),
-  snapshotCreated: point("snapshot-created"),
-  restoreCreated: point("restore-created"),
-  statusWritten: point("status-written"),
-  restoreDeleted: point("restore-deleted"),
-  snapshotDeleted: point("snapshot-deleted"),
-  released: point("released"),
-};
 
 /** Takes one step; what is interrupted here is decided anew from what is stored. */
 export async function apply(
@@ -25,28 +14,28 @@ export async function apply(
   switch (step.do) {
     case "add-finalizer":
       await patchMetadata(store, cluster.groupClones, clone, { addFinalizers: [CLONE_FINALIZER] });
-      return failpoints.finalizerAdded();
+      return;
     case "create-snapshot":
       cluster.groups.wrote(await store.create(VolumeGroupSnapshots, step.snapshot));
-      return failpoints.snapshotCreated();
+      return;
     case "create-restore":
       cluster.groupRestores.wrote(await store.create(VolumeGroupRestores, step.restore));
-      return failpoints.restoreCreated();
+      return;
     case "write-status": {
       const { message, phase } = step.status;
       await patchStatus(store, cluster.groupClones, clone, step.status);
       if (step.isNews && phase !== "Waiting")
         events.event(clone, phase === "Failed" ? "Warning" : "Normal", `Clone${phase}`, message);
-      return failpoints.statusWritten();
+      return;
     }
     case "delete-restore":
       await deleteObject(store, cluster.groupRestores, step.restore);
-      return failpoints.restoreDeleted();
+      return;
     case "delete-snapshot":
       await deleteObject(store, cluster.groups, step.snapshot);
-      return failpoints.snapshotDeleted();
+      return;
     case "release":
       await patchMetadata(store, cluster.groupClones, clone, { removeFinalizers: [CLONE_FINALIZER] });
-      return failpoints.released();
+      return;
   }
 }

@@ -17,9 +17,7 @@ const bundle = await bundleProgram(new URL("testing/crash-child.ts", import.meta
 after(bundle.remove);
 const failpoints = failpointNames().filter((name) => name.startsWith("sidecars/group-clone/"));
 /** Where a snapshot, or a claim, may be there that only the clone asks for. */
-const unsettled = failpoints.filter((name) =>
-  /\/(finalizer-added|snapshot-created|restore-created)$/.test(name),
-);
+const unsettled = failpoints.filter((name) => /\/(add-finalizer|create-snapshot|create-restore)$/.test(name));
 
 async function startPlace(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), "mooring-clone-crash-"));

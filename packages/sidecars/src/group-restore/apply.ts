@@ -7,11 +7,7 @@ import { VolumeGroups } from "../volume-group/api.ts";
 import type { GroupRestoreStep } from "./decide.ts";
 import { REFUSED_GROUP } from "./into-group.ts";
 
-const failpoints = {
-  planned: failpoint("sidecars/group-restore/status-written"),
-  grouped: failpoint("sidecars/group-restore/group-created"),
-  created: failpoint("sidecars/group-restore/claim-created"),
-};
+const claimCreated = failpoint("sidecars/group-restore/claim-created");
 
 /** Claims that the API server does not take (a quota, a rule of the cluster), by restore. */
 export class Refusals {
@@ -49,20 +45,19 @@ export async function applyGroupRestore(
     await patchStatus(store, cluster.groupRestores, restore, step.status);
     if (step.event !== undefined)
       events.event(restore, step.event.type, step.event.reason, step.event.message);
-    return failpoints.planned();
+    return;
   }
   const refused = new Map<string, string>();
   try {
     if (step.do === "create-group") {
       await unlessRefused(refused, `${REFUSED_GROUP}${step.group.metadata.name}`, async () => {
         cluster.volumeGroups.wrote(await store.create(VolumeGroups, step.group));
-        failpoints.grouped();
       });
     } else {
       await allInParallel(step.claims, (claim) =>
         unlessRefused(refused, claim.metadata.name, async () => {
           cluster.claims.wrote(await store.create(PersistentVolumeClaims, claim));
-          failpoints.created();
+          claimCreated();
         }),
       );
     }

@@ -17,12 +17,12 @@ import { handleOf } from "./testing/group.ts";
 const bundle = await bundleProgram(new URL("testing/crash-child.ts", import.meta.url));
 after(bundle.remove);
 const failpoints = failpointNames().filter((name) => name.startsWith("sidecars/group-restore/"));
-/** Each failpoint is passed once per claim, and once per phase; that of the group only once. */
+/** Each failpoint is passed once per claim, and once per phase; those of the group and of all claims only once. */
 const PASSES = ["", "#2"];
 const passesOf = (name: string) =>
-  (name.endsWith("/group-created") ? [""] : PASSES).map((pass) => name + pass);
+  (/\/create-(group|claims)$/.test(name) ? [""] : PASSES).map((pass) => name + pass);
 
-test("there are failpoints to crash at", () => assert.equal(failpoints.length, 3));
+test("there are failpoints to crash at", () => assert.equal(failpoints.length, 4));
 
 describe("a restore whose control plane is killed", { concurrency: 2 }, () => {
   const passes = failpoints.flatMap(passesOf);

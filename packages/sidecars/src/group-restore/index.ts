@@ -2,6 +2,7 @@ import {
   keyOf,
   listAll,
   type PersistentVolumeClaim,
+  stepFailpoints,
   type VolumeGroupSnapshot,
   type VolumeSnapshot,
   VolumeSnapshots,
@@ -21,12 +22,19 @@ import { preflight } from "./preflight.ts";
 import { Troubles } from "./troubles.ts";
 import type { GroupRestoreView, MemberView } from "./view.ts";
 
+const failpoints = stepFailpoints<GroupRestoreStep>("sidecars/group-restore", {
+  "write-status": true,
+  "create-group": true,
+  "create-claims": true,
+});
+
 /** Makes the claims of VolumeGroupRestores whose group snapshot is of the driver. */
 export function runGroupRestore(context: SidecarContext, signal: AbortSignal): Promise<void> {
   const { cluster, hasVolumeGroupKinds } = context;
   const restorer = new GroupRestorer(context);
   return sidecarController(context, {
     name: "group-restore",
+    failpoints,
     sources: [source(cluster.groupRestores, (restore) => [keyOf(restore)])],
     watched: [
       ...[cluster.groups, cluster.groupContents, cluster.snapshots],

@@ -24,16 +24,8 @@ import {
 } from "./view.ts";
 
 const failpoints = {
-  finalizerAdded: failpoint("sidecars/group-snapshot/finalizer-added"),
   claimProtected: failpoint("sidecars/group-snapshot/claim-protected"),
-  contentCreated: failpoint("sidecars/group-snapshot/content-created"),
   askedAgain: failpoint("sidecars/group-snapshot/freeze-asked-again"),
-  errorCleared: failpoint("sidecars/group-snapshot/freeze-error-cleared"),
-  contentBound: failpoint("sidecars/group-snapshot/content-bound"),
-  statusWritten: failpoint("sidecars/group-snapshot/status-written"),
-  marked: failpoint("sidecars/group-snapshot/marked-being-deleted"),
-  contentDeleted: failpoint("sidecars/group-snapshot/content-deleted"),
-  released: failpoint("sidecars/group-snapshot/released"),
 };
 
 /** Makes one externally visible change for a group snapshot, or for its members. */
@@ -52,7 +44,7 @@ export async function applyGroup(
   switch (step.do) {
     case "add-finalizer":
       await patchMetadata(store, cluster.groups, group, { addFinalizers: [GROUP_FINALIZER] });
-      return failpoints.finalizerAdded();
+      return;
     case "add-finalizer-to-claims": {
       const [failure] = await inParallel(step.claims, async (claim) => {
         await patchMetadata(store, cluster.claims, claim, { addFinalizers: [CLAIM_SOURCE_FINALIZER] });
@@ -69,7 +61,7 @@ export async function applyGroup(
     case "create-content":
       cluster.groupContents.wrote(await store.create(cluster.groupContents.resource, step.content));
       events.creating(group);
-      return failpoints.contentCreated();
+      return;
     case "bind-content": {
       if (content === undefined) return;
       const spec = {
@@ -78,25 +70,25 @@ export async function applyGroup(
       };
       const body = { metadata: { annotations: step.annotations }, spec };
       await patchObject(store, cluster.groupContents, content, body);
-      return failpoints.contentBound();
+      return;
     }
     case "write-status":
       await writeSnapshotStatus(store, cluster.groups, group, step.status);
       events.reached(group, step.events);
-      return failpoints.statusWritten();
+      return;
     case "mark-being-deleted": {
       if (content === undefined) return;
       const annotations = { [GROUP_BEING_DELETED]: "yes" };
       await patchMetadata(store, cluster.groupContents, content, { annotations });
-      return failpoints.marked();
+      return;
     }
     case "delete-content":
       if (content === undefined) return;
       await deleteObject(store, cluster.groupContents, content);
-      return failpoints.contentDeleted();
+      return;
     case "release":
       await patchMetadata(store, cluster.groups, group, { removeFinalizers: [GROUP_FINALIZER] });
-      return failpoints.released();
+      return;
     case "report":
       backoff.fail(group, groupRequestKey(view));
       return writeProblem(context, view, group, step);
@@ -112,7 +104,6 @@ async function askAgain(context: SidecarContext, group: VolumeGroupSnapshot): Pr
   if (asked.status?.error === undefined) return;
   const { error: _error, ...status } = asked.status;
   await writeSnapshotStatus(store, cluster.groups, asked, status);
-  failpoints.errorCleared();
 }
 
 /** Conflicts never get here. */

@@ -13,7 +13,9 @@ import "./index.ts";
 
 const bundle = await bundleProgram(new URL("testing/freeze-crash-child.ts", import.meta.url));
 after(bundle.remove);
-const failpoints = failpointNames().filter((name) => name.startsWith("sidecars/group-snapshot/freeze-"));
+const failpoints = failpointNames().filter((name) =>
+  /^sidecars\/group-snapshot\/(freeze-asked-again|ask-again)$/.test(name),
+);
 
 test("there are failpoints to crash at", () => assert.equal(failpoints.length, 2));
 

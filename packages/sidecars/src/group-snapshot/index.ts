@@ -1,4 +1,4 @@
-import { keyOf } from "@mooring/store";
+import { keyOf, stepFailpoints } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
 import { groupOwnerOf } from "../common/group-member.ts";
@@ -10,12 +10,27 @@ import { readGroupView } from "./read.ts";
 import { groupRequestKey } from "./request-key.ts";
 import type { GroupSnapshotStep, GroupSnapshotView } from "./view.ts";
 
+const failpoints = stepFailpoints<GroupSnapshotStep>("sidecars/group-snapshot", {
+  "add-finalizer": true,
+  "ask-again": true,
+  "add-finalizer-to-claims": true,
+  "create-content": true,
+  "bind-content": true,
+  "write-members": true,
+  "write-status": true,
+  report: true,
+  "mark-being-deleted": true,
+  "delete-content": true,
+  release: true,
+});
+
 /** Binds VolumeGroupSnapshots of the driver to contents, makes their members, and undoes that. */
 export async function runGroupSnapshot(context: SidecarContext, signal: AbortSignal): Promise<void> {
   const { cluster, hasVolumeGroupKinds } = context;
   const backoff = new ObjectBackoff(context, cluster.groups);
   const controller = sidecarController(context, {
     name: "group-snapshot",
+    failpoints,
     sources: [
       source(cluster.groups, (group) => [keyOf(group)]),
       // Also of groups that are gone: their members have nobody else to take care of them.

@@ -10,13 +10,8 @@ import { type ModifyResult, type ModifyStep, type ModifyView, modifyRequestKey }
 import type { ModifyOptions } from "./options.ts";
 import { isReported, type ModifyStatusChange, modifyStatus } from "./status.ts";
 
-const failpoints = {
-  announced: failpoint("sidecars/modify/announced"),
-  modified: failpoint("sidecars/modify/modified"),
-  volumeWritten: failpoint("sidecars/modify/volume-written"),
-  finished: failpoint("sidecars/modify/finished"),
-  cancelled: failpoint("sidecars/modify/cancelled"),
-};
+/** The driver has done it: a call that it refuses ends the same step. */
+const modified = failpoint("sidecars/modify/modified");
 
 type CallStep = Extract<ModifyStep, { do: "modify" }>;
 
@@ -50,13 +45,13 @@ export class ModifyEffects {
         const condition = { type: "ModifyingVolume", message: "" } as const;
         await this.#status(claim, { progress: { status: "InProgress", target }, condition });
         this.#event(claim, "Normal", "VolumeModify", `modifying volume ${volume.metadata.name} to ${target}`);
-        return failpoints.announced();
+        return;
       }
       case "modify":
         return this.#modify(step, view, claim);
       case "write-volume":
         await this.#writeVolume(volume, target);
-        return failpoints.volumeWritten();
+        return;
       case "finish":
         return this.#finish(claim, volume, target);
       case "report": {
@@ -72,7 +67,7 @@ export class ModifyEffects {
           "VolumeModifyCanceled",
           `the change to ${target} is not wanted any more`,
         );
-        return failpoints.cancelled();
+        return;
     }
   }
 
@@ -89,7 +84,7 @@ export class ModifyEffects {
         },
         { signal: this.#signal, timeoutMs },
       );
-      failpoints.modified();
+      modified();
       this.results.set(uid, { kind: "modified", target });
       this.backoff.reset(uid);
     } catch (error) {
@@ -131,7 +126,6 @@ export class ModifyEffects {
     this.forget(claim.metadata.uid ?? "");
     const message = `volume ${volume.metadata.name} has the attributes of ${target}`;
     if (asked) this.#event(claim, "Normal", "VolumeModifySuccessful", message);
-    failpoints.finished();
   }
 
   async #failed(

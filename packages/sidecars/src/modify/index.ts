@@ -1,4 +1,4 @@
-import { keyOf } from "@mooring/store";
+import { keyOf, stepFailpoints } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
 import { Remembered } from "../common/remembered.ts";
@@ -6,6 +6,15 @@ import { source } from "../common/source.ts";
 import { ModifyEffects } from "./apply.ts";
 import { decideModify, type ModifyStep, type ModifyView, modifyRequestKey, targetOf } from "./decide.ts";
 import type { ModifyOptions } from "./options.ts";
+
+const failpoints = stepFailpoints<ModifyStep>("sidecars/modify", {
+  announce: true,
+  modify: true,
+  "write-volume": true,
+  finish: true,
+  report: true,
+  cancel: true,
+});
 
 /** Brings volumes to the VolumeAttributesClass of their claims (KEP 3751). */
 export function runModify(
@@ -21,6 +30,7 @@ export function runModify(
   );
   return sidecarController(context, {
     name: "modify",
+    failpoints,
     sources: [source(cluster.claims, (claim) => (claim.spec?.volumeName ? [keyOf(claim)] : []))],
     watched: [cluster.volumes, cluster.attributesClasses],
     read: (key, from, fresh) => readClaim(from, effects, key, fresh),

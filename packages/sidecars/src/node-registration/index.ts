@@ -1,4 +1,4 @@
-import { type CSIDriver, CSIDrivers, type CSINode, CSINodes, failpoint } from "@mooring/store";
+import { type CSIDriver, CSIDrivers, type CSINode, CSINodes, stepFailpoints } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
 import { objectKey, patchMetadata } from "../kube/patch.ts";
@@ -20,11 +20,13 @@ export interface RegistrationOptions {
 
 type Overrides = Partial<CSIDriver["spec"]>;
 
-const failpoints = {
-  driverCreated: failpoint("sidecars/node-registration/csi-driver-created"),
-  nodeUpdated: failpoint("sidecars/node-registration/node-updated"),
-  csiNodeWritten: failpoint("sidecars/node-registration/csi-node-written"),
-};
+const failpoints = stepFailpoints<RegistrationStep>("sidecars/node-registration", {
+  "create-csi-driver": true,
+  "create-csi-node": true,
+  "update-csi-node": true,
+  "update-node": true,
+  report: "throws",
+});
 
 /** Keeps the node known as one of the driver's: CSIDriver, CSINode, the node's annotation and labels. */
 export async function runNodeRegistration(
@@ -44,6 +46,7 @@ export async function runNodeRegistration(
   const last = new LastSeen(context.now, replaceMs);
   await sidecarController(context, {
     name: "node-registration",
+    failpoints,
     sources: [],
     // There may be no object yet whose change could begin the work.
     keys: () => ["node"],
@@ -89,7 +92,7 @@ async function applyStep(
   switch (step.do) {
     case "create-csi-driver":
       cluster.csiDrivers.wrote(await store.create(CSIDrivers, wanted));
-      return failpoints.driverCreated();
+      return;
     case "update-node": {
       if (node === undefined) return;
       const { annotations, labels } = step;
@@ -97,18 +100,18 @@ async function applyStep(
       // As it is now: of what was decided upon, the version was left out.
       const current = cluster.nodes.get(node.metadata.name) ?? node;
       await patchMetadata(store, cluster.nodes, current, { annotations, labels, checkVersion: true });
-      return failpoints.nodeUpdated();
+      return;
     }
     case "create-csi-node":
       if (node === undefined) return;
       cluster.csiNodes.wrote(await store.create(CSINodes, csiNodeFor(node, step.drivers)));
-      return failpoints.csiNodeWritten();
+      return;
     case "update-csi-node": {
       if (csiNode === undefined) return;
       const { resourceVersion, uid } = csiNode.metadata;
       const body = { metadata: { resourceVersion, uid }, spec: { drivers: step.drivers } };
       cluster.csiNodes.wrote(await store.patch(CSINodes, objectKey(csiNode), { type: "merge", body }));
-      return failpoints.csiNodeWritten();
+      return;
     }
     case "report":
       if (node !== undefined) events.event(node, "Warning", "TopologyLabelCollision", step.message);

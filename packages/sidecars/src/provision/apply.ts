@@ -1,5 +1,6 @@
 import {
   ConfigMaps,
+  failpoint,
   isAlreadyExists,
   isNotFound,
   type KubeObject,
@@ -25,8 +26,13 @@ import { deleteObject, patchMetadata } from "../kube/patch.ts";
 import { readSecret, readSecretIfAny, SecretMissing } from "../secrets/read.ts";
 import { createVolume } from "./calls.ts";
 import type { CallResult, ProvisionStep, ProvisionView } from "./decide.ts";
-import { failpoints } from "./failpoints.ts";
 import { persistentVolumeFor } from "./persistent-volume.ts";
+
+/** What the driver has done: calls that it refuses end the same steps. */
+const failpoints = {
+  volumeCreated: failpoint("sidecars/provision/volume-created"),
+  volumeRemoved: failpoint("sidecars/provision/volume-removed"),
+};
 
 /** Age of a claim, in milliseconds, up to which a data source that is not there yet is no failure. */
 const SOURCE_COMES_MS = 60_000;
@@ -91,7 +97,6 @@ export class ProvisionEffects {
     if (claim === undefined) return;
     const { store, cluster } = this.#context;
     await patchMetadata(store, cluster.claims, claim, { annotations: { [SELECTED_NODE]: null } });
-    failpoints.rescheduled();
     this.#event(claim, "Warning", "ProvisioningFailed", `${error}; another node will be chosen`);
   }
 
@@ -101,7 +106,6 @@ export class ProvisionEffects {
     if (source.kind === "VolumeSnapshot")
       await this.#addFinalizer(cluster.snapshots, source, SNAPSHOT_SOURCE_FINALIZER);
     else await this.#addFinalizer(cluster.claims, source, CLONE_SOURCE_FINALIZER);
-    failpoints.sourceProtected();
   }
 
   async #addFinalizer<T extends KubeObject>(
@@ -133,7 +137,6 @@ export class ProvisionEffects {
       "Provisioning",
       `External provisioner is provisioning volume for claim "${intent.claim.namespace}/${intent.claim.name}"`,
     );
-    failpoints.intentSaved();
   }
 
   async #create(
@@ -215,7 +218,6 @@ export class ProvisionEffects {
       await cluster.volumes.refresh(intent.arguments.name);
       return;
     }
-    failpoints.pvCreated();
     logger.info({ claim: intent.claim, volume: intent.arguments.name, uid }, "provisioned a volume");
   }
 
@@ -239,7 +241,6 @@ export class ProvisionEffects {
         cluster.records.gone(record);
       }
     }
-    failpoints.intentDeleted();
     this.results.delete(uid);
     this.uncertainty.settle(uid);
     if (outcome !== "provisioned") return;

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { stepFailpoints } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
 import { intentOf } from "../common/create-volume/record.ts";
@@ -9,6 +10,18 @@ import { PROVISION_DEFAULTS, type ProvisionOptions } from "./plan.ts";
 import { readClaim } from "./read.ts";
 
 export type { ProvisionOptions } from "./plan.ts";
+
+const failpoints = stepFailpoints<ProvisionStep>("sidecars/provision", {
+  "announce-populator": true,
+  report: true,
+  reschedule: true,
+  "protect-source": true,
+  "save-intent": true,
+  "create-volume": true,
+  "create-pv": true,
+  "delete-volume": true,
+  "delete-intent": true,
+});
 
 /**
  * Makes volumes for claims (K8S-023 to K8S-032). Keys are claim UIDs: a record may outlive its claim, and a new
@@ -28,6 +41,7 @@ export async function runProvision(
   for (const record of records.list()) effects.uncertainty.note(intentOf(record)?.claim.uid ?? "");
   await sidecarController<ProvisionView & { requestKey: string }, ProvisionStep>(context, {
     name: "provision",
+    failpoints,
     ...sourcesOf(context),
     async read(uid, from, fresh) {
       const { view, requestKey } = await readClaim(from, options, uid, {

@@ -1,4 +1,4 @@
-import { failpoint, getIfAny, type PersistentVolume, StorageClasses } from "@mooring/store";
+import { failpoint, getIfAny, type PersistentVolume, StorageClasses, stepFailpoints } from "@mooring/store";
 import { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
@@ -10,12 +10,16 @@ import { readSecretIfAny } from "../secrets/read.ts";
 import { type SecretRef, STORAGE_CLASS_ROLES, secretReference } from "../secrets/references.ts";
 import { decideReclaim, type ReclaimStep, type ReclaimView } from "./decide.ts";
 
-const failpoints = {
-  finalizerAdded: failpoint("sidecars/reclaim/finalizer-added"),
-  dataDeleted: failpoint("sidecars/reclaim/data-deleted"),
-  objectDeleted: failpoint("sidecars/reclaim/object-deleted"),
-  finalizerDropped: failpoint("sidecars/reclaim/finalizer-dropped"),
-};
+/** The driver has done it: a call that it refuses ends the same step. */
+const dataDeleted = failpoint("sidecars/reclaim/data-deleted");
+
+const failpoints = stepFailpoints<ReclaimStep>("sidecars/reclaim", {
+  "add-finalizer": true,
+  "drop-finalizer": true,
+  "delete-data": true,
+  "delete-object": true,
+  "report-attached": true,
+});
 
 /** Deletes released volumes with policy Delete, data first; keeps the finalizer in step with the policy. */
 export function runReclaim(context: SidecarContext, signal: AbortSignal): Promise<void> {
@@ -23,6 +27,7 @@ export function runReclaim(context: SidecarContext, signal: AbortSignal): Promis
   const { cluster } = context;
   return sidecarController(context, {
     name: "reclaim",
+    failpoints,
     sources: [source(cluster.volumes, ({ metadata }) => [metadata.name])],
     watched: [cluster.attachments],
     read: (name, from, fresh) => reclaimer.read(name, from, fresh),
@@ -63,15 +68,15 @@ class Reclaimer {
     switch (step.do) {
       case "add-finalizer":
         await patchMetadata(store, cluster.volumes, volume, { addFinalizers: [PV_FINALIZER] });
-        return failpoints.finalizerAdded();
+        return;
       case "drop-finalizer":
         await patchMetadata(store, cluster.volumes, volume, { removeFinalizers: [PV_FINALIZER] });
         this.#removed.delete(uid);
-        return failpoints.finalizerDropped();
+        return;
       case "delete-object":
         await deleteObject(store, cluster.volumes, volume);
         if (cluster.volumes.get(volume.metadata.name) === undefined) this.#removed.delete(uid);
-        return failpoints.objectDeleted();
+        return;
       case "report-attached":
         events.event(
           volume,
@@ -92,7 +97,7 @@ class Reclaimer {
       const secrets = await readSecretIfAny(store, await this.#deletionSecret(volume), signal);
       const volumeId = volume.spec?.csi?.volumeHandle ?? "";
       await driver.client.controller.deleteVolume({ volumeId, secrets }, { signal, timeoutMs });
-      failpoints.dataDeleted();
+      dataDeleted();
       this.#removed.add(uid);
       this.#backoff.reset(uid);
     } catch (error) {

@@ -4,6 +4,7 @@ import {
   keyOf,
   type PersistentVolume,
   type PersistentVolumeClaim,
+  stepFailpoints,
 } from "@mooring/store";
 import { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
@@ -26,14 +27,20 @@ import {
 } from "./decide.ts";
 import { type ResizeStatusChange, resizeStatus } from "./status.ts";
 
-const failpoints = {
-  announced: failpoint("sidecars/resize/announced"),
-  expanded: failpoint("sidecars/resize/expanded"),
-  volumeWritten: failpoint("sidecars/resize/volume-written"),
-  handedOver: failpoint("sidecars/resize/handed-to-node"),
-  finished: failpoint("sidecars/resize/finished"),
-  forgotten: failpoint("sidecars/resize/pre-resize-forgotten"),
-};
+/** The driver has done it: a call that it refuses ends the same step. */
+const expanded = failpoint("sidecars/resize/expanded");
+
+const failpoints = stepFailpoints<ResizeStep>("sidecars/resize", {
+  announce: true,
+  expand: true,
+  "assume-expanded": true,
+  "write-volume": true,
+  "hand-to-node": true,
+  finish: true,
+  "forget-pre-resize": true,
+  withdraw: true,
+  report: true,
+});
 
 /** Expands volumes whose claims ask for more, up to the point where the node takes over. */
 export function runResize(context: SidecarContext, signal: AbortSignal): Promise<void> {
@@ -41,6 +48,7 @@ export function runResize(context: SidecarContext, signal: AbortSignal): Promise
   const resizer = new Resizer(context, signal);
   return sidecarController(context, {
     name: "resize",
+    failpoints,
     sources: [source(cluster.claims, (claim) => (claim.spec?.volumeName ? [keyOf(claim)] : []))],
     watched: [cluster.volumes, cluster.attachments],
     read: (key, from, fresh) => resizer.read(key, from, fresh),
@@ -108,7 +116,7 @@ class Resizer {
           "Resizing",
           `External resizer is resizing volume ${volume.metadata.name}`,
         );
-        return failpoints.announced();
+        return;
       case "expand":
         return this.#expand(view, claim, step, uid);
       case "assume-expanded":
@@ -134,14 +142,14 @@ class Resizer {
           "FileSystemResizeRequired",
           "Require file system resize of volume on node",
         );
-        return failpoints.handedOver();
+        return;
       case "finish":
         await this.#status(claim, { capacity: step.bytes });
         this.#event(claim, "Normal", "VolumeResizeSuccessful", "Resize volume succeeded");
-        return failpoints.finished();
+        return;
       case "forget-pre-resize":
         await patchMetadata(store, cluster.volumes, volume, { annotations: { [PRE_RESIZE_CAPACITY]: null } });
-        return failpoints.forgotten();
+        return;
       case "withdraw":
         return this.#status(claim, {});
       case "report":
@@ -167,7 +175,7 @@ class Resizer {
         },
         { signal: this.#signal, timeoutMs },
       );
-      failpoints.expanded();
+      expanded();
       const bytes = capacityBytes > target ? capacityBytes : target;
       this.#results.set(uid, { kind: "expanded", target, bytes, nodeExpansion: nodeExpansionRequired });
       this.#backoff.reset(uid);
@@ -224,7 +232,6 @@ class Resizer {
     const { resource } = cluster.volumes;
     cluster.volumes.wrote(await store.patch(resource, objectKey(volume), { type: "merge", body }));
     this.#results.delete(uid);
-    failpoints.volumeWritten();
   }
 
   async #status(claim: PersistentVolumeClaim, change: ResizeStatusChange): Promise<void> {

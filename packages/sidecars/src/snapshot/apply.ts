@@ -1,6 +1,5 @@
 import {
   defined,
-  failpoint,
   isDeleting,
   type VolumeSnapshot,
   type VolumeSnapshotContent,
@@ -19,18 +18,6 @@ import { deleteObject, objectKey, patchMetadata, patchObject } from "../kube/pat
 import type { SnapshotStep, SnapshotView } from "./decide.ts";
 import { snapshotRequestKey } from "./read.ts";
 
-const failpoints = {
-  classSet: failpoint("sidecars/snapshot/class-set"),
-  finalizerAdded: failpoint("sidecars/snapshot/finalizer-added"),
-  claimProtected: failpoint("sidecars/snapshot/claim-protected"),
-  contentCreated: failpoint("sidecars/snapshot/content-created"),
-  contentBound: failpoint("sidecars/snapshot/content-bound"),
-  statusWritten: failpoint("sidecars/snapshot/status-written"),
-  marked: failpoint("sidecars/snapshot/marked-being-deleted"),
-  contentDeleted: failpoint("sidecars/snapshot/content-deleted"),
-  released: failpoint("sidecars/snapshot/released"),
-};
-
 /** Makes one externally visible change for a snapshot. */
 export async function applySnapshot(
   context: SidecarContext,
@@ -47,38 +34,38 @@ export async function applySnapshot(
       const body = { spec: { volumeSnapshotClassName: step.className } };
       const { resource } = cluster.snapshots;
       cluster.snapshots.wrote(await store.patch(resource, objectKey(snapshot), { type: "merge", body }));
-      return failpoints.classSet();
+      return;
     }
     case "add-finalizer":
       await patchMetadata(store, cluster.snapshots, snapshot, { addFinalizers: step.finalizers });
-      return failpoints.finalizerAdded();
+      return;
     case "add-finalizer-to-claim":
       if (claim === undefined) return;
       await patchMetadata(store, cluster.claims, claim, { addFinalizers: [CLAIM_SOURCE_FINALIZER] });
-      return failpoints.claimProtected();
+      return;
     case "create-content":
       cluster.contents.wrote(await store.create(VolumeSnapshotContents, step.content));
       events.creating(snapshot);
-      return failpoints.contentCreated();
+      return;
     case "bind-content":
       return bindContent(context, content, snapshot, step.className);
     case "write-status":
       await writeSnapshotStatus(store, cluster.snapshots, snapshot, step.status);
       events.reached(snapshot, step.events);
-      return failpoints.statusWritten();
+      return;
     case "mark-being-deleted":
       if (content === undefined) return;
       await patchMetadata(store, cluster.contents, content, { annotations: { [BEING_DELETED]: "yes" } });
-      return failpoints.marked();
+      return;
     case "delete-content":
       if (content === undefined) return;
       await deleteObject(store, cluster.contents, content);
-      return failpoints.contentDeleted();
+      return;
     case "release":
       await patchMetadata(store, cluster.snapshots, snapshot, {
         removeFinalizers: [SNAPSHOT_FINALIZER, SNAPSHOT_BOUND_FINALIZER],
       });
-      return failpoints.released();
+      return;
     case "report":
       backoff.fail(snapshot, snapshotRequestKey(view));
       return report(context, view, snapshot, step);
@@ -96,7 +83,6 @@ async function bindContent(
   const spec = { volumeSnapshotRef, ...defined({ volumeSnapshotClassName: className }) };
   const body = { metadata: {}, spec };
   await patchObject(store, cluster.contents, content, body);
-  failpoints.contentBound();
 }
 
 /** Conflicts never get here. */

@@ -1,4 +1,4 @@
-import { keyOf } from "@mooring/store";
+import { keyOf, stepFailpoints } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
 import { ObjectBackoff } from "../common/object-backoff.ts";
@@ -7,12 +7,26 @@ import { applySnapshot } from "./apply.ts";
 import { decideSnapshot, type SnapshotStep, type SnapshotView } from "./decide.ts";
 import { readSnapshot, snapshotRequestKey } from "./read.ts";
 
+const failpoints = stepFailpoints<SnapshotStep>("sidecars/snapshot", {
+  "set-class": true,
+  "add-finalizer": true,
+  "add-finalizer-to-claim": true,
+  "create-content": true,
+  "bind-content": true,
+  "write-status": true,
+  report: true,
+  "mark-being-deleted": true,
+  "delete-content": true,
+  release: true,
+});
+
 /** Binds VolumeSnapshots of the driver to contents, and undoes that. */
 export async function runSnapshot(context: SidecarContext, signal: AbortSignal): Promise<void> {
   const { cluster } = context;
   const backoff = new ObjectBackoff(context, cluster.snapshots);
   const controller = sidecarController(context, {
     name: "snapshot",
+    failpoints,
     sources: [source(cluster.snapshots, (snapshot) => [keyOf(snapshot)])],
     watched: [cluster.contents, cluster.snapshotClasses, cluster.claims, cluster.volumes],
     read: async (key, from, fresh) => {

@@ -55,9 +55,11 @@ test("a snapshot is made, becomes ready, is restored, and goes with its data", a
     "nothing is uncertain",
     async () => (await contents(h))[0]?.metadata.annotations?.[BEING_CREATED] === undefined,
   );
-  const reasons = (await h.store.list(Events)).items.map(({ reason }) => reason);
-  for (const reason of ["CreatingSnapshot", "SnapshotCreated", "SnapshotReady"])
-    assert.ok(reasons.includes(reason), reason);
+  // Events are written a moment after what they report.
+  for (const wanted of ["CreatingSnapshot", "SnapshotCreated", "SnapshotReady"])
+    await h.until(wanted, async () =>
+      (await h.store.list(Events)).items.some(({ reason }) => reason === wanted),
+    );
 
   const dataSource = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "snap" };
   await h.store.create(PersistentVolumeClaims, pvc("restored", { dataSource }));

@@ -1,10 +1,10 @@
 import {
-  failpoint,
   hasFinalizer,
   isDeleting,
   type KubeObject,
   keyOf,
   type PersistentVolumeClaim,
+  stepFailpoints,
   type VolumeSnapshot,
 } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
@@ -17,7 +17,7 @@ import { patchMetadata } from "../kube/patch.ts";
 import { provisionerOf } from "../provision/claim.ts";
 import { maySourceGo } from "./decide.ts";
 
-const released = failpoint("sidecars/source-protection/released");
+const failpoints = stepFailpoints<{ do: "release" }>("sidecars/source-protection", { release: true });
 
 type Kind = "PersistentVolumeClaim" | "VolumeSnapshot";
 
@@ -64,6 +64,7 @@ function watchSources<T extends KubeObject>(
   const { cluster, store } = context;
   return sidecarController<SourceView<T>, { do: "release" }>(context, {
     name: `source-protection/${kind}`,
+    failpoints,
     concurrency: 4,
     sources: [source(cache, (object) => [keyOf(object)])],
     watched: [
@@ -88,7 +89,6 @@ function watchSources<T extends KubeObject>(
     async apply(_, { object }) {
       if (object === undefined) return;
       await patchMetadata(store, cache, object, { removeFinalizers: [finalizer] });
-      released();
     },
   }).run(signal);
 }

@@ -34,22 +34,12 @@ import type { ClaimOfVolume, VolumeGroupView } from "./view.ts";
 
 const point = (name: string) => failpoint(`sidecars/volume-group/${name}`);
 const failpoints = {
-  finalizerAdded: point("finalizer-added"),
-  contentMade: point("content-made"),
-  bound: point("content-bound"),
-  marked: point("marked-being-created"),
   created: point("group-created"),
-  recorded: point("recorded"),
-  contentConditionsWritten: point("content-conditions-written"),
   claimProtected: point("claim-protected"),
   modified: point("group-modified"),
   released: point("claim-released"),
-  statusWritten: point("status-written"),
   claimDeleted: point("claim-deleted"),
   deleted: point("group-deleted"),
-  contentDeleted: point("content-deleted"),
-  contentReleased: point("content-released"),
-  groupReleased: point("group-released"),
 };
 
 /** Makes one change: to an object, to several claims at once, each of which may be repeated, or by one call to the driver. */
@@ -96,11 +86,9 @@ export class VolumeGroupSteps {
           addFinalizers: [VOLUME_GROUP_FINALIZER],
           annotations: { [GROUP_DRIVER]: driver.info.name },
         });
-        failpoints.finalizerAdded();
         return true;
       case "create-content":
         cluster.volumeGroupContents.wrote(await store.create(VolumeGroupContents, step.content));
-        failpoints.contentMade();
         return true;
       case "protect-claims":
         await allInParallel(step.claims, (each) => this.#protect(each, view, group));
@@ -110,7 +98,6 @@ export class VolumeGroupSteps {
         return true;
       case "release-group":
         await change({ removeFinalizers: [VOLUME_GROUP_FINALIZER] });
-        failpoints.groupReleased();
         return true;
       default:
         return false;
@@ -130,7 +117,7 @@ export class VolumeGroupSteps {
         const volumeGroupRef = { uid: group?.metadata.uid };
         const bound = { metadata: { finalizers: [...finalizers] }, spec: { volumeGroupRef } };
         await patchObject(store, contents, content, bound);
-        return failpoints.bound();
+        return;
       }
       case "mark-being-created":
         await patchMetadata(store, contents, content, {
@@ -138,19 +125,19 @@ export class VolumeGroupSteps {
           checkVersion: true,
         });
         this.#memory.marked(content.metadata.uid ?? "");
-        return failpoints.marked();
+        return;
       case "record":
         return this.#record(step, content, group);
       case "write-content-conditions":
         await patchStatus(store, contents, content, step.status);
-        return failpoints.contentConditionsWritten();
+        return;
       case "delete-content":
         await deleteObject(store, contents, content);
-        return failpoints.contentDeleted();
+        return;
       case "release-content":
         await patchMetadata(store, contents, content, { removeFinalizers: [VOLUME_GROUP_CONTENT_FINALIZER] });
         this.#memory.forget(content.metadata.uid ?? "");
-        return failpoints.contentReleased();
+        return;
     }
   }
 
@@ -211,7 +198,6 @@ export class VolumeGroupSteps {
       const subject: KubeObject | undefined = claimName === undefined ? group : claim;
       if (subject !== undefined) events.event(subject, type, reason, message);
     }
-    failpoints.statusWritten();
   }
 
   async #record(
@@ -231,7 +217,6 @@ export class VolumeGroupSteps {
     this.#memory.settled(uid, "recorded");
     if (step.repaired !== undefined)
       events.event(group ?? content, "Warning", "MembershipDrift", step.repaired);
-    failpoints.recorded();
   }
 
   /** True when the step was a call to the driver. */

@@ -4,9 +4,10 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { after, describe, type TestContext, test } from "node:test";
 import { failpointNames, LocalStore } from "@mooring/store";
-import { bundleProgram, killEveryFailpoint } from "@mooring/store/testing";
+import { bundleProgram, killEveryFailpoint, thorough } from "@mooring/store/testing";
 import { testRegistry } from "../testing/registry.ts";
 import { ScriptedDriver } from "../testing/scripted-driver.ts";
 import "./index.ts";
@@ -18,7 +19,7 @@ after(bundle.remove);
 const failpoints = failpointNames().filter((name) => name.startsWith("sidecars/volume-group/"));
 /** Where a group, or a member, exists that only the storage system or a mark of ours shows. */
 const UNSETTLED =
-  /\/(content-made|content-bound|marked|group-created|recorded|claim-protected|group-modified)/;
+  /\/(create-content|bind-content|mark-being-created|group-created|record|claim-protected|group-modified)$/;
 const unsettled = failpoints.filter((name) => UNSETTLED.test(name));
 
 const DEADLINE_MS = 90_000;
@@ -37,15 +38,22 @@ async function startPlace(t: TestContext) {
   });
   const { groups } = driver.volumeGroups;
   groups.set(IMPORTED, { id: IMPORTED, name: "by hand", parameters: "[]", members: new Set() });
+  const passed = new Set<string>();
   /** True when it was killed at the failpoint, false when it did its part. */
   const live = async (part: Part, point?: string): Promise<boolean> => {
     const { MOORING_FAILPOINT: _none, ...rest } = process.env;
     const env = point === undefined ? rest : { ...rest, MOORING_FAILPOINT: point };
     const args = [bundle.path, folder, driver.endpoint, part];
-    const child = spawn(process.execPath, args, { env, stdio: "inherit", timeout: DEADLINE_MS });
+    const child = spawn(process.execPath, args, {
+      env,
+      stdio: ["inherit", "pipe", "inherit"],
+      timeout: DEADLINE_MS,
+    });
+    const output = text(child.stdout);
     const [code, signal] = (await once(child, "exit")) as [number | null, string | null];
     if (signal === "SIGKILL" && point !== undefined) return true;
     assert.equal(signal ?? code, 0, `${part} is done`);
+    for (const name of JSON.parse(await output) as string[]) passed.add(name);
     return false;
   };
   const members = async (): Promise<Record<string, string[]>> => {
@@ -58,7 +66,7 @@ async function startPlace(t: TestContext) {
     ]);
     return Object.fromEntries(handles);
   };
-  return { driver, live, members };
+  return { driver, live, members, passed };
 }
 
 type Place = Awaited<ReturnType<typeof startPlace>>;
@@ -74,6 +82,16 @@ async function assertBuilt({ driver, members }: Place): Promise<string[]> {
   assert.equal(driver.backend.volumes.size, 6, "one volume per claim");
   return doomed;
 }
+
+test("a life that nobody kills passes every failpoint", thorough(), async (t) => {
+  const { live, passed } = await startPlace(t);
+  await live("build");
+  await live("tear-down");
+  assert.deepEqual(
+    failpoints.filter((name) => !passed.has(name)),
+    [],
+  );
+});
 
 describe("volume groups whose control plane is killed", { concurrency: 2 }, () => {
   killEveryFailpoint(failpoints, { everyday: 1, full: 8 }, (point) => {

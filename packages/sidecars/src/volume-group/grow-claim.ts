@@ -1,9 +1,7 @@
-import { failpoint, isStatus, type PersistentVolumeClaim } from "@mooring/store";
+import { isStatus, type PersistentVolumeClaim } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { patchObject } from "../kube/patch.ts";
 import type { GrowthRefusals } from "./growth-refusals.ts";
-
-const grown = failpoint("sidecars/volume-group/claim-grown");
 
 /** Asks for the size in the claim; whoever resizes volumes does the rest. The patch insists on the claim as it was seen. */
 export async function growClaim(
@@ -16,7 +14,6 @@ export async function growClaim(
     const change = { metadata: {}, spec: { resources: { requests: { storage: size } } } };
     await patchObject(store, cluster.claims, claim, change);
     refusals.forget(uid);
-    grown();
   } catch (error) {
     // A quota or a rule of the cluster forbids it: the others do not wait for this one.
     if (!isStatus(error, "Forbidden", "Invalid", "BadRequest")) throw error;

@@ -1,4 +1,4 @@
-import { keyOf, parseKey } from "@mooring/store";
+import { keyOf, parseKey, stepFailpoints } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
 import { Remembered } from "../common/remembered.ts";
@@ -10,6 +10,27 @@ import { VolumeGroupReader } from "./read.ts";
 import type { VolumeGroupStep } from "./step.ts";
 import { StorageMemory } from "./storage-memory.ts";
 import type { VolumeGroupView } from "./view.ts";
+
+const failpoints = stepFailpoints<VolumeGroupStep>("sidecars/volume-group", {
+  "add-finalizer": true,
+  "create-content": true,
+  "bind-content": true,
+  "mark-being-created": true,
+  "create-group": true,
+  "get-group": true,
+  record: true,
+  "write-content-conditions": true,
+  "protect-claims": true,
+  modify: true,
+  "release-claims": true,
+  "grow-claim": true,
+  "write-status": true,
+  "delete-claims": true,
+  "delete-group": true,
+  "delete-content": true,
+  "release-content": true,
+  "release-group": true,
+});
 
 /** How often the storage system is asked what is in a group. */
 export interface VolumeGroupOptions {
@@ -35,6 +56,7 @@ export function runVolumeGroup(
   const remembered = new Remembered(uidNow, (uid) => memory.forget(uid));
   return sidecarController(context, {
     name: "volume-group",
+    failpoints,
     sources: [
       source(cluster.volumeGroups, (group) => [GROUP + keyOf(group)]),
       source(cluster.volumeGroupContents, ({ metadata }) => [CONTENT + metadata.name]),
