@@ -23,12 +23,6 @@ export type EventSubject = Pick<KubeObject, "apiVersion" | "kind" | "metadata">;
 
 const MAX_MESSAGE = 1024;
 
-/**
- * Nobody waits for an event, and what it reports goes on: its write would keep the next one of that from the disk. Those of
- * one moment share a write.
- */
-const LATER_MS = 200;
-
 interface Writing {
   /** Repeats that came while the event was being written. */
   waiting: number;
@@ -47,7 +41,6 @@ export class EventRecorder {
   readonly #clock: () => number;
   readonly #similar = new SimilarEvents();
   readonly #writing = new Map<string, Writing>();
-  #gathering: { due: Promise<void>; end(): void } | undefined;
 
   constructor(store: ObjectStore, options: EventRecorderOptions) {
     this.#store = store;
@@ -73,34 +66,16 @@ export class EventRecorder {
 
   /** Resolves when everything reported so far is stored or given up. */
   async flush(): Promise<void> {
-    this.#gathering?.end();
     await Promise.all([...this.#writing.values()].map(({ done }) => done));
-  }
-
-  /** When the events of this moment are written. */
-  #due(): Promise<void> {
-    if (this.#gathering !== undefined) return this.#gathering.due;
-    let end = () => {};
-    const due = new Promise<void>((resolve) => {
-      const timer = setTimeout(() => end(), LATER_MS);
-      end = () => {
-        clearTimeout(timer);
-        this.#gathering = undefined;
-        resolve();
-      };
-    });
-    this.#gathering = { due, end };
-    return due;
   }
 
   async #writeAll(event: KubeEvent, entry: Writing): Promise<void> {
     try {
-      await this.#due();
-      let repeats = 1 + entry.waiting;
-      while (repeats > 0) {
+      await this.#write(event, 1);
+      while (entry.waiting > 0) {
+        const repeats = entry.waiting;
         entry.waiting = 0;
         await this.#write(event, repeats);
-        repeats = entry.waiting;
       }
     } catch (error) {
       const { reason, message } = event;
