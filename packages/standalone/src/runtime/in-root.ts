@@ -1,8 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, readlink } from "node:fs/promises";
+import { childPath, O_PATH, openChild } from "./open-child.ts";
 
-/** Linux' O_PATH: names a file without opening it. Node does not export it. */
-const O_PATH = 0o10000000;
 const MOST_LINKS = 40;
 
 /** Where a walk came to. */
@@ -46,7 +45,7 @@ async function walk<T>(root: string, path: string, use: (found: Found) => Promis
       await back(handles.length - 1);
       links += 1;
       if (links > MOST_LINKS) throw new Error(`${path}: too many levels of symbolic links`);
-      const link = await readlink(child(top(), part));
+      const link = await readlink(childPath(top(), part));
       if (link.startsWith("/")) await back(1);
       todo.unshift(...partsOf(link));
     }
@@ -60,19 +59,6 @@ function partsOf(path: string): string[] {
   return path.split("/").filter((part) => part !== "" && part !== ".");
 }
 
-function child(folder: FileHandle, name: string): string {
-  return `/proc/self/fd/${folder.fd}/${name}`;
-}
-
-async function openChild(folder: FileHandle, name: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(child(folder, name), O_PATH | constants.O_NOFOLLOW);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
-}
-
 /** Makes a folder or an empty file in a root where there is none, and returns its path there without links. */
 export async function makeInRoot(root: string, path: string, kind: "directory" | "file"): Promise<string> {
   return walk(root, path, async ({ handle, inside, missing }) => {
@@ -82,12 +68,12 @@ export async function makeInRoot(root: string, path: string, kind: "directory" |
       for (const [index, name] of missing.entries()) {
         if (kind === "file" && index === missing.length - 1) {
           const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW;
-          await open(child(folder, name), flags, 0o644).then((file) => file.close(), unless("EEXIST"));
+          await open(childPath(folder, name), flags, 0o644).then((file) => file.close(), unless("EEXIST"));
           break;
         }
         // Another mount point of the same container may be on its way.
-        await mkdir(child(folder, name), { mode: 0o755 }).catch(unless("EEXIST"));
-        folder = await open(child(folder, name), O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+        await mkdir(childPath(folder, name), { mode: 0o755 }).catch(unless("EEXIST"));
+        folder = await open(childPath(folder, name), O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
         opened.push(folder);
       }
     } finally {

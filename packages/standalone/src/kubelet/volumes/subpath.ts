@@ -13,9 +13,7 @@ import {
 } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import type { Host } from "@mooring/engine";
-
-/** Linux' O_PATH: names a file without opening it. Node does not export it. */
-const O_PATH = 0o10000000;
+import { childPath, O_PATH, openChild } from "../../runtime/open-child.ts";
 
 /**
  * Binds a folder or file inside a volume to `target`. Whoever can write to the volume may put links into it, also
@@ -95,13 +93,13 @@ async function resolveInside(root: string, subPath: string): Promise<string[]> {
 async function walk(root: string, parts: readonly string[]): Promise<FileHandle> {
   let handle = await open(root, O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   for (const part of parts) {
-    const path = `/proc/self/fd/${handle.fd}/${part}`;
-    let next = await openNoFollow(path);
+    let next = await openChild(handle, part);
     if (next === undefined) {
+      const path = childPath(handle, part);
       await mkdir(path);
       // As open to the pod's user and fsGroup as the folder it is in; mkdir's mode would go through our umask.
       await chmod(path, (await handle.stat()).mode & 0o7777);
-      next = await openNoFollow(path);
+      next = await openChild(handle, part);
     }
     await handle.close();
     if (next === undefined) throw new Error(`${part} vanished while it was being mounted`);
@@ -112,13 +110,4 @@ async function walk(root: string, parts: readonly string[]): Promise<FileHandle>
     }
   }
   return handle;
-}
-
-async function openNoFollow(path: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(path, O_PATH | constants.O_NOFOLLOW);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
 }
