@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Client, credentials } from "@grpc/grpc-js";
 import { CsiError, callMetrics, metricsText, processMetrics, serveMetrics } from "../index.ts";
 import { pair } from "../testing/serve.ts";
@@ -133,4 +134,17 @@ test("an observer that throws breaks no call", async (t) => {
   };
   const { client } = await pair(t, { identity: {} }, { observe, client: { observe } });
   assert.equal((await client.identity.probe({})).ready, true);
+});
+
+test("for how long the process could not respond is what a scrape gets, and nothing while it could", async (t) => {
+  const { families, stop } = processMetrics();
+  t.after(stop);
+  const lag = () =>
+    families().find(({ name }) => name === "nodejs_eventloop_lag_max_seconds")?.samples[0]?.value ?? -1;
+  assert.equal(lag(), 0);
+  // Until it is watched.
+  await sleep(250);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_000);
+  await sleep(250);
+  assert.ok(lag() >= 1.8 && lag() < 60, `${lag()}`);
 });
