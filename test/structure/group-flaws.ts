@@ -60,16 +60,13 @@ export const FLAWS: Readonly<Record<string, Shown>> = {
   ),
   F22: shown("a lost PersistentVolume takes its volume out", MEMBERS, "a claim without its PersistentVolume"),
   F23: shown("the group's id stands where users write", OTHERS, "which group on the storage system is meant"),
-  F24: shown(
-    "no limit, no conditions, an error for ever",
-    PAST,
-    "a call that failed for a claim which has left",
-  ),
+  F24: shown("no limit, no conditions, an error for ever", PAST, "what a call failed with is gone"),
 };
 
 /** More of the same kinds: the second half of a flaw, or a way to it by a crash. */
 export const MORE: readonly Shown[] = [
   shown("F10, by a crash", CRASH, "the next life has the same members"),
   shown("F12, the spec", OTHERS, "its spec and its events stay as they are"),
+  shown("F24, of a request that is past", PAST, "a call that failed for a claim which has left"),
   shown("F24, the limit and the reasons", MEMBERS, "claims that cannot be members each have a reason"),
 ];

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Code, CsiError } from "@mooring/csi";
 import { covers } from "@mooring/store/testing";
+import { type VolumeGroup, VolumeGroups } from "./api.ts";
+import { volumeGroup } from "./testing/objects.ts";
 import { isTrue, joined, makeGroup, startWorld } from "./testing/world.ts";
 
 test("a set that was refused is not asked for again when a part of it was taken", async (t) => {
@@ -27,6 +29,31 @@ test("a call that failed for a claim which has left since is no trouble any more
   await w.group("db", isTrue("Degraded"));
   await w.label("late", { app: null });
   await w.group("db", (group) => joined("data")(group) && !isTrue("Degraded")(group));
+});
+
+test("what a call failed with is gone as soon as that call has succeeded, whichever it was", async (t) => {
+  const w = await startWorld(t, { sidecars: { volumeGroup: { driftMs: 60 } } });
+  await w.claim("data", { app: "db" });
+  const { uid: _uid, ...metadata } = volumeGroup("db").metadata;
+  const failing = (method: string) =>
+    w.driver.faults.add({ method, code: Code.UNAVAILABLE, times: Number.POSITIVE_INFINITY, message: method });
+  const conditionsHave = (message: string) => (group: VolumeGroup) =>
+    isTrue("Degraded")(group) && JSON.stringify(group.status?.conditions).includes(message);
+  const isWell = (group: VolumeGroup) => joined("data")(group) && !isTrue("Degraded")(group);
+  failing("CreateVolumeGroup");
+  await w.store.create(VolumeGroups, { ...volumeGroup("db"), metadata });
+  await w.group("db", conditionsHave("CreateVolumeGroup"));
+  w.driver.faults.clear();
+  await w.group("db", isWell);
+  failing("ControllerGetVolumeGroup");
+  await w.group("db", conditionsHave("ControllerGetVolumeGroup"));
+  w.driver.faults.clear();
+  await w.group("db", isWell);
+  failing("ModifyVolumeGroupMembership");
+  await w.claim("late", { app: "db" });
+  await w.group("db", conditionsHave("ModifyVolumeGroupMembership"));
+  w.driver.faults.clear();
+  await w.group("db", (group) => joined("data", "late")(group) && !isTrue("Degraded")(group));
 });
 
 test("a driver that can only change groups has its group settled, empty and after a restart", async (t) => {
