@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { LocalStore, silentLogger } from "@mooring/store";
+import { LocalStore, type ObjectStore, silentLogger } from "@mooring/store";
 import { nothingSleeps } from "@mooring/store/testing";
 import type { PoolType } from "../api/pool.ts";
 import { type VolumeSpec, Volumes } from "../api/volume.ts";
@@ -13,7 +13,8 @@ import type { Host } from "../host/host.ts";
 import type { LeaseTimes } from "../leases/image-leases.ts";
 import { type Agent, startAgent } from "../node/index.ts";
 import { engineRegistry, until, volumeObject } from "./agent.ts";
-import { GIB, type Hooks, scratch, sparse } from "./scratch.ts";
+import type { Faults } from "./faults.ts";
+import { endServers, GIB, type Hooks, scratch, sparse } from "./scratch.ts";
 import { undoAll } from "./undo.ts";
 
 export interface ClusterPool {
@@ -34,6 +35,9 @@ export class Cluster {
   readonly dir: string;
   readonly host: Host;
   readonly store: LocalStore;
+  /** The store as the nodes and the coordinator see it. */
+  readonly storeOfParts: ObjectStore;
+  readonly #hostOfNodes: Host;
   readonly #pools: readonly ClusterPool[];
   readonly #agents = new Map<string, { agent: Agent; stop: AbortController }>();
   /** Taken back after the test, the last first: a failure of one does not keep the others. */
@@ -44,28 +48,33 @@ export class Cluster {
     { dir, host, store }: Pick<Cluster, "dir" | "host" | "store">,
     pools: readonly ClusterPool[],
     undo: (() => unknown)[],
+    faults: Faults | undefined,
   ) {
     this.dir = dir;
     this.host = host;
     this.store = store;
+    this.storeOfParts = faults?.store(store) ?? store;
+    this.#hostOfNodes = faults?.host(host) ?? host;
     this.#pools = pools;
     this.#undo = undo;
   }
 
-  static async open(t: Hooks, pools: readonly ClusterPool[]): Promise<Cluster> {
+  /** `faults`: what the nodes and the coordinator meet, and the test does not. */
+  static async open(t: Hooks, pools: readonly ClusterPool[], faults?: Faults): Promise<Cluster> {
     const host = createHost();
     const undo: (() => unknown)[] = [];
     t.after(() => undoAll(undo));
     const dir = await scratch({ after: (work) => undo.push(work) }, host);
     const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
-    const cluster = new Cluster({ dir, host, store }, pools, undo);
+    const cluster = new Cluster({ dir, host, store }, pools, undo, faults);
     undo.push(async () => {
       for (const { node } of pools) await cluster.stopNode(node);
       await cluster.stopCoordinator();
       await store.close();
+      for (const node of new Set(pools.map((pool) => pool.node))) await endServers(host, join(dir, node));
     });
     // Nothing that is due sleeps, whatever the test has done.
-    undo.push(() => nothingSleeps({ idle: true, store }));
+    undo.push(() => nothingSleeps({ idle: faults === undefined, store: cluster.storeOfParts }));
     await mkdir(join(dir, "mounts"));
     for (const name of new Set(pools.flatMap((pool) => (pool.shared === true ? [pool.name] : []))))
       await cluster.#makeShared(name);
@@ -97,7 +106,7 @@ export class Cluster {
   async startCoordinator(): Promise<void> {
     const stop = new AbortController();
     setMaxListeners(0, stop.signal);
-    const common = { store: this.store, logger: silentLogger, signal: stop.signal };
+    const common = { store: this.storeOfParts, logger: silentLogger, signal: stop.signal };
     const parts: { done: Promise<void> }[] = [];
     this.#coordinator = { parts, stop };
     parts.push(await startArbiter(common));
@@ -116,7 +125,7 @@ export class Cluster {
     const stop = new AbortController();
     const own = this.#pools.filter((pool) => pool.node === node);
     const agent = await startAgent({
-      ...{ store: this.store, host: this.host, nodeID: node, stateDir: join(this.dir, node) },
+      ...{ store: this.storeOfParts, host: this.#hostOfNodes, nodeID: node, stateDir: join(this.dir, node) },
       ...{ logger: silentLogger, signal: stop.signal },
       pools: own.map(({ name, type, shared = false, size = 2 * GIB }) =>
         shared ? { name, type, shared, path: this.sharedFolder(name) } : { name, type, size },

@@ -1,0 +1,210 @@
+import { isConflict, isStatus, type KubeObject, mutate, type Resource } from "@mooring/store";
+import fc from "fast-check";
+import { VolumeAttachments } from "../api/attachment.ts";
+import { VolumeGroupReverts } from "../api/group-revert.ts";
+import { GroupSnapshots } from "../api/group-snapshot.ts";
+import { MOORING_API_VERSION } from "../api/names.ts";
+import { NodeAgents } from "../api/node-agent.ts";
+import { Pools } from "../api/pool.ts";
+import { RecurringJobs } from "../api/recurring-job.ts";
+import { ShareManagers } from "../api/share-manager.ts";
+import { Snapshots } from "../api/snapshot.ts";
+import { type VolumeSpec, Volumes } from "../api/volume.ts";
+import { createRevert, groupSnapshot } from "../cluster/group-revert/testing/group.ts";
+import { addTicket, removeTickets } from "../tickets/tickets.ts";
+import { snapshotObject, volumeObject } from "./agent.ts";
+import type { Cluster } from "./cluster.ts";
+import type { Faults } from "./faults.ts";
+import { reportNode } from "./report-node.ts";
+import { MIB } from "./scratch.ts";
+
+/** Random changes to everything that the controllers of the engine read, and faults that they meet. */
+
+/** Those that something waits for first: they are disturbed most. */
+const KINDS = [
+  ...[Volumes, Snapshots, VolumeAttachments, GroupSnapshots],
+  ...[RecurringJobs, ShareManagers, VolumeGroupReverts, Pools, NodeAgents],
+] as unknown as Resource<KubeObject>[];
+
+/** One pool with devices and one without, on a node each, and one that both nodes have open. */
+export const POOLS = [
+  { name: "p", type: "xfs", node: "node-1" },
+  { name: "q", type: "directory", node: "node-2" },
+  { name: "r", type: "xfs", node: "node-1", shared: true },
+  { name: "r", type: "xfs", node: "node-2", shared: true },
+] as const;
+type Place = 0 | 1 | 2 | 3;
+
+const DEEDS = [
+  ...["volume", "copy", "snapshot", "group", "job", "ticket", "drop", "grow", "restore", "revert"],
+  ...["share", "unshare", "loss", "fenced", "back", "restart", "failing-writes", "failing-programs"],
+] as const;
+type Deed = (typeof DEEDS)[number];
+
+/** One change of a history. */
+export type Change =
+  | { do: Deed; which: number; place: Place }
+  | { do: "delete" | "strip" | "touch"; kind: number; which: number };
+
+const which = fc.nat({ max: 1 });
+
+/** Any change. */
+export const change: fc.Arbitrary<Change> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constantFrom(...DEEDS),
+      which,
+      place: fc.constantFrom<Place[]>(0, 1, 2, 3),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constantFrom("delete", "strip", "touch"),
+      kind: fc.oneof(fc.nat({ max: 3 }), fc.nat({ max: KINDS.length - 1 })),
+      which,
+    }),
+  },
+);
+
+const object = (kind: string, name: string) => ({
+  apiVersion: MOORING_API_VERSION,
+  kind,
+  metadata: { name },
+});
+
+/** A cluster, and what may befall it. */
+export class History {
+  readonly #cluster: Cluster;
+  readonly #faults: Faults;
+  /** Of each node, and of the coordinator: they start and stop one after the other. */
+  readonly #lives = new Map<string, Promise<void>>();
+  readonly #lost = new Set<string>();
+
+  constructor(cluster: Cluster, faults: Faults) {
+    this.#cluster = cluster;
+    this.#faults = faults;
+  }
+
+  /** Makes one change. */
+  async make(what: Change): Promise<void> {
+    if ("kind" in what) return this.#disturb(what);
+    const deeds: Record<Deed, () => unknown> = {
+      ...this.#wishes(what.which, POOLS[what.place]),
+      ...this.#faultsOf(what.which, POOLS[what.place].node),
+    };
+    await deeds[what.do]();
+  }
+
+  /** What an administrator, a driver's requests and the data services may do to two volumes of each pool. */
+  #wishes(number: number, { name, node }: (typeof POOLS)[number]) {
+    const { store } = this.#cluster;
+    const [volume, snapshot] = [`v-${name}-${number}`, `s-${name}-${number}`];
+    const shared = `v-${name}-2${number}`;
+    const ticket = { id: `csi-${number}-${node}`, type: "csi-attacher" as const, nodeID: node };
+    const add = (to: string) => addTicket(store, to, ticket, { now: new Date() });
+    const remove = (from: string) => removeTickets(store, from, ({ id }) => id === ticket.id);
+    const edit = (to: Partial<VolumeSpec>) =>
+      mutate(store, Volumes, { name: volume }, ({ spec }) => void Object.assign(spec, to));
+    return {
+      volume: () => store.create(Volumes, volumeObject(volume, { pool: name })),
+      copy: () => {
+        const source = { kind: "Volume" as const, name: volume };
+        return store.create(Volumes, volumeObject(`v-${name}-1${number}`, { pool: name, source }));
+      },
+      snapshot: () => {
+        const made = snapshotObject(snapshot, volume);
+        return store.create(Snapshots, { ...made, spec: { ...made.spec, pool: name } });
+      },
+      group: () => {
+        const members = ["p", "q", "r"].map((pool) => ({
+          ...{ volume: `v-${pool}-${number}`, snapshot: `s-${pool}-2${number}`, pool },
+        }));
+        return store.create(GroupSnapshots, { ...object("GroupSnapshot", `g-${number}`), spec: { members } });
+      },
+      job: () => {
+        const spec = { cron: "* * * * *", task: "snapshot" as const, retain: 1, groups: ["default"] };
+        return store.create(RecurringJobs, { ...object("RecurringJob", `j-${number}`), spec });
+      },
+      ticket: () => add(volume),
+      drop: () => remove(volume),
+      grow: () => edit({ size: 96 * MIB }),
+      restore: () => edit({ restoreFrom: { snapshot } }),
+      revert: async () => {
+        const members = { [volume]: snapshot, [`v-q-${number}`]: `s-q-2${number}` };
+        await groupSnapshot(store, `g-${number}`, members).catch(forgive);
+        await createRevert(store, `r-${number}`, `g-${number}`);
+      },
+      share: async () => {
+        await store.create(Volumes, volumeObject(shared, { pool: name, accessMode: "rwx" })).catch(forgive);
+        await add(shared);
+      },
+      unshare: () => remove(shared),
+    };
+  }
+
+  #faultsOf(number: number, node: string) {
+    const { store } = this.#cluster;
+    const report = (state: "Suspect" | "Fenced") =>
+      mutate(store, NodeAgents, { name: node }, { change: reportNode(state), subresource: "status" });
+    const lose = async (state: "Suspect" | "Fenced") => {
+      await this.#inTurn(node, async () => {
+        this.#lost.add(node);
+        await this.#cluster.stopNode(node);
+      });
+      await report(state);
+    };
+    return {
+      // Of one that has not stopped, too: its agent contradicts.
+      loss: () => (number === 0 ? lose("Suspect") : report("Suspect")),
+      fenced: () => lose("Fenced"),
+      back: () => this.#inTurn(node, () => this.#return(node)),
+      restart: () =>
+        this.#inTurn("coordinator", async () => {
+          await this.#cluster.stopCoordinator();
+          await this.#cluster.startCoordinator();
+        }),
+      "failing-writes": () => this.#faults.failWrites(1 + 3 * number),
+      "failing-programs": () => this.#faults.failPrograms(1 + 3 * number),
+    };
+  }
+
+  /** All nodes are back, and nothing fails any more. */
+  async recover(): Promise<void> {
+    this.#faults.clear();
+    for (const node of ["node-1", "node-2"]) await this.#inTurn(node, () => this.#return(node));
+  }
+
+  async #return(node: string): Promise<void> {
+    if (!this.#lost.delete(node)) return;
+    this.#faults.clear();
+    await this.#cluster.startNode(node);
+  }
+
+  #inTurn(who: string, work: () => Promise<void>): Promise<void> {
+    const done = (this.#lives.get(who) ?? Promise.resolve()).then(work);
+    this.#lives.set(who, done);
+    return done;
+  }
+
+  async #disturb(what: Extract<Change, { kind: number }>): Promise<void> {
+    const { store } = this.#cluster;
+    const resource = KINDS[what.kind];
+    const metadata = resource && (await store.list(resource)).items[what.which]?.metadata;
+    if (resource === undefined || metadata === undefined) return;
+    const { name, namespace } = metadata;
+    const key = namespace === undefined ? { name } : { name, namespace };
+    if (what.do === "delete") return void (await store.delete(resource, key));
+    await mutate(store, resource, key, (found) => {
+      if (what.do === "strip") found.metadata.finalizers = [];
+      else found.metadata.labels = { ...found.metadata.labels, touched: String(Math.random()) };
+    });
+  }
+}
+
+/** What the history has come too late for, or the API refuses. */
+export function forgive(error: unknown): void {
+  if (isConflict(error) || isStatus(error, "NotFound", "AlreadyExists", "Invalid", "Forbidden")) return;
+  throw error;
+}
