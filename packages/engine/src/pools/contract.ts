@@ -92,9 +92,12 @@ export function poolContract(type: PoolType, host: Host): void {
   contract("an image takes no space before it is written", async (t, folder) => {
     const pool = await opened(t, folder);
     const before = await pool.usage();
-    await pool.create("v-p-1", GIB);
+    const image = await pool.create("v-p-1", GIB);
     const after = await pool.usage();
-    assert.ok(before.freeBytes - after.freeBytes < 64 * MIB);
+    const { stdout } = await host.exec.run("du", ["--summarize", "--block-size=1", image.path]);
+    assert.ok(Number.parseInt(stdout, 10) < 64 * MIB, stdout);
+    // The room of a directory is that of the machine's disk, and others write there.
+    if (blocks) assert.ok(before.freeBytes - after.freeBytes < 64 * MIB);
   });
 
   contract("a clone is its source at one point in time, and may be larger", async (t, folder) => {
