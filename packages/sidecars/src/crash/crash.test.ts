@@ -204,7 +204,7 @@ test(`killed at ${BY_NODES}: the next life ends with the same result`, thorough(
 });
 
 describe("control planes that are killed", { concurrency: 2 }, () => {
-  killEveryFailpoint(failpoints, { everyday: 1, full: unsettled.length }, (failpoint) => {
+  killEveryFailpoint(failpoints, { everyday: 1, full: 10 }, (failpoint) => {
     test(`killed at ${failpoint}: the next life ends with the same result`, async () => {
       await withPlace(async (place) => {
         const killedInBuild = await place.live("build", failpoint);
@@ -219,7 +219,7 @@ describe("control planes that are killed", { concurrency: 2 }, () => {
     });
   });
 
-  killEveryFailpoint(unsettled, { everyday: 1 }, (failpoint) => {
+  killEveryFailpoint(unsettled, { everyday: 1, full: 10 }, (failpoint) => {
     test(`killed at ${failpoint}, and everything is deleted at once: nothing is left`, async () => {
       await withPlace(async (place) => {
         await place.live("build", failpoint);
