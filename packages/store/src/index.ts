@@ -14,6 +14,7 @@ export { WrittenCache } from "./controller/written-cache.ts";
 export * from "./kinds/group-snapshot.ts";
 export * from "./kinds/kubernetes.ts";
 export * from "./kinds/snapshot.ts";
+export * from "./kinds/workloads.ts";
 export { checkStore, type StoreReport } from "./local/check/check-store.ts";
 export type { Damage } from "./local/check/damage.ts";
 export { copyFolder } from "./local/copies/copy-of-running.ts";

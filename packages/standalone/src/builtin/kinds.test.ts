@@ -8,6 +8,12 @@ import { builtinKinds } from "./register.ts";
 
 const head = { metadata: { name: "x", uid: "u", creationTimestamp: "2026-01-01T00:00:00Z" } };
 const claim = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
+const template = {
+  metadata: { labels: { app: "a" } },
+  spec: { containers: [{ name: "c", image: "host" }] },
+};
+const workload = { selector: { matchLabels: { app: "a" } }, template };
+const job = { template: { ...template, spec: { ...template.spec, restartPolicy: "Never" } } };
 const roleRef = { kind: "ClusterRole", name: "r" };
 
 /** The least that each kind takes. */
@@ -31,6 +37,13 @@ const LEAST: Readonly<Record<string, Record<string, unknown>>> = {
   CSINode: { spec: { drivers: [] } },
   CSIStorageCapacity: { storageClassName: "c" },
   VolumeAttributesClass: { driverName: "d", parameters: { a: "b" } },
+  Deployment: { spec: workload },
+  ReplicaSet: { spec: workload },
+  StatefulSet: { spec: { ...workload, serviceName: "s" } },
+  ControllerRevision: { revision: 1, data: { spec: {} } },
+  Job: { spec: job },
+  CronJob: { spec: { schedule: "@daily", jobTemplate: { spec: job } } },
+  ResourceQuota: { spec: { hard: { "requests.storage": "1Gi" } } },
   Role: {},
   ClusterRole: {},
   RoleBinding: { roleRef },

@@ -8,10 +8,13 @@ import type { Schema } from "../schema/model.ts";
 import { unknownFields } from "../schema/prune.ts";
 import type { KindSchema } from "../schema/strategy.ts";
 import { accessKinds } from "./kinds/access.ts";
+import { appsKinds } from "./kinds/apps.ts";
+import { batchKinds } from "./kinds/batch.ts";
 import { persistentVolumeClaims } from "./kinds/claim.ts";
 import { clusterKinds } from "./kinds/cluster.ts";
 import { configKinds } from "./kinds/config.ts";
 import { pods } from "./kinds/pod.ts";
+import { resourceQuotas } from "./kinds/quota.ts";
 import { recordKinds } from "./kinds/records.ts";
 import { services } from "./kinds/service.ts";
 import { storageKinds } from "./kinds/storage.ts";
@@ -28,6 +31,9 @@ export const builtinKinds: readonly BuiltinKind[] = [
   ...recordKinds,
   ...storageKinds,
   ...accessKinds,
+  ...appsKinds,
+  ...batchKinds,
+  resourceQuotas,
   customResourceDefinitions,
 ];
 
@@ -76,7 +82,7 @@ function infoOf(kind: BuiltinKind): KindInfo {
     categories: kind.categories ?? [],
     listKind: `${resource.kind}List`,
     columns: { [resource.version]: [kind.nameColumn ?? nameColumn, ...kind.columns] },
-    subresources: { status: kind.hasStatus === true },
+    subresources: { status: kind.hasStatus === true, ...defined({ scale: kind.scale }) },
     custom: false,
     schema: (version) => (version === resource.version ? plainSchema(schema) : undefined),
     unknownFields: (object) => unknownFields(object, schema),

@@ -2,7 +2,7 @@ import type { KubeObject, Resource, UnstructuredObject } from "@mooring/store";
 import type { Schema } from "../schema/model.ts";
 import type { KindRules } from "../schema/strategy.ts";
 import { age } from "./age.ts";
-import type { Cell, Column } from "./kind-info.ts";
+import type { Cell, Column, ScalePaths } from "./kind-info.ts";
 
 /** One built-in kind: all that is known of it, as data. */
 export interface BuiltinKind {
@@ -12,6 +12,8 @@ export interface BuiltinKind {
   shortNames?: readonly string[];
   categories?: readonly string[];
   hasStatus?: boolean;
+  /** `kubectl scale` finds its number here. */
+  scale?: ScalePaths;
   /** Objects come with their status (nodes). */
   keepStatusOnCreate?: boolean;
   /** Without Name, which every kind has. */

@@ -23,7 +23,7 @@ export type Column = ColumnHeader & ({ jsonPath: string } | { value(object: Kube
 export interface ScalePaths {
   specReplicasPath: string;
   statusReplicasPath: string;
-  /** Leads to a selector in its string form. */
+  /** Leads to a selector in its string form, or as an object. */
   labelSelectorPath?: string;
 }
 

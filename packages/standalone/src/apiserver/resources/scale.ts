@@ -4,7 +4,9 @@ import {
   badRequest,
   conflict,
   defined,
+  formatLabelSelector,
   invalid,
+  labelRequirements,
   type UnstructuredObject,
 } from "@mooring/store";
 import type { ScalePaths } from "../../kinds/kind-info.ts";
@@ -53,9 +55,15 @@ function scaleOf(object: UnstructuredObject, paths: ScalePaths): UnstructuredObj
     spec: { replicas: first(paths.specReplicasPath) ?? 0 },
     status: {
       replicas: first(paths.statusReplicasPath) ?? 0,
-      ...(typeof selector === "string" ? { selector } : {}),
+      ...defined({ selector: selectorText(selector) }),
     },
   };
+}
+
+function selectorText(selector: unknown): string | undefined {
+  if (typeof selector === "string") return selector;
+  if (typeof selector !== "object" || selector === null) return undefined;
+  return formatLabelSelector(labelRequirements(selector));
 }
 
 /** What the request makes of the Scale that is there. */

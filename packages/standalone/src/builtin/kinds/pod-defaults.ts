@@ -12,12 +12,7 @@ const TOLERATION_SECONDS = 300;
 /** Defaults of a pod that depend on its other fields, admission plug-ins of a usual cluster included. */
 export function defaultPod(pod: UnstructuredObject): void {
   const spec = digObject(pod, "spec");
-  for (const container of [...digList(spec, "initContainers"), ...digList(spec, "containers")]) {
-    defaultContainer(container);
-  }
-  for (const volume of digList(spec, "volumes")) {
-    if (Object.keys(volume).every((field) => field === "name")) volume.emptyDir = {};
-  }
+  defaultPodSpec(spec);
   const account = digText(spec, "serviceAccountName") || digText(spec, "serviceAccount") || "default";
   spec.serviceAccountName = account;
   spec.serviceAccount = account;
@@ -26,6 +21,16 @@ export function defaultPod(pod: UnstructuredObject): void {
   if (spec.hostNetwork === true) defaultHostPorts(spec);
   if (Number(spec.terminationGracePeriodSeconds) < 0) spec.terminationGracePeriodSeconds = 1;
   spec.tolerations = withNodeTolerations(digList(spec, "tolerations"));
+}
+
+/** Defaults that the templates of workloads get, too. */
+export function defaultPodSpec(spec: JsonObject): void {
+  for (const container of [...digList(spec, "initContainers"), ...digList(spec, "containers")]) {
+    defaultContainer(container);
+  }
+  for (const volume of digList(spec, "volumes")) {
+    if (Object.keys(volume).every((field) => field === "name")) volume.emptyDir = {};
+  }
 }
 
 function defaultContainer(container: JsonObject): void {

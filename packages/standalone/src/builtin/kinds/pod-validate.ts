@@ -15,21 +15,25 @@ import { claimSpecErrors } from "./claim.ts";
 
 /** What must be true within a pod, beyond the types of its fields. */
 export function validatePod(pod: UnstructuredObject): FieldError[] {
-  const spec = digObject(pod, "spec");
+  return podSpecErrors(digObject(pod, "spec"), "spec");
+}
+
+/** Also of the templates of workloads, at `at`: `spec.template.spec`. */
+export function podSpecErrors(spec: JsonObject, at: string): FieldError[] {
   const volumes = new Map(digList(spec, "volumes").map((volume) => [digText(volume, "name"), volume]));
-  const errors = volumeErrors(digList(spec, "volumes"));
-  if (digList(spec, "containers").length === 0) errors.push(required("spec.containers"));
+  const errors = volumeErrors(digList(spec, "volumes"), at);
+  if (digList(spec, "containers").length === 0) errors.push(required(`${at}.containers`));
   const names = new Set<string>();
   for (const field of ["initContainers", "containers"]) {
     for (const [i, container] of digList(spec, field).entries()) {
-      const path = `spec.${field}[${i}]`;
+      const path = `${at}.${field}[${i}]`;
       errors.push(...uniqueName(container, path, names), ...containerErrors(container, path, volumes));
     }
   }
   const deadline = spec.activeDeadlineSeconds;
   if (typeof deadline === "number" && deadline < 1) {
     errors.push(
-      invalid("spec.activeDeadlineSeconds", deadline, "must be between 1 and 2147483647, inclusive"),
+      invalid(`${at}.activeDeadlineSeconds`, deadline, "must be between 1 and 2147483647, inclusive"),
     );
   }
   return errors;
@@ -159,10 +163,10 @@ function deviceErrors(container: JsonObject, path: string, volumes: Map<string, 
   });
 }
 
-function volumeErrors(volumes: readonly JsonObject[]): FieldError[] {
+function volumeErrors(volumes: readonly JsonObject[], at: string): FieldError[] {
   const names = new Set<string>();
   return volumes.flatMap((volume, i) => {
-    const path = `spec.volumes[${i}]`;
+    const path = `${at}.volumes[${i}]`;
     const errors = uniqueName(volume, path, names);
     const [source, ...more] = Object.keys(volume).filter((field) => field !== "name");
     if (source === undefined) errors.push(required(path, "must specify a volume type"));

@@ -1,0 +1,54 @@
+import { ResourceQuotas } from "@mooring/store";
+import { ageColumn, type BuiltinKind, column, digObject, digText } from "../../kinds/builtin-kind.ts";
+import { type FieldError, forbidden, invalid, notSupported } from "../../schema/field-error.ts";
+import { compareQuantities } from "../../schema/quantity.ts";
+import { quotaTypes } from "../types/workloads.ts";
+
+/** What standalone counts: claims, and what they ask for; of all classes, or of one. */
+const COUNTED = ["persistentvolumeclaims", "count/persistentvolumeclaims", "requests.storage"];
+const OF_CLASS = /^.+\.storageclass\.storage\.k8s\.io\/(requests\.storage|persistentvolumeclaims)$/;
+
+function hardErrors(hard: Record<string, unknown>): FieldError[] {
+  return Object.entries(hard).flatMap(([name, amount]): FieldError[] => {
+    const path = `spec.hard[${name}]`;
+    if (!COUNTED.includes(name) && !OF_CLASS.test(name)) {
+      const supported = [...COUNTED, "CLASS.storageclass.storage.k8s.io/requests.storage"];
+      return [notSupported(path, name, supported)];
+    }
+    return compareQuantities(String(amount), "0") < 0
+      ? [invalid(path, amount, "must be greater than or equal to 0")]
+      : [];
+  });
+}
+
+/** ResourceQuotas of storage: any other resource is refused, as nothing would hold it. */
+export const resourceQuotas: BuiltinKind = {
+  resource: ResourceQuotas,
+  schema: quotaTypes.get("ResourceQuota"),
+  singular: "resourcequota",
+  shortNames: ["quota"],
+  hasStatus: true,
+  columns: [
+    column("Request", (quota) =>
+      Object.keys(digObject(quota, "spec", "hard"))
+        .sort()
+        .map((name) => {
+          const used = digText(quota, "status", "used", name) || "0";
+          return `${name}: ${used}/${digText(quota, "spec", "hard", name)}`;
+        })
+        .join(", "),
+    ),
+    column("Limit", () => ""),
+    ageColumn,
+  ],
+  rules: {
+    validate(quota) {
+      const spec = digObject(quota, "spec");
+      const scoped = ["scopes", "scopeSelector"].filter((field) => spec[field] !== undefined);
+      return [
+        ...scoped.map((field) => forbidden(`spec.${field}`, "standalone counts all claims of the namespace")),
+        ...hardErrors(digObject(spec, "hard")),
+      ];
+    },
+  },
+};
