@@ -26,11 +26,12 @@ import {
   type StorageClass,
   StorageClasses,
 } from "@mooring/store";
+import { jobKeysOf } from "./job-pods.ts";
 import { claimKeysOf } from "./pod-claims.ts";
 
 /** Live copies of what binding, scheduling, attaching and the kubelet read; one set serves them all. */
 export interface ClusterView {
-  /** Indexed by `uid`, by `node`, by `claim` (namespace/name), and as `unplaced` (yes) while they have no node. */
+  /** Indexed by `uid`, by `node`, by `claim` and `job` (namespace/name), and as `unplaced` (yes) while they have no node. */
   readonly pods: Informer<Pod>;
   /** Indexed by `volume` and, while unbound, by `class`. */
   readonly claims: Informer<PersistentVolumeClaim>;
@@ -72,6 +73,7 @@ export async function openClusterView(
         node: (pod) => some(pod.spec?.nodeName),
         unplaced: (pod) => (pod.spec?.nodeName ? [] : ["yes"]),
         claim: claimKeysOf,
+        job: jobKeysOf,
       },
       podsOf === undefined ? undefined : `spec.nodeName=${podsOf}`,
     ),

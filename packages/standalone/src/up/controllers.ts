@@ -3,7 +3,9 @@ import { managedBy, startEventExpiry } from "@mooring/store";
 import { startAttachDetach } from "../controllers/attach-detach/index.ts";
 import { startBinder } from "../controllers/binder/index.ts";
 import { type ClusterView, openClusterView } from "../controllers/cluster-view.ts";
+import { startCronJobController } from "../controllers/cron-job/index.ts";
 import { startGarbageCollector } from "../controllers/garbage-collector/index.ts";
+import { startJobController } from "../controllers/job/index.ts";
 import { startNamespaceController } from "../controllers/namespace/index.ts";
 import { startNodeLifecycle } from "../controllers/node-lifecycle/index.ts";
 import { startProtection } from "../controllers/protection/index.ts";
@@ -23,6 +25,8 @@ export async function startControllers(
     startScheduler({ ...manager, store: managedBy(store, "kube-scheduler"), signal }),
   );
   await parts.start("attach/detach", (signal) => startAttachDetach({ ...manager, signal }));
+  await parts.start("jobs", (signal) => startJobController({ ...manager, signal }));
+  await parts.start("cron jobs", (signal) => startCronJobController({ ...manager, signal }));
   await parts.start("protection", (signal) => startProtection({ ...manager, signal }));
   await parts.start("garbage collector", (signal) => startGarbageCollector({ store, kinds, logger, signal }));
   await parts.start("namespaces", (signal) =>

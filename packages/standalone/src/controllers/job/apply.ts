@@ -1,0 +1,123 @@
+import {
+  allInParallel,
+  type EventRecorder,
+  failpoint,
+  isConflict,
+  isNotFound,
+  type Job,
+  Jobs,
+  type KubeObject,
+  keyOf,
+  mutate,
+  type ObjectStore,
+  type Pod,
+  Pods,
+  parseKey,
+  unsetFinalizer,
+  type WrittenCache,
+} from "@mooring/store";
+import { JOB_TRACKING } from "../job-pods.ts";
+import { BATCH, type JobStep } from "./decide.ts";
+import type { JobPod } from "./job-pod.ts";
+import { newPod } from "./new-pod.ts";
+
+const statusWritten = failpoint("standalone/job/status-written");
+const podsCreated = failpoint("standalone/job/pods-created");
+const podsReleased = failpoint("standalone/job/pods-released");
+const podsDeleted = failpoint("standalone/job/pods-deleted");
+const jobDeleted = failpoint("standalone/job/job-deleted");
+
+/** What the steps are made with. */
+export interface JobWrites {
+  store: ObjectStore;
+  jobs: WrittenCache<Job>;
+  pods: WrittenCache<Pod>;
+  events: EventRecorder;
+}
+
+/** Makes one step true. `job` is undefined where pods of a Job that is gone are released. */
+export async function apply(step: JobStep, job: Job | undefined, writes: JobWrites): Promise<void> {
+  if (step.do === "release-pods") {
+    await allInParallel(step.pods, (pod) => release(pod, writes), BATCH);
+    return podsReleased();
+  }
+  if (job === undefined) return;
+  switch (step.do) {
+    case "write-status": {
+      // The version is that of the counts: nobody else has added to them since.
+      writes.jobs.wrote(await writes.store.updateStatus(Jobs, { ...job, status: step.status }));
+      statusWritten();
+      for (const { type, reason, message } of step.events) writes.events.event(job, type, reason, message);
+      return;
+    }
+    case "create-pods":
+      await allInParallel(step.indexes, (index) => create(job, index, writes), BATCH);
+      return podsCreated();
+    case "delete-pods":
+      await allInParallel(step.pods, (pod) => remove(job, pod, writes), BATCH);
+      return podsDeleted();
+    case "delete-job":
+      return deleteJob(job, writes);
+  }
+}
+
+async function create(
+  job: Job,
+  index: number | undefined,
+  { store, pods, events }: JobWrites,
+): Promise<void> {
+  try {
+    const { metadata } = pods.wrote(await store.create(Pods, newPod(job, index)));
+    events.event(job, "Normal", "SuccessfulCreate", `Created pod: ${metadata.name}`);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    events.event(job, "Warning", "FailedCreate", `Error creating: ${message}`);
+    throw error;
+  }
+}
+
+async function release({ key, uid }: JobPod, { store, pods }: JobWrites): Promise<void> {
+  const change = (pod: Pod) => void (pod.metadata.uid === uid && unsetFinalizer(pod, JOB_TRACKING));
+  try {
+    const pod = await mutate(store, Pods, key, change);
+    if (pod.metadata.deletionTimestamp !== undefined && isGone(pod)) pods.gone(pod);
+    else pods.wrote(pod);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    await pods.refresh(keyOf({ metadata: key }));
+  }
+}
+
+async function remove(job: Job, { key, uid }: JobPod, { store, pods, events }: JobWrites): Promise<void> {
+  try {
+    const pod = await store.delete(Pods, key, { preconditions: { uid } });
+    if (isGone(pod)) pods.gone(pod);
+    else pods.wrote(pod);
+    events.event(job, "Normal", "SuccessfulDelete", `Deleted pod: ${key.name}`);
+  } catch (error) {
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+    await pods.refresh(keyOf({ metadata: key }));
+  }
+}
+
+/** Nothing keeps the object that was asked to go. */
+function isGone({ metadata }: KubeObject): boolean {
+  return (metadata.finalizers ?? []).length === 0 && (metadata.deletionGracePeriodSeconds ?? 0) === 0;
+}
+
+/** Only as it was read: its owner may have given it more time. */
+async function deleteJob(job: Job, { store, jobs }: JobWrites): Promise<void> {
+  const { uid = "", resourceVersion = "" } = job.metadata;
+  const preconditions = { uid, resourceVersion };
+  try {
+    const left = await store.delete(Jobs, parseKey(keyOf(job)), {
+      propagationPolicy: "Foreground",
+      preconditions,
+    });
+    jobs.deleted(left);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    await jobs.refresh(keyOf(job));
+  }
+  jobDeleted();
+}
