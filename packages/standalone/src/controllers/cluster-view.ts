@@ -28,10 +28,14 @@ import {
 } from "@mooring/store";
 import { jobKeysOf } from "./job-pods.ts";
 import { claimKeysOf } from "./pod-claims.ts";
+import { BY_CONTROLLER } from "./workloads/owners.ts";
 
 /** Live copies of what binding, scheduling, attaching and the kubelet read; one set serves them all. */
 export interface ClusterView {
-  /** Indexed by `uid`, by `node`, by `claim` and `job` (namespace/name), and as `unplaced` (yes) while they have no node. */
+  /**
+   * Indexed by `uid`, by `node`, by `claim` and `job` (namespace/name), as `unplaced` (yes) while they have no node, by
+   * `controller` (its uid), and without one as `orphan` (by namespace).
+   */
   readonly pods: Informer<Pod>;
   /** Indexed by `volume` and, while unbound, by `class`. */
   readonly claims: Informer<PersistentVolumeClaim>;
@@ -74,6 +78,7 @@ export async function openClusterView(
         unplaced: (pod) => (pod.spec?.nodeName ? [] : ["yes"]),
         claim: claimKeysOf,
         job: jobKeysOf,
+        ...BY_CONTROLLER,
       },
       podsOf === undefined ? undefined : `spec.nodeName=${podsOf}`,
     ),

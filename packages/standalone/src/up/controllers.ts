@@ -1,16 +1,20 @@
 import { createHost } from "@mooring/engine";
-import { managedBy, startEventExpiry } from "@mooring/store";
+import { managedBy, type ObjectStore, startEventExpiry } from "@mooring/store";
 import { startAttachDetach } from "../controllers/attach-detach/index.ts";
 import { startBinder } from "../controllers/binder/index.ts";
 import { type ClusterView, openClusterView } from "../controllers/cluster-view.ts";
 import { startCronJobController } from "../controllers/cron-job/index.ts";
+import { startDeployments } from "../controllers/deployment/index.ts";
 import { startGarbageCollector } from "../controllers/garbage-collector/index.ts";
 import { startJobController } from "../controllers/job/index.ts";
 import { startNamespaceController } from "../controllers/namespace/index.ts";
 import { startNodeLifecycle } from "../controllers/node-lifecycle/index.ts";
 import { startProtection } from "../controllers/protection/index.ts";
+import { startReplicaSets } from "../controllers/replica-set/index.ts";
 import { startRoleAggregation } from "../controllers/role-aggregation/index.ts";
 import { startScheduler } from "../controllers/scheduler/index.ts";
+import { startStatefulSets } from "../controllers/stateful-set/index.ts";
+import { openWorkloadsView } from "../controllers/workloads/view.ts";
 import type { Starting } from "./starting.ts";
 
 /** What a cluster's controller manager and scheduler do. */
@@ -25,9 +29,8 @@ export async function startControllers(
     startScheduler({ ...manager, store: managedBy(store, "kube-scheduler"), signal }),
   );
   await parts.start("attach/detach", (signal) => startAttachDetach({ ...manager, signal }));
-  await parts.start("jobs", (signal) => startJobController({ ...manager, signal }));
-  await parts.start("cron jobs", (signal) => startCronJobController({ ...manager, signal }));
   await parts.start("protection", (signal) => startProtection({ ...manager, signal }));
+  await startWorkloads({ ...manager, parts });
   await parts.start("garbage collector", (signal) => startGarbageCollector({ store, kinds, logger, signal }));
   await parts.start("namespaces", (signal) =>
     startNamespaceController({ store, kinds, caPem, logger, signal }),
@@ -35,6 +38,24 @@ export async function startControllers(
   await parts.start("role aggregation", (signal) => startRoleAggregation({ store, logger, signal }));
   await parts.start("event expiry", async (signal) => startEventExpiry({ store, signal }));
   return view;
+}
+
+interface WorkloadsOptions extends Pick<Starting, "logger" | "parts"> {
+  store: ObjectStore;
+  view: ClusterView;
+}
+
+/** What makes pods of other objects. */
+async function startWorkloads({ parts, ...manager }: WorkloadsOptions): Promise<void> {
+  await parts.start("jobs", (signal) => startJobController({ ...manager, signal }));
+  await parts.start("cron jobs", (signal) => startCronJobController({ ...manager, signal }));
+  const workloads = await parts.start("workloads view", (signal) =>
+    openWorkloadsView(manager.store, { logger: manager.logger, signal }),
+  );
+  const common = { ...manager, workloads };
+  await parts.start("replica sets", async (signal) => startReplicaSets({ ...common, signal }));
+  await parts.start("deployments", async (signal) => startDeployments({ ...common, signal }));
+  await parts.start("stateful sets", async (signal) => startStatefulSets({ ...common, signal }));
 }
 
 /** The part of the controller manager that speaks of nodes which do not; after those that say which node is fenced. */

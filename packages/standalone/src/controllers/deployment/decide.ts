@@ -1,0 +1,150 @@
+import { isDeepStrictEqual } from "node:util";
+import { type Deployment, DONE, defined, type Outcome, type ReplicaSet, wait } from "@mooring/store";
+import { conditionsOf, deadlineInMs, isComplete, type Judged } from "./conditions.ts";
+import { type Limits, limitsOf, sum, wantedOf } from "./limits.ts";
+import { NO_REVISION, nextRevision, revisionOf } from "./revisions.ts";
+import { follow, rollOn, type Scale } from "./scale.ts";
+import { isCurrent } from "./template.ts";
+
+export interface DeploymentView {
+  deployment: Deployment;
+  /** The sets that it manages. */
+  owned: readonly ReplicaSet[];
+  /** Sets that nobody manages and the selector matches. */
+  orphans: readonly ReplicaSet[];
+  /** Somebody else's set has the name that the next one would get. */
+  nameTaken: boolean;
+  /** Pods of old sets that have not ended. */
+  oldPods: number;
+  /** Milliseconds since the epoch. */
+  now: number;
+}
+
+export type DeploymentStatus = NonNullable<Deployment["status"]>;
+
+export type DeploymentStep =
+  | { do: "adopt-set"; set: ReplicaSet }
+  | { do: "create-set"; replicas: number; revision: number }
+  | { do: "count-collision" }
+  | { do: "set-revision"; set: ReplicaSet; revision: number }
+  | { do: "record-revision"; revision: number }
+  | ({ do: "scale-set" } & Scale)
+  | { do: "delete-set"; set: ReplicaSet }
+  | { do: "write-status"; status: DeploymentStatus };
+
+/** One change at a time, until all pods are of the current template. */
+export function decide(view: DeploymentView): DeploymentStep | Outcome {
+  const { deployment, now } = view;
+  const sets = inOrder(view.owned);
+  const current = sets.findLast((set) => isCurrent(set, deployment));
+  const limits = limitsOf(deployment);
+  const judged = { deployment, current, sets, limits, now, counts: countsOf(sets, current, limits) };
+  if (deployment.metadata.deletionTimestamp === undefined) {
+    const step = manage(view, judged);
+    if (step !== undefined) return step;
+  }
+  const status = statusOf(judged);
+  if (!isDeepStrictEqual(deployment.status ?? {}, status)) return { do: "write-status", status };
+  const surplus = isComplete(judged) ? surplusOf(judged) : undefined;
+  if (surplus !== undefined) return { do: "delete-set", set: surplus };
+  const deadline = deadlineInMs(judged);
+  return deadline === undefined || deadline === 0 ? DONE : wait(deadline);
+}
+
+/** The oldest revision first. */
+function inOrder(sets: readonly ReplicaSet[]): ReplicaSet[] {
+  const age = ({ metadata }: ReplicaSet) => Date.parse(String(metadata.creationTimestamp ?? "")) || 0;
+  return [...sets].sort((a, b) => revisionOf(a) - revisionOf(b) || age(a) - age(b));
+}
+
+function manage(view: DeploymentView, judged: Judged): DeploymentStep | undefined {
+  const { deployment, limits, sets } = judged;
+  const [orphan] = view.orphans;
+  if (orphan !== undefined) return { do: "adopt-set", set: orphan };
+  if (deployment.spec?.paused === true) return scaled(follow(sets, limits));
+  const recreate = deployment.spec?.strategy?.type === "Recreate";
+  return recreate ? recreateAll(view, judged) : rollingUpdate(view, judged);
+}
+
+function rollingUpdate(view: DeploymentView, judged: Judged): DeploymentStep | undefined {
+  const { current, limits, sets } = judged;
+  const old = sets.filter((set) => set !== current);
+  const room = limits.replicas + limits.maxSurge - sum(old.map(wantedOf));
+  if (current === undefined) return createSet(view, sets, Math.max(0, Math.min(limits.replicas, room)));
+  return revise(judged, current) ?? scaled(rollOn({ current, old, limits }));
+}
+
+/** All old pods end before the first new one begins: for those that share a volume. */
+function recreateAll(view: DeploymentView, judged: Judged): DeploymentStep | undefined {
+  const { current, limits, sets } = judged;
+  const old = sets.find((set) => set !== current && wantedOf(set) > 0);
+  if (old !== undefined) return scaled({ set: old, replicas: 0 });
+  if (view.oldPods > 0) return undefined;
+  if (current === undefined) return createSet(view, sets, limits.replicas);
+  const wanted = limits.replicas;
+  const step = wantedOf(current) === wanted ? undefined : scaled({ set: current, replicas: wanted });
+  return revise(judged, current) ?? step;
+}
+
+function createSet(
+  { nameTaken }: DeploymentView,
+  sets: readonly ReplicaSet[],
+  replicas: number,
+): DeploymentStep {
+  if (nameTaken) return { do: "count-collision" };
+  return { do: "create-set", replicas, revision: nextRevision(sets) };
+}
+
+/** The current set has the highest revision, also after a way back to an old template. */
+function revise({ deployment, sets }: Judged, current: ReplicaSet): DeploymentStep | undefined {
+  const next = nextRevision(sets.filter((set) => set !== current));
+  if (revisionOf(current) < next) return { do: "set-revision", set: current, revision: next };
+  const revision = revisionOf(current);
+  return revisionOf(deployment) === revision || revision === NO_REVISION
+    ? undefined
+    : { do: "record-revision", revision };
+}
+
+const scaled = (scale: Scale | undefined): DeploymentStep | undefined =>
+  scale === undefined ? undefined : { do: "scale-set", ...scale };
+
+function countsOf(
+  sets: readonly ReplicaSet[],
+  current: ReplicaSet | undefined,
+  { replicas }: Limits,
+): DeploymentStatus {
+  const total = (field: "replicas" | "readyReplicas" | "availableReplicas") =>
+    sum(sets.map(({ status }) => status?.[field] ?? 0));
+  const available = total("availableReplicas");
+  const unavailable = Math.max(0, Math.max(replicas, sum(sets.map(wantedOf))) - available);
+  return {
+    replicas: total("replicas"),
+    updatedReplicas: current?.status?.replicas ?? 0,
+    readyReplicas: total("readyReplicas"),
+    availableReplicas: available,
+    unavailableReplicas: unavailable,
+  };
+}
+
+function statusOf(judged: Judged): DeploymentStatus {
+  const { deployment, counts } = judged;
+  const { collisionCount } = deployment.status ?? {};
+  return {
+    observedGeneration: deployment.metadata.generation ?? 0,
+    ...counts,
+    conditions: conditionsOf(judged),
+    ...defined({ collisionCount }),
+  };
+}
+
+/** The oldest set beyond the history that is kept. */
+function surplusOf({ deployment, current, sets }: Judged): ReplicaSet | undefined {
+  const old = sets.filter(
+    (set) =>
+      set !== current &&
+      wantedOf(set) === 0 &&
+      (set.status?.replicas ?? 0) === 0 &&
+      set.metadata.deletionTimestamp === undefined,
+  );
+  return old.length > (deployment.spec?.revisionHistoryLimit ?? 10) ? old[0] : undefined;
+}

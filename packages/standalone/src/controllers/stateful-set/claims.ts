@@ -1,0 +1,69 @@
+import { isDeepStrictEqual } from "node:util";
+import {
+  defined,
+  ownerReferenceTo,
+  type PersistentVolumeClaim,
+  type Pod,
+  parseQuantity,
+  type StatefulSet,
+} from "@mooring/store";
+import { claimsOf } from "./identity.ts";
+
+type OwnerReferences = NonNullable<PersistentVolumeClaim["metadata"]["ownerReferences"]>;
+
+/** One of a set's claims, as it is. */
+export interface SetClaim {
+  claim: PersistentVolumeClaim;
+  ordinal: number;
+}
+
+export type ClaimStep =
+  | { do: "set-claim-owners"; claim: PersistentVolumeClaim; owners: OwnerReferences }
+  | { do: "grow-claim"; claim: PersistentVolumeClaim; storage: string };
+
+/**
+ * Gives a claim the owners that the retention policy wants: the set (it goes with the set), or its pod that is about to go
+ * for good (it goes with that). Both without being their controller, and without keeping them from going.
+ */
+export function ownClaim(
+  set: StatefulSet,
+  { claim }: SetClaim,
+  leaving: Pod | undefined,
+): ClaimStep | undefined {
+  const { whenDeleted = "Retain", whenScaled = "Retain" } =
+    set.spec?.persistentVolumeClaimRetentionPolicy ?? {};
+  const before = claim.metadata.ownerReferences ?? [];
+  const foreign = before.filter(({ kind, name, uid }) => {
+    const ofPod = kind === "Pod" && name.startsWith(`${set.metadata.name}-`);
+    return uid !== set.metadata.uid && !ofPod;
+  });
+  const loose = { controller: false, blockOwnerDeletion: false };
+  const goes = leaving !== undefined && whenScaled === "Delete";
+  const owners = [
+    ...foreign,
+    ...(goes ? [ownerReferenceTo(leaving, loose)] : []),
+    ...(!goes && whenDeleted === "Delete" ? [ownerReferenceTo(set, loose)] : []),
+  ];
+  const uids = (references: OwnerReferences) => references.map(({ uid }) => uid).sort();
+  return isDeepStrictEqual(uids(before), uids(owners))
+    ? undefined
+    : { do: "set-claim-owners", claim, owners };
+}
+
+/** A claim grows after its template; it never shrinks. */
+export function growClaim(set: StatefulSet, { claim, ordinal }: SetClaim): ClaimStep | undefined {
+  const wanted = claimsOf(set, ordinal).find(({ metadata }) => metadata.name === claim.metadata.name);
+  const storage = wanted?.spec?.resources?.requests?.["storage"];
+  const has = claim.spec?.resources?.requests?.["storage"];
+  if (storage === undefined || has === undefined || claim.status?.phase !== "Bound") return undefined;
+  return bytes(storage) > bytes(has) ? { do: "grow-claim", claim, storage: String(storage) } : undefined;
+}
+
+const bytes = (quantity: string | number) => parseQuantity(String(quantity));
+
+/** The claim with other owners. */
+export function owned(claim: PersistentVolumeClaim, owners: OwnerReferences): PersistentVolumeClaim {
+  const { ownerReferences: _, ...metadata } = claim.metadata;
+  const ownerReferences = owners.length === 0 ? undefined : owners;
+  return { ...claim, metadata: { ...metadata, ...defined({ ownerReferences }) } };
+}

@@ -1,0 +1,79 @@
+import {
+  type ControllerRevision,
+  keyOf,
+  type PersistentVolumeClaim,
+  type Pod,
+  type ReadContext,
+  type StatefulSet,
+  type WrittenCache,
+} from "@mooring/store";
+import { controllerUid, selects } from "../workloads/owners.ts";
+import { isActive } from "../workloads/pods.ts";
+import type { SetClaim } from "./claims.ts";
+import type { StatefulSetView } from "./decide.ts";
+import { claimsOf, ordinalOf, ordinalsOf } from "./identity.ts";
+import { nameOf } from "./revisions.ts";
+
+export interface StatefulSetCaches {
+  sets: WrittenCache<StatefulSet>;
+  pods: WrittenCache<Pod>;
+  claims: WrittenCache<PersistentVolumeClaim>;
+  revisions: WrittenCache<ControllerRevision>;
+}
+
+/** A set with its pods, its claims and its history. */
+export async function readStatefulSet(
+  key: string,
+  caches: StatefulSetCaches,
+  context: ReadContext,
+): Promise<StatefulSetView | undefined> {
+  const { reader, fresh, signal } = context;
+  const { sets, pods, revisions } = caches;
+  if (fresh) await sets.refresh(key, signal);
+  const set = reader.over(sets).get(key);
+  if (set === undefined) return undefined;
+  const { namespace = "", uid = "" } = set.metadata;
+  const at = (name: string) => `${namespace}/${name}`;
+  if (fresh) await refreshAll(set, caches, signal);
+  const owned = reader.over(pods).byIndex("controller", uid);
+  const orphans = reader.over(pods).byIndex("orphan", namespace);
+  const names = ordinalsOf(set).map((ordinal) => `${set.metadata.name}-${ordinal}`);
+  const named = names.flatMap((name) => reader.over(pods).get(at(name)) ?? []);
+  const history = reader.over(revisions).byIndex("controller", uid);
+  const taken = reader.over(revisions).get(at(nameOf(set)));
+  return {
+    ...{ set, owned, revisions: history, now: Date.now() },
+    orphans: orphans.filter((pod) => isActive(pod) && ordinalOf(set, pod) !== undefined && selects(set, pod)),
+    foreignNames: new Set(
+      named.filter((pod) => controllerUid(pod) !== uid).map(({ metadata }) => metadata.name),
+    ),
+    nameTaken: taken !== undefined && !history.includes(taken),
+    claims: readClaims(set, owned, caches, reader),
+  };
+}
+
+function readClaims(
+  set: StatefulSet,
+  owned: readonly Pod[],
+  { claims }: StatefulSetCaches,
+  reader: ReadContext["reader"],
+): SetClaim[] {
+  const ordinals = new Set([...ordinalsOf(set), ...owned.flatMap((pod) => ordinalOf(set, pod) ?? [])]);
+  return [...ordinals].flatMap((ordinal) =>
+    claimsOf(set, ordinal).flatMap((wanted) => {
+      const claim = reader.over(claims).get(keyOf(wanted));
+      return claim === undefined ? [] : [{ claim, ordinal }];
+    }),
+  );
+}
+
+/** What a step may have met that the watch has not delivered yet. */
+async function refreshAll(set: StatefulSet, caches: StatefulSetCaches, signal: AbortSignal): Promise<void> {
+  const { namespace = "", uid = "" } = set.metadata;
+  for (const ordinal of ordinalsOf(set)) {
+    await caches.pods.refresh(`${namespace}/${set.metadata.name}-${ordinal}`, signal);
+    for (const claim of claimsOf(set, ordinal)) await caches.claims.refresh(keyOf(claim), signal);
+  }
+  for (const pod of caches.pods.byIndex("controller", uid)) await caches.pods.refresh(keyOf(pod), signal);
+  await caches.revisions.refresh(`${namespace}/${nameOf(set)}`, signal);
+}

@@ -1,0 +1,49 @@
+import {
+  type ControllerRevision,
+  ControllerRevisions,
+  createInformer,
+  type Deployment,
+  Deployments,
+  type Informer,
+  type KubeObject,
+  type Logger,
+  type ObjectStore,
+  type ReplicaSet,
+  ReplicaSets,
+  type Resource,
+  type StatefulSet,
+  StatefulSets,
+} from "@mooring/store";
+import { BY_CONTROLLER } from "./owners.ts";
+
+/** Live copies of workloads and of what they manage, the latter indexed by `controller` and `orphan`. */
+export interface WorkloadsView {
+  readonly deployments: Informer<Deployment>;
+  readonly replicaSets: Informer<ReplicaSet>;
+  readonly statefulSets: Informer<StatefulSet>;
+  readonly revisions: Informer<ControllerRevision>;
+  /** Settles when all watches have ended, after the signal. */
+  readonly done: Promise<void>;
+}
+
+/** Resolves when every copy is complete. */
+export async function openWorkloadsView(
+  store: ObjectStore,
+  { logger, signal }: { logger: Logger; signal: AbortSignal },
+): Promise<WorkloadsView> {
+  const informers: Pick<Informer<KubeObject>, "run" | "synced">[] = [];
+  function informer<T extends KubeObject>(resource: Resource<T>): Informer<T> {
+    const created = createInformer(store, resource, { indexers: BY_CONTROLLER, logger });
+    informers.push(created);
+    return created;
+  }
+  const view = {
+    deployments: informer(Deployments),
+    replicaSets: informer(ReplicaSets),
+    statefulSets: informer(StatefulSets),
+    revisions: informer(ControllerRevisions),
+  };
+  const done = Promise.all(informers.map((each) => each.run(signal))).then(() => {});
+  await Promise.all(informers.map((each) => each.synced(signal)));
+  return { ...view, done };
+}
