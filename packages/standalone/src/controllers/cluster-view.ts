@@ -37,7 +37,7 @@ export interface ClusterView {
    * `controller` (its uid), and without one as `orphan` (by namespace).
    */
   readonly pods: Informer<Pod>;
-  /** Indexed by `volume` and, while unbound, by `class`. */
+  /** Indexed by `namespace`, by `volume` and, while unbound, by `class`. */
   readonly claims: Informer<PersistentVolumeClaim>;
   /** Indexed by `claim` (of its claimRef) and, while free, by `class`. */
   readonly volumes: Informer<PersistentVolume>;
@@ -83,6 +83,7 @@ export async function openClusterView(
       podsOf === undefined ? undefined : `spec.nodeName=${podsOf}`,
     ),
     claims: informer(PersistentVolumeClaims, {
+      namespace: (claim) => some(claim.metadata.namespace),
       volume: (claim) => some(claim.spec?.volumeName),
       class: (claim) => (claim.spec?.volumeName ? [] : [claim.spec?.storageClassName ?? ""]),
     }),

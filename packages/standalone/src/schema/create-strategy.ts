@@ -9,7 +9,7 @@ import { admitCreate, admitUpdate, decodeApplied, type KindSchema } from "./stra
 export function createStrategy(kind: KindSchema): ResourceStrategy {
   const { rules } = kind;
   return {
-    create: (object) => admitCreate(kind, object),
+    create: (object, context) => admitCreate(kind, object, context),
     update: (next, old, context) => admitUpdate(kind, next, old, context),
     apply: (current, applied, context) => applyObject(current, decodeApplied(kind, applied), kind, context),
     trackManagers: (old, next, context) => trackUpdate(old, next, kind, context),

@@ -23,12 +23,17 @@ export interface KindRules {
   validateUpdate?(next: UnstructuredObject, old: UnstructuredObject, subresource: string): FieldError[];
   /** Refusals that depend on other objects, after everything else was found right. */
   admitUpdate?(next: UnstructuredObject, old: UnstructuredObject, lookup: Lookup): StatusError | undefined;
+  /**
+   * The same where it depends on many objects, also of a new one (`old` is undefined then). Throws the reason to refuse it.
+   */
+  admit?(next: UnstructuredObject, old: UnstructuredObject | undefined, collect: Collect): void;
   selectableFields?(object: UnstructuredObject): Record<string, string>;
   gracefulDelete?(object: UnstructuredObject, options: DeleteOptions): number;
 }
 
 /** How a rule reads another object that its kind depends on, in the state that is about to be written. */
 export type Lookup = NonNullable<StrategyContext["lookup"]>;
+export type Collect = NonNullable<StrategyContext["collect"]>;
 
 /** One kind in its storage version. */
 export interface KindSchema {
@@ -45,8 +50,14 @@ export interface KindSchema {
 }
 
 /** The object as an API server would store it; throws Invalid (422) or BadRequest (400). */
-export function admitCreate(kind: KindSchema, object: UnstructuredObject): UnstructuredObject {
-  return bounded(kind, object, () => admitted(kind, object));
+export function admitCreate(
+  kind: KindSchema,
+  object: UnstructuredObject,
+  { collect }: Pick<StrategyContext, "collect"> = {},
+): UnstructuredObject {
+  const made = bounded(kind, object, () => admitted(kind, object));
+  if (collect !== undefined) kind.rules?.admit?.(made, undefined, collect);
+  return made;
 }
 
 function admitted(kind: KindSchema, object: UnstructuredObject): UnstructuredObject {
@@ -64,9 +75,11 @@ export function admitUpdate(
   kind: KindSchema,
   next: UnstructuredObject,
   old: UnstructuredObject,
-  context: Pick<StrategyContext, "subresource" | "lookup"> = {},
+  context: Pick<StrategyContext, "subresource" | "lookup" | "collect"> = {},
 ): UnstructuredObject {
-  return bounded(kind, next, () => changed(kind, next, old, context));
+  const made = bounded(kind, next, () => changed(kind, next, old, context));
+  if (context.collect !== undefined) kind.rules?.admit?.(made, old, context.collect);
+  return made;
 }
 
 /** What costs too much to check is refused: rules and patterns run on what somebody sent. */

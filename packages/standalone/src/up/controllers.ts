@@ -11,6 +11,7 @@ import { startNamespaceController } from "../controllers/namespace/index.ts";
 import { startNodeLifecycle } from "../controllers/node-lifecycle/index.ts";
 import { startProtection } from "../controllers/protection/index.ts";
 import { startReplicaSets } from "../controllers/replica-set/index.ts";
+import { startResourceQuotaController } from "../controllers/resource-quota/index.ts";
 import { startRoleAggregation } from "../controllers/role-aggregation/index.ts";
 import { startScheduler } from "../controllers/scheduler/index.ts";
 import { startStatefulSets } from "../controllers/stateful-set/index.ts";
@@ -31,6 +32,7 @@ export async function startControllers(
   await parts.start("attach/detach", (signal) => startAttachDetach({ ...manager, signal }));
   await parts.start("protection", (signal) => startProtection({ ...manager, signal }));
   await startWorkloads({ ...manager, parts });
+  await parts.start("quotas", (signal) => startResourceQuotaController({ ...manager, signal }));
   await parts.start("garbage collector", (signal) => startGarbageCollector({ store, kinds, logger, signal }));
   await parts.start("namespaces", (signal) =>
     startNamespaceController({ store, kinds, caPem, logger, signal }),

@@ -17,7 +17,7 @@ import type {
 } from "../object-store.ts";
 import type { StoreReport } from "./check/check-store.ts";
 import { ObjectDatabase } from "./database.ts";
-import { decodeEvent, pathOf } from "./event.ts";
+import { decodeEvent, pathOf, rangeOf } from "./event.ts";
 import type { Evidence } from "./files.ts";
 import { History, type HistoryLimits } from "./history.ts";
 import { type JsonList, listJson } from "./list.ts";
@@ -398,6 +398,8 @@ export class LocalStore implements ObjectStore {
       dryRun: options.dryRun ?? false,
       now: timestamp(this.#clock()),
       lookup: (resource, key) => this.#lookup(resource, key),
+      collect: (resource, namespace, of) =>
+        this.#timeline.collections.collect(rangeOf(groupResource(resource), namespace), of),
       ...defined({ subresource, fieldManager: options.fieldManager }),
     };
   }

@@ -10,6 +10,16 @@ export interface StrategyContext {
   fieldManager?: string;
   /** Another object as the next write would find it, for rules that depend on one. */
   lookup?(resource: Resource, key: ObjectKey): UnstructuredObject | undefined;
+  /**
+   * What `of` makes of each object of a kind in a namespace (absent: of all), as the next write would find them, by path.
+   * It is kept and follows every write, so that rules about many objects cost what has changed. `of` is pure and declared
+   * once, at module level.
+   */
+  collect?<T>(
+    resource: Resource,
+    namespace: string | undefined,
+    of: (object: UnstructuredObject) => T,
+  ): ReadonlyMap<string, T>;
 }
 
 /** Who changed which part, for `metadata.managedFields`. */

@@ -1,4 +1,5 @@
 import { StatusError } from "../object/status-error.ts";
+import { Collections, type PathRange } from "./collections.ts";
 import type { ObjectDatabase } from "./database.ts";
 import { encodeEvent, type StoreEvent } from "./event.ts";
 import type { History } from "./history.ts";
@@ -24,6 +25,8 @@ interface Commit {
  * visible when it is on disk. While one transaction is being written the next collects: that is the group commit.
  */
 export class Timeline {
+  /** What rules about many objects have collected. */
+  readonly collections: Collections = new Collections((range) => this.#latestIn(range));
   readonly #database: ObjectDatabase;
   readonly #history: History;
   readonly #staged = new Map<string, Staged>();
@@ -59,6 +62,17 @@ export class Timeline {
     return staged === undefined ? this.#database.get(path) : staged.visible;
   }
 
+  *#latestIn({ start, end }: PathRange): Generator<{ path: string; json: string }> {
+    for (let from: string | undefined = start; from !== undefined; ) {
+      const rows = this.#database.scan(from, end);
+      for (const row of rows) if (!this.#staged.has(row.path)) yield row;
+      const last = rows.at(-1);
+      from = rows.length === this.#database.scanSize && last !== undefined ? `${last.path}\0` : undefined;
+    }
+    for (const [path, { json }] of this.#staged)
+      if (json !== undefined && path >= start && path < end) yield { path, json };
+  }
+
   nextRevision(): number {
     return this.#lastDecided + 1;
   }
@@ -77,6 +91,7 @@ export class Timeline {
     this.#staged.set(event.path, { json, visible, revision: event.revision });
     this.#lastDecided = event.revision;
     this.#pending.push(event);
+    this.collections.wrote(event.path, json);
     let commit = this.#next;
     if (commit === undefined || commit.events.length >= MAX_EVENTS) commit = this.#begin();
     this.#next = commit;
@@ -142,6 +157,7 @@ export class Timeline {
   /** The disk refused: whatever was decided on top of the lost writes is lost with them. */
   #forgetPending(): void {
     this.#staged.clear();
+    this.collections.clear();
     this.#pending = [];
     this.#lastDecided = this.#visible;
     // The transaction that collects now begins with a lost revision and will fail; new writes must not join it.

@@ -17,6 +17,7 @@ import { clone, isObject, jsonEqual } from "../../schema/model.ts";
 import { labelErrors } from "../../schema/object-meta.ts";
 import { compareQuantities } from "../../schema/quantity.ts";
 import type { Lookup } from "../../schema/strategy.ts";
+import { requireQuota } from "../quota.ts";
 import { claimTypes } from "../types/claim.ts";
 
 const ACCESS_MODES = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
@@ -179,5 +180,6 @@ export const persistentVolumeClaims: BuiltinKind = {
     validate: (pvc) => claimSpecErrors(digObject(pvc, "spec"), "spec"),
     validateUpdate: updateErrors,
     admitUpdate: expansionRefusal,
+    admit: requireQuota,
   },
 };

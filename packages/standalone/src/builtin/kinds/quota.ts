@@ -2,19 +2,13 @@ import { ResourceQuotas } from "@mooring/store";
 import { ageColumn, type BuiltinKind, column, digObject, digText } from "../../kinds/builtin-kind.ts";
 import { type FieldError, forbidden, invalid, notSupported } from "../../schema/field-error.ts";
 import { compareQuantities } from "../../schema/quantity.ts";
+import { isCounted, SUPPORTED } from "../quota-usage.ts";
 import { quotaTypes } from "../types/workloads.ts";
-
-/** What standalone counts: claims, and what they ask for; of all classes, or of one. */
-const COUNTED = ["persistentvolumeclaims", "count/persistentvolumeclaims", "requests.storage"];
-const OF_CLASS = /^.+\.storageclass\.storage\.k8s\.io\/(requests\.storage|persistentvolumeclaims)$/;
 
 function hardErrors(hard: Record<string, unknown>): FieldError[] {
   return Object.entries(hard).flatMap(([name, amount]): FieldError[] => {
     const path = `spec.hard[${name}]`;
-    if (!COUNTED.includes(name) && !OF_CLASS.test(name)) {
-      const supported = [...COUNTED, "CLASS.storageclass.storage.k8s.io/requests.storage"];
-      return [notSupported(path, name, supported)];
-    }
+    if (!isCounted(name)) return [notSupported(path, name, SUPPORTED)];
     return compareQuantities(String(amount), "0") < 0
       ? [invalid(path, amount, "must be greater than or equal to 0")]
       : [];

@@ -3,9 +3,9 @@ import { test } from "node:test";
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
 import fc from "fast-check";
+import { defaultClassOf, IS_DEFAULT_CLASS } from "../../builtin/default-class.ts";
 import { type ClaimStep, type ClaimView, decideClaim } from "./decide-claim.ts";
 import { decideVolume } from "./decide-volume.ts";
-import { defaultClassOf } from "./default-class.ts";
 import { findVolume } from "./match.ts";
 import * as names from "./names.ts";
 import { reserved } from "./reserve.ts";
@@ -254,7 +254,7 @@ test("what follows for a volume from its claim", () => {
 test("the newest default class counts", () => {
   const marked = (name: string, creationTimestamp: string, value = "true"): StorageClass => ({
     ...fast,
-    metadata: { name, creationTimestamp, annotations: { [names.IS_DEFAULT_CLASS]: value } },
+    metadata: { name, creationTimestamp, annotations: { [IS_DEFAULT_CLASS]: value } },
   });
   const classes = [
     marked("old", "2024-01-01T00:00:00Z"),

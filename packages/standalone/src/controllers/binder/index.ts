@@ -51,7 +51,7 @@ export async function startBinder(options: BinderOptions): Promise<{ done: Promi
       if (key.startsWith(CLAIM) && view.claims.get(name) === undefined) reports.forget(name);
     },
   });
-  const done = Promise.all([binder.run(signal), ephemeralVolumes(options).run(signal)]);
+  const done = Promise.all([binder.run(signal), ephemeralVolumes({ ...options, events }).run(signal)]);
   return { done: done.then(() => events.flush()) };
 }
 

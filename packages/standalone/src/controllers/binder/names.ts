@@ -10,9 +10,5 @@ export const STORAGE_PROVISIONER = "volume.kubernetes.io/storage-provisioner";
 export const BETA_STORAGE_PROVISIONER = "volume.beta.kubernetes.io/storage-provisioner";
 /** On a claim: the node that the scheduler has chosen for its pod. */
 export const SELECTED_NODE = "volume.kubernetes.io/selected-node";
-/** On a StorageClass: claims that name no class get this one. */
-export const IS_DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class";
-/** The same, under an older name. */
-export const BETA_IS_DEFAULT_CLASS = "storageclass.beta.kubernetes.io/is-default-class";
 /** Provisioner of classes whose volumes are made by hand. */
 export const NO_PROVISIONER = "kubernetes.io/no-provisioner";

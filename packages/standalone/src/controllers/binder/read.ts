@@ -8,10 +8,10 @@ import {
   type ReadContext,
   type WrittenCache,
 } from "@mooring/store";
+import { defaultClassOf } from "../../builtin/default-class.ts";
 import type { ClusterView } from "../cluster-view.ts";
 import { type ClaimView, decideClaim, isComplete, type Notice } from "./decide-claim.ts";
 import { decideVolume, type VolumeView } from "./decide-volume.ts";
-import { defaultClassOf } from "./default-class.ts";
 import type { Reports } from "./reports.ts";
 
 interface BinderReads {

@@ -1,4 +1,5 @@
 import {
+  type EventRecorder,
   isAlreadyExists,
   keyOf,
   type Logger,
@@ -15,11 +16,12 @@ import { readMissingClaims } from "./read.ts";
 interface EphemeralOptions {
   store: ObjectStore;
   view: Pick<ClusterView, "claims" | "pods">;
+  events: EventRecorder;
   logger: Logger;
 }
 
 /** Makes the claims that pods bring along. */
-export function ephemeralVolumes({ store, view, logger }: EphemeralOptions) {
+export function ephemeralVolumes({ store, view, events, logger }: EphemeralOptions) {
   const claims = new WrittenCache(store, view.claims);
   return new Reconciler<EphemeralView, EphemeralStep>({
     ...{ name: "ephemeral-volumes", store, logger },
@@ -28,6 +30,12 @@ export function ephemeralVolumes({ store, view, logger }: EphemeralOptions) {
     read: (key, context) => readMissingClaims(key, claims, view, context),
     decide,
     apply: ({ claim }) => createClaim(store, claims, claim),
+    async failed(key, error) {
+      const pod = view.pods.get(key);
+      const message = error instanceof Error ? error.message : String(error);
+      // As with a quota that is exceeded: only the pod's owner can do something about it.
+      if (pod !== undefined) events.event(pod, "Warning", "FailedBinding", `ephemeral volume: ${message}`);
+    },
     isOutdated: isAlreadyExists,
   });
 }

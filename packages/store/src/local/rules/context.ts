@@ -11,6 +11,7 @@ export interface RuleContext {
   /** RFC 3339, whole seconds. */
   now: string;
   lookup?: NonNullable<StrategyContext["lookup"]>;
+  collect?: NonNullable<StrategyContext["collect"]>;
 }
 
 /** What a rule decided: store the object, remove it, or leave everything as it is. */
@@ -27,6 +28,7 @@ export function strategyContext(context: RuleContext): StrategyContext {
       subresource: context.subresource,
       fieldManager: context.fieldManager,
       lookup: context.lookup,
+      collect: context.collect,
     }),
   };
 }

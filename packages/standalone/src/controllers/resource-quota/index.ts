@@ -1,0 +1,41 @@
+import {
+  createInformer,
+  keyOf,
+  type Logger,
+  type ObjectStore,
+  Reconciler,
+  ResourceQuotas,
+  source,
+  WrittenCache,
+} from "@mooring/store";
+import type { ClusterView } from "../cluster-view.ts";
+import { apply } from "./apply.ts";
+import { decide, type QuotaStep, type QuotaView } from "./decide.ts";
+import { readQuota } from "./read.ts";
+
+interface ResourceQuotaOptions {
+  store: ObjectStore;
+  view: Pick<ClusterView, "claims" | "classes">;
+  logger: Logger;
+  signal: AbortSignal;
+}
+
+/** Shows how much of each quota is used; what enforces them is part of every write of a claim. */
+export async function startResourceQuotaController(
+  options: ResourceQuotaOptions,
+): Promise<{ done: Promise<void> }> {
+  const { store, view, logger, signal } = options;
+  const informer = createInformer(store, ResourceQuotas, { logger });
+  const running = informer.run(signal);
+  const quotas = new WrittenCache(store, informer);
+  const controller = new Reconciler<QuotaView, QuotaStep>({
+    ...{ name: "resource-quota", store, logger },
+    sources: [source(informer, (quota) => [keyOf(quota)])],
+    watched: [view.claims, view.classes],
+    read: (key, context) => readQuota(key, quotas, view, context),
+    decide,
+    apply: (step, { quota }) => apply(step, quota, { store, quotas }),
+  }).run(signal);
+  await informer.synced(signal);
+  return { done: Promise.all([controller, running]).then(() => {}) };
+}
