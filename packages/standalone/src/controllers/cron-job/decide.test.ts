@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CronJob, Job } from "@mooring/store";
+import { type CronJob, defined, type Job } from "@mooring/store";
 import { type CronJobView, decide } from "./decide.ts";
 import { inTimeZone } from "./schedule.ts";
 
@@ -25,7 +25,7 @@ function job(name: string, end?: "Complete" | "Failed", completionTime?: string)
     apiVersion: "batch/v1",
     kind: "Job",
     metadata: { name, namespace: "n", uid: name, creationTimestamp: "2026-01-15T09:00:00Z" },
-    status: { conditions, ...(completionTime === undefined ? {} : { completionTime }) },
+    status: { conditions, ...defined({ completionTime }) },
   };
 }
 

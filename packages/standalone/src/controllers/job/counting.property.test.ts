@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Job } from "@mooring/store";
+import { defined, type Job } from "@mooring/store";
 import { howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import { decide, type JobStep } from "./decide.ts";
@@ -129,7 +129,7 @@ class Model {
     const made = { key: { namespace: "n", name: uid }, uid, owner: "job", tracked: true, ready: false };
     const real: JobPod = {
       ...{ ...made, placed: true, restarts: 0, createdMs: this.now, state: "active" as const },
-      ...(index === undefined ? {} : { index }),
+      ...defined({ index }),
     };
     this.pods.push({ real, seen: real, gone: false, goneSeen: false, wasDeleted: false });
   }
@@ -169,7 +169,7 @@ function specOf(chosen: { completions?: number | undefined }, isIndexed: boolean
   const template = { spec: { restartPolicy: "Never", containers: [] } };
   const completionMode = isIndexed ? "Indexed" : "NonIndexed";
   const count = completions ?? (isIndexed ? 2 : undefined);
-  return { ...rest, template, completionMode, ...(count === undefined ? {} : { completions: count }) };
+  return { ...rest, template, completionMode, ...defined({ completions: count }) };
 }
 
 test("each pod of a Job is counted once, whatever happens in whatever order", () => {

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Job } from "@mooring/store";
-import { decide, type JobView } from "./decide.ts";
+import { decide } from "./decide.ts";
 import { formatIndexes, freeIndexes, parseIndexes } from "./indexes.ts";
 import type { JobPod } from "./job-pod.ts";
+import type { JobView } from "./view.ts";
 
 const NOW = Date.parse("2026-01-01T01:00:00Z");
 const STARTED = "2026-01-01T00:59:00Z";

@@ -12,20 +12,7 @@ import {
   nextStatus,
   targetCondition,
 } from "./status.ts";
-
-/** Everything that the next step for a Job depends on. */
-export interface JobView {
-  /** Undefined: it is gone, and may have left pods. */
-  job: Job | undefined;
-  /** Those that it controls. */
-  pods: readonly JobPod[];
-  /** Those that wait to be released by a Job that is gone. */
-  orphans: readonly JobPod[];
-  /** Milliseconds since the epoch. */
-  now: number;
-  /** Milliseconds from a failure to the next pod: doubled with every failure up to `maxMs`. */
-  backoff: { baseMs: number; maxMs: number };
-}
+import type { JobView } from "./view.ts";
 
 /** One visible change of a Job or its pods; pods go and come in batches, whose writes share a trip to the disk. */
 export type JobStep =

@@ -12,8 +12,9 @@ import {
 import type { ClusterView } from "../cluster-view.ts";
 import { jobKeysOf } from "../job-pods.ts";
 import { apply } from "./apply.ts";
-import { decide, type JobStep, type JobView } from "./decide.ts";
+import { decide, type JobStep } from "./decide.ts";
 import { readJob } from "./read.ts";
+import type { JobView } from "./view.ts";
 
 interface JobControllerOptions {
   store: ObjectStore;

@@ -1,6 +1,6 @@
 import type { Job, Pod, ReadContext, WrittenCache } from "@mooring/store";
-import type { JobView } from "./decide.ts";
 import { jobPod } from "./job-pod.ts";
+import type { JobView } from "./view.ts";
 
 interface JobReads {
   jobs: WrittenCache<Job>;

@@ -1,7 +1,7 @@
 import { defined, type Job } from "@mooring/store";
-import type { JobView } from "./decide.ts";
 import { formatIndexes, parseIndexes } from "./indexes.ts";
 import type { JobPod } from "./job-pod.ts";
+import type { JobView } from "./view.ts";
 
 /** The status of a Job. */
 export type JobStatus = NonNullable<Job["status"]>;

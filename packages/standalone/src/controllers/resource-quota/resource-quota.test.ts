@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import {
+  defined,
   Events,
   isStatus,
   type ObjectMeta,
@@ -12,7 +13,7 @@ import {
   StorageClasses,
   silentLogger,
 } from "@mooring/store";
-import { eventually } from "@mooring/store/testing";
+import { eventually, thorough } from "@mooring/store/testing";
 import { mustRun, programs, type Run, runner } from "../../apiserver/testing/kubectl.ts";
 import { startTestServer, type TestServer } from "../../apiserver/testing/test-server.ts";
 import { startBinder } from "../binder/index.ts";
@@ -52,7 +53,7 @@ function claim(namespace: string, name: string, storage: string, storageClassNam
     spec: {
       accessModes: ["ReadWriteOnce"],
       resources: { requests: { storage } },
-      ...(storageClassName === undefined ? {} : { storageClassName }),
+      ...defined({ storageClassName }),
     },
   } satisfies PersistentVolumeClaim;
 }
@@ -103,7 +104,7 @@ test("of claims that are made at the same time, as many pass as fit, whoever mak
   );
 });
 
-test("a claim that grows needs room for what it grows by", async () => {
+test("a claim that grows needs room for what it grows by", thorough(), async () => {
   const { store } = server;
   await kubectl(["create", "namespace", "growth"]);
   await kubectl(["create", "quota", "disk", "-n", "growth", "--hard=requests.storage=3Gi"]);
@@ -128,7 +129,7 @@ test("a claim that grows needs room for what it grows by", async () => {
   await used("growth", "disk", { "requests.storage": "3Gi" });
 });
 
-test("a class has limits of its own, and claims that name none are of the default class", async () => {
+test("a class has limits of its own, and claims that name none are of the default class", thorough(), async () => {
   const resource = "fast.storageclass.storage.k8s.io/requests.storage";
   await kubectl(["create", "namespace", "classes"]);
   await kubectl(["create", "quota", "fast", "-n", "classes", `--hard=${resource}=1Gi`]);
@@ -163,7 +164,7 @@ test("a claim that a pod brings along is held as well, and the pod has an event"
   await kubectl(["delete", "pod", "p", "-n", "pods"]);
 });
 
-test("what is limited but not counted here is refused", async () => {
+test("what is limited but not counted here is refused", thorough(), async () => {
   const refused = await run(["create", "quota", "cpu", "--hard=requests.cpu=1"]);
   assert.match(refused.stderr, /Unsupported value: "requests.cpu"/);
 });
