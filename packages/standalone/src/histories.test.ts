@@ -11,6 +11,8 @@ import {
   CSINodes,
   isConflict,
   isStatus,
+  type Job,
+  Jobs,
   type KubeObject,
   KubeVolumeAttachments,
   keyOf,
@@ -25,6 +27,7 @@ import {
   Pods,
   parseKey,
   type Resource,
+  ResourceQuotas,
   StorageClasses,
   silentLogger,
   type UnstructuredObject,
@@ -33,8 +36,10 @@ import { howMany, nothingSleeps } from "@mooring/store/testing";
 import fc from "fast-check";
 import { ClusterRoles } from "./apiserver/auth/rbac.ts";
 import { startGarbageCollector } from "./controllers/garbage-collector/index.ts";
+import { startJobController } from "./controllers/job/index.ts";
 import { startNamespaceController } from "./controllers/namespace/index.ts";
 import { startNodeLifecycle } from "./controllers/node-lifecycle/index.ts";
+import { startResourceQuotaController } from "./controllers/resource-quota/index.ts";
 import { startRoleAggregation } from "./controllers/role-aggregation/index.ts";
 import { startCrdController } from "./crd/index.ts";
 import { CustomResourceDefinitions } from "./crd/types.ts";
@@ -51,12 +56,33 @@ import {
 /** Those that something waits for first: they are disturbed most. */
 const KINDS = [
   ...[Pods, PersistentVolumeClaims, PersistentVolumes, KubeVolumeAttachments],
-  ...[StorageClasses, Nodes, CSINodes, ConfigMaps, Namespaces, ClusterRoles, CustomResourceDefinitions],
+  ...[
+    Jobs,
+    ResourceQuotas,
+    StorageClasses,
+    Nodes,
+    CSINodes,
+    ConfigMaps,
+    Namespaces,
+    ClusterRoles,
+    CustomResourceDefinitions,
+  ],
 ] as unknown as Resource<KubeObject>[];
 
 const DEEDS = [
   ...["claim", "late-claim", "pod", "pod", "ephemeral", "ephemeral", "grow"],
-  ...["owned", "namespace", "role", "definition", "taint", "class", "failing-calls"],
+  ...[
+    "owned",
+    "namespace",
+    "role",
+    "definition",
+    "taint",
+    "class",
+    "failing-calls",
+    "job",
+    "suspend",
+    "quota",
+  ],
 ] as const;
 type Deed = (typeof DEEDS)[number];
 type Change = { do: Deed; which: number } | { do: "delete" | "strip" | "touch"; kind: number; which: number };
@@ -120,6 +146,17 @@ function podWithEphemeral(name: string, storageClassName: string): Pod {
   return { ...made, spec: { ...made.spec, volumes: [{ name: "data", ephemeral }] } } as Pod;
 }
 
+function job(name: string, script: string): Job {
+  const { spec } = pod(name, script);
+  const metadata = { name, namespace: "default" };
+  return {
+    apiVersion: "batch/v1",
+    kind: "Job",
+    metadata,
+    spec: { completions: 2, template: { spec } as never },
+  };
+}
+
 /** What users and administrators may do, twice each, and calls of the driver that fail. */
 function deeds({ driver, store }: TestCluster, number: number): Record<Deed, () => unknown> {
   const namespace = `n${number}`;
@@ -149,6 +186,16 @@ function deeds({ driver, store }: TestCluster, number: number): Record<Deed, () 
       await store.create(ConfigMaps, { apiVersion: "v1", kind: "ConfigMap", metadata });
     },
     role: () => store.create(ClusterRoles, role(number)),
+    job: () => store.create(Jobs, job(`j${number}`, number === 0 ? "sleep 1000" : "exit 1")),
+    suspend: () =>
+      mutate(store, Jobs, { namespace: "default", name: `j${number}` }, ({ spec }) => {
+        if (spec !== undefined) spec.suspend = spec.suspend !== true;
+      }),
+    quota: async () => {
+      const metadata = { namespace: "default", name: `q${number}` };
+      const spec = { hard: { "requests.storage": `${1 + 2 * number}Gi` } };
+      await store.create(ResourceQuotas, { apiVersion: "v1", kind: "ResourceQuota", metadata, spec });
+    },
     definition: () => store.create(CustomResourceDefinitions, definition(number) as never),
     taint: () =>
       mutate(store, Nodes, { name: NODE }, (node) => {
@@ -197,6 +244,8 @@ async function startOthers({ store, kinds, registry, view }: TestCluster, signal
     startNamespaceController({ ...common, caPem: "certificate" }),
     startRoleAggregation(common),
     startNodeLifecycle({ ...common, view, sinceBoot, graceMs: 3_600_000 }),
+    startJobController({ ...common, view, backoff: { baseMs: 1, maxMs: 1 } }),
+    startResourceQuotaController({ ...common, view }),
   ]);
 }
 
