@@ -8,7 +8,7 @@ type Draft = Pick<Condition, "type" | "status"> & { reason: string; message: str
 /** Reasons of a rollout under way or done: with these, progress renews the time. */
 const MOVING = ["ReplicaSetUpdated", "NewReplicaSetAvailable"];
 
-export interface Judged {
+export interface Progress {
   deployment: Deployment;
   current: ReplicaSet | undefined;
   sets: readonly ReplicaSet[];
@@ -21,7 +21,7 @@ export interface Judged {
 export const timeOf = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 
 /** All pods are of the current template, and available. */
-export function isComplete({ counts, limits, sets, current }: Omit<Judged, "now">): boolean {
+export function isComplete({ counts, limits, sets, current }: Omit<Progress, "now">): boolean {
   const { replicas } = limits;
   const old = sets.filter((set) => set !== current);
   return (
@@ -34,25 +34,25 @@ export function isComplete({ counts, limits, sets, current }: Omit<Judged, "now"
 }
 
 /** The conditions as they should be: what has not changed keeps its times. */
-export function conditionsOf(judged: Judged): Condition[] {
-  const before = judged.deployment.status?.conditions ?? [];
-  const drafts = [available(judged), progressing(judged), failure(judged)].filter(
+export function conditionsOf(progress: Progress): Condition[] {
+  const before = progress.deployment.status?.conditions ?? [];
+  const drafts = [available(progress), progressing(progress), failure(progress)].filter(
     (draft) => draft !== undefined,
   );
-  return drafts.map((draft) => dated(draft, before, judged));
+  return drafts.map((draft) => dated(draft, before, progress));
 }
 
-function dated(draft: Draft, before: readonly Condition[], judged: Judged): Condition {
-  const now = timeOf(judged.now);
+function dated(draft: Draft, before: readonly Condition[], progress: Progress): Condition {
+  const now = timeOf(progress.now);
   const old = before.find(({ type }) => type === draft.type);
-  const moved = MOVING.includes(draft.reason) && hasProgressed(judged);
+  const moved = MOVING.includes(draft.reason) && hasProgressed(progress);
   const equal = old?.status === draft.status && old.reason === draft.reason && old.message === draft.message;
   if (old !== undefined && equal && !moved) return old;
   const since = old?.status === draft.status ? (old.lastTransitionTime ?? now) : now;
   return { ...draft, lastUpdateTime: now, lastTransitionTime: since };
 }
 
-function available({ counts, limits }: Judged): Draft {
+function available({ counts, limits }: Progress): Draft {
   const enough = (counts.availableReplicas ?? 0) >= limits.replicas - limits.maxUnavailable;
   return {
     type: "Available",
@@ -62,19 +62,19 @@ function available({ counts, limits }: Judged): Draft {
   };
 }
 
-function progressing(judged: Judged): Draft | undefined {
-  const { deployment, current } = judged;
+function progressing(progress: Progress): Draft | undefined {
+  const { deployment, current } = progress;
   const type = "Progressing";
   if (deployment.spec?.paused === true) {
     const message = "Deployment is paused";
     return { type, status: "Unknown", reason: "DeploymentPaused", message };
   }
   const name = current?.metadata.name ?? "";
-  if (isComplete(judged)) {
+  if (isComplete(progress)) {
     const message = `ReplicaSet "${name}" has successfully progressed.`;
     return { type, status: "True", reason: "NewReplicaSetAvailable", message };
   }
-  if (deadlineInMs(judged) === 0) {
+  if (deadlineInMs(progress) === 0) {
     const message = `ReplicaSet "${name}" has timed out progressing.`;
     return { type, status: "False", reason: "ProgressDeadlineExceeded", message };
   }
@@ -86,7 +86,7 @@ function progressing(judged: Judged): Draft | undefined {
   };
 }
 
-function failure({ sets }: Judged): Draft | undefined {
+function failure({ sets }: Progress): Draft | undefined {
   const failed = sets
     .filter((set) => wantedOf(set) > 0)
     .flatMap(({ status }) => status?.conditions ?? [])
@@ -96,7 +96,7 @@ function failure({ sets }: Judged): Draft | undefined {
   return { type: "ReplicaFailure", status: "True", reason, message };
 }
 
-function hasProgressed({ deployment, counts, current }: Judged): boolean {
+function hasProgressed({ deployment, counts, current }: Progress): boolean {
   const before = deployment.status ?? {};
   const was = before.conditions?.find(({ type }) => type === "Progressing");
   const more = (field: "updatedReplicas" | "readyReplicas" | "availableReplicas") =>
@@ -113,9 +113,9 @@ function hasProgressed({ deployment, counts, current }: Judged): boolean {
 }
 
 /** Milliseconds until a rollout without progress counts as failed; undefined when none is under way. */
-export function deadlineInMs(judged: Judged): number | undefined {
-  const { deployment, now } = judged;
-  if (deployment.spec?.paused === true || isComplete(judged) || hasProgressed(judged)) return undefined;
+export function deadlineInMs(progress: Progress): number | undefined {
+  const { deployment, now } = progress;
+  if (deployment.spec?.paused === true || isComplete(progress) || hasProgressed(progress)) return undefined;
   const seconds = deployment.spec?.progressDeadlineSeconds ?? 600;
   const last = deployment.status?.conditions?.find(({ type }) => type === "Progressing");
   // One that was complete and has lost a pod does not begin a new rollout.

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Deployment, DONE, defined, type Outcome, type ReplicaSet, wait } from "@mooring/store";
-import { conditionsOf, deadlineInMs, isComplete, type Judged } from "./conditions.ts";
+import { conditionsOf, deadlineInMs, isComplete, type Progress } from "./conditions.ts";
 import { type Limits, limitsOf, sum, wantedOf } from "./limits.ts";
 import { NO_REVISION, nextRevision, revisionOf } from "./revisions.ts";
 import { follow, rollOn, type Scale } from "./scale.ts";
@@ -38,16 +38,16 @@ export function decide(view: DeploymentView): DeploymentStep | Outcome {
   const sets = inOrder(view.owned);
   const current = sets.findLast((set) => isCurrent(set, deployment));
   const limits = limitsOf(deployment);
-  const judged = { deployment, current, sets, limits, now, counts: countsOf(sets, current, limits) };
+  const progress = { deployment, current, sets, limits, now, counts: countsOf(sets, current, limits) };
   if (deployment.metadata.deletionTimestamp === undefined) {
-    const step = manage(view, judged);
+    const step = manage(view, progress);
     if (step !== undefined) return step;
   }
-  const status = statusOf(judged);
+  const status = statusOf(progress);
   if (!isDeepStrictEqual(deployment.status ?? {}, status)) return { do: "write-status", status };
-  const surplus = isComplete(judged) ? surplusOf(judged) : undefined;
+  const surplus = isComplete(progress) ? surplusOf(progress) : undefined;
   if (surplus !== undefined) return { do: "delete-set", set: surplus };
-  const deadline = deadlineInMs(judged);
+  const deadline = deadlineInMs(progress);
   return deadline === undefined || deadline === 0 ? DONE : wait(deadline);
 }
 
@@ -57,33 +57,33 @@ function inOrder(sets: readonly ReplicaSet[]): ReplicaSet[] {
   return [...sets].sort((a, b) => revisionOf(a) - revisionOf(b) || age(a) - age(b));
 }
 
-function manage(view: DeploymentView, judged: Judged): DeploymentStep | undefined {
-  const { deployment, limits, sets } = judged;
+function manage(view: DeploymentView, progress: Progress): DeploymentStep | undefined {
+  const { deployment, limits, sets } = progress;
   const [orphan] = view.orphans;
   if (orphan !== undefined) return { do: "adopt-set", set: orphan };
   if (deployment.spec?.paused === true) return scaled(follow(sets, limits));
   const recreate = deployment.spec?.strategy?.type === "Recreate";
-  return recreate ? recreateAll(view, judged) : rollingUpdate(view, judged);
+  return recreate ? recreateAll(view, progress) : rollingUpdate(view, progress);
 }
 
-function rollingUpdate(view: DeploymentView, judged: Judged): DeploymentStep | undefined {
-  const { current, limits, sets } = judged;
+function rollingUpdate(view: DeploymentView, progress: Progress): DeploymentStep | undefined {
+  const { current, limits, sets } = progress;
   const old = sets.filter((set) => set !== current);
   const room = limits.replicas + limits.maxSurge - sum(old.map(wantedOf));
   if (current === undefined) return createSet(view, sets, Math.max(0, Math.min(limits.replicas, room)));
-  return revise(judged, current) ?? scaled(rollOn({ current, old, limits }));
+  return revise(progress, current) ?? scaled(rollOn({ current, old, limits }));
 }
 
 /** All old pods end before the first new one begins: for those that share a volume. */
-function recreateAll(view: DeploymentView, judged: Judged): DeploymentStep | undefined {
-  const { current, limits, sets } = judged;
+function recreateAll(view: DeploymentView, progress: Progress): DeploymentStep | undefined {
+  const { current, limits, sets } = progress;
   const old = sets.find((set) => set !== current && wantedOf(set) > 0);
   if (old !== undefined) return scaled({ set: old, replicas: 0 });
   if (view.oldPods > 0) return undefined;
   if (current === undefined) return createSet(view, sets, limits.replicas);
   const wanted = limits.replicas;
   const step = wantedOf(current) === wanted ? undefined : scaled({ set: current, replicas: wanted });
-  return revise(judged, current) ?? step;
+  return revise(progress, current) ?? step;
 }
 
 function createSet(
@@ -96,7 +96,7 @@ function createSet(
 }
 
 /** The current set has the highest revision, also after a way back to an old template. */
-function revise({ deployment, sets }: Judged, current: ReplicaSet): DeploymentStep | undefined {
+function revise({ deployment, sets }: Progress, current: ReplicaSet): DeploymentStep | undefined {
   const next = nextRevision(sets.filter((set) => set !== current));
   if (revisionOf(current) < next) return { do: "set-revision", set: current, revision: next };
   const revision = revisionOf(current);
@@ -126,19 +126,19 @@ function countsOf(
   };
 }
 
-function statusOf(judged: Judged): DeploymentStatus {
-  const { deployment, counts } = judged;
+function statusOf(progress: Progress): DeploymentStatus {
+  const { deployment, counts } = progress;
   const { collisionCount } = deployment.status ?? {};
   return {
     observedGeneration: deployment.metadata.generation ?? 0,
     ...counts,
-    conditions: conditionsOf(judged),
+    conditions: conditionsOf(progress),
     ...defined({ collisionCount }),
   };
 }
 
 /** The oldest set beyond the history that is kept. */
-function surplusOf({ deployment, current, sets }: Judged): ReplicaSet | undefined {
+function surplusOf({ deployment, current, sets }: Progress): ReplicaSet | undefined {
   const old = sets.filter(
     (set) =>
       set !== current &&

@@ -13,24 +13,8 @@ import { availableInMs } from "../workloads/pods.ts";
 import { type ClaimStep, growClaim, ownClaim, type SetClaim } from "./claims.ts";
 import { claimsOf, ordinalOf, ordinalsOf, podOf, revisionOf } from "./identity.ts";
 import { equalRevision, inOrder, nextNumber, templateOf } from "./revisions.ts";
+import type { Rollout, StatefulSetView } from "./rollout.ts";
 import { type SetStatus, statusOf } from "./status.ts";
-
-export interface StatefulSetView {
-  set: StatefulSet;
-  /** Pods that the set manages. */
-  owned: readonly Pod[];
-  /** Pods that nobody manages, that the selector matches, and whose names are the set's. */
-  orphans: readonly Pod[];
-  /** Names of its ordinals that pods of others have. */
-  foreignNames: ReadonlySet<string>;
-  revisions: readonly ControllerRevision[];
-  /** Somebody else's revision has the name that the next one would get. */
-  nameTaken: boolean;
-  /** Its claims that exist, also of ordinals that it does not want any more. */
-  claims: readonly SetClaim[];
-  /** Milliseconds since the epoch. */
-  now: number;
-}
 
 export type StatefulSetStep =
   | { do: "create-revision" }
@@ -61,13 +45,6 @@ export function decide(view: StatefulSetView): StatefulSetStep | Outcome {
   const status = statusOf(rollout);
   if (!isDeepStrictEqual(set.status ?? {}, status)) return { do: "write-status", status };
   return next ?? trim(rollout) ?? DONE;
-}
-
-export interface Rollout extends StatefulSetView {
-  /** The revision of now. */
-  update: ControllerRevision;
-  /** The one before, until the update is complete. */
-  current: ControllerRevision;
 }
 
 function beginRevision({ nameTaken }: StatefulSetView): StatefulSetStep {

@@ -13,8 +13,9 @@ import {
 import type { ClusterView } from "../cluster-view.ts";
 import type { WorkloadsView } from "../workloads/view.ts";
 import { applyStep } from "./apply.ts";
-import { decide, type StatefulSetStep, type StatefulSetView } from "./decide.ts";
+import { decide, type StatefulSetStep } from "./decide.ts";
 import { readStatefulSet } from "./read.ts";
+import type { StatefulSetView } from "./rollout.ts";
 
 interface StatefulSetOptions {
   store: ObjectStore;

@@ -10,9 +10,9 @@ import {
 import { controllerUid, selects } from "../workloads/owners.ts";
 import { isActive } from "../workloads/pods.ts";
 import type { SetClaim } from "./claims.ts";
-import type { StatefulSetView } from "./decide.ts";
 import { claimsOf, ordinalOf, ordinalsOf } from "./identity.ts";
 import { nameOf } from "./revisions.ts";
+import type { StatefulSetView } from "./rollout.ts";
 
 export interface StatefulSetCaches {
   sets: WrittenCache<StatefulSet>;

@@ -1,8 +1,8 @@
 import { defined, type StatefulSet } from "@mooring/store";
 import { isFinished } from "../pod-claims.ts";
 import { availability, isReady } from "../workloads/pods.ts";
-import type { Rollout } from "./decide.ts";
 import { ordinalsOf, revisionOf } from "./identity.ts";
+import type { Rollout } from "./rollout.ts";
 
 export type SetStatus = NonNullable<StatefulSet["status"]>;
 

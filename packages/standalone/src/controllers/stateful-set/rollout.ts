@@ -1,0 +1,26 @@
+import type { ControllerRevision, Pod, StatefulSet } from "@mooring/store";
+import type { SetClaim } from "./claims.ts";
+
+export interface StatefulSetView {
+  set: StatefulSet;
+  /** Pods that the set manages. */
+  owned: readonly Pod[];
+  /** Pods that nobody manages, that the selector matches, and whose names are the set's. */
+  orphans: readonly Pod[];
+  /** Names of its ordinals that pods of others have. */
+  foreignNames: ReadonlySet<string>;
+  revisions: readonly ControllerRevision[];
+  /** Somebody else's revision has the name that the next one would get. */
+  nameTaken: boolean;
+  /** Its claims that exist, also of ordinals that it does not want any more. */
+  claims: readonly SetClaim[];
+  /** Milliseconds since the epoch. */
+  now: number;
+}
+
+export interface Rollout extends StatefulSetView {
+  /** The revision of now. */
+  update: ControllerRevision;
+  /** The one before, until the update is complete. */
+  current: ControllerRevision;
+}

@@ -1,0 +1,226 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import {
+  ControllerRevisions,
+  mutate,
+  PersistentVolumeClaims,
+  type Pod,
+  Pods,
+  type StatefulSet,
+  StatefulSets,
+} from "@mooring/store";
+import { eventually, thorough } from "@mooring/store/testing";
+import { BROKEN, readyStatus } from "../workloads/testing/play-kubelet.ts";
+import {
+  at,
+  NAMESPACE,
+  openWorkloadsWorld,
+  statefulSet,
+  template,
+  type WorkloadsWorld,
+} from "../workloads/testing/workloads-world.ts";
+
+let world: WorkloadsWorld;
+before(async () => {
+  world = await openWorkloadsWorld();
+});
+after(() => world?.stop());
+
+type Spec = NonNullable<StatefulSet["spec"]>;
+
+async function change(name: string, spec: Partial<Spec>): Promise<void> {
+  await mutate(world.store, StatefulSets, at(name), (set) => ({
+    ...set,
+    spec: { ...(set.spec as Spec), ...spec },
+  }));
+}
+
+const settled = (name: string) =>
+  world.becomes(StatefulSets, name, ({ metadata, spec, status }) => {
+    const wanted = spec?.replicas ?? 1;
+    return (
+      status?.observedGeneration === metadata.generation &&
+      status?.readyReplicas === wanted &&
+      status.replicas === wanted &&
+      status.updatedReplicas === wanted &&
+      status.currentRevision === status.updateRevision
+    );
+  });
+const claims = async (app: string) => {
+  const { items } = await world.store.list(PersistentVolumeClaims, {
+    namespace: NAMESPACE,
+    labelSelector: `app=${app}`,
+  });
+  return items.map(({ metadata }) => metadata.name).sort();
+};
+const images = async (app: string) => (await world.pods(app)).map(({ spec }) => spec?.containers[0]?.image);
+
+/** Records what comes and what goes of the pods, by ordinal: `+0`, `ready 0`, `-0`. */
+async function watchPods(app: string, work: () => Promise<unknown>): Promise<string[]> {
+  const stop = new AbortController();
+  const seen: string[] = [];
+  const { resourceVersion } = await world.store.list(Pods);
+  const watching = (async () => {
+    const events = world.store.watch(Pods, {
+      resourceVersion,
+      labelSelector: `app=${app}`,
+      signal: stop.signal,
+    });
+    for await (const { type, object } of events) {
+      const pod = object as Pod;
+      const ordinal = pod.metadata.name.split("-").at(-1);
+      const ready = pod.status?.conditions?.some((c) => c.type === "Ready" && c.status === "True") === true;
+      if (type === "ADDED") seen.push(`+${ordinal}`);
+      else if (type === "DELETED") seen.push(`-${ordinal}`);
+      else if (
+        ready &&
+        pod.metadata.deletionTimestamp === undefined &&
+        !seen.includes(`ready ${pod.metadata.uid}`)
+      )
+        seen.push(`ready ${pod.metadata.uid}`, `ready ${ordinal}`);
+    }
+  })().catch((error: unknown) => {
+    if (!stop.signal.aborted) throw error;
+  });
+  await work();
+  stop.abort();
+  await watching;
+  return seen.filter((each) => !/^ready .{36}$/.test(each));
+}
+
+test("pods start one after the other, each when the one before is ready, and stop the other way round", async () => {
+  const started = await watchPods("one", async () => {
+    await world.store.create(StatefulSets, statefulSet("one"));
+    await settled("one");
+  });
+  assert.deepEqual(started, ["+0", "ready 0", "+1", "ready 1", "+2", "ready 2"]);
+  const [pod] = await world.pods("one");
+  assert.equal(pod?.spec?.hostname, "one-0");
+  assert.equal(pod?.spec?.subdomain, "one");
+  assert.equal(pod?.metadata.labels?.["apps.kubernetes.io/pod-index"], "0");
+  assert.equal(pod?.spec?.volumes?.at(-1)?.persistentVolumeClaim?.claimName, "data-one-0");
+  const stopped = await watchPods("one", async () => {
+    await change("one", { replicas: 1 });
+    await settled("one");
+  });
+  assert.deepEqual(stopped, ["-2", "-1"]);
+  assert.deepEqual(await claims("one"), ["data-one-0", "data-one-1", "data-one-2"], "data outlives its pod");
+});
+
+test("a rolling update replaces the last pod first, and no pod below the partition", async () => {
+  await world.store.create(StatefulSets, statefulSet("roll"));
+  await settled("roll");
+  const seen = await watchPods("roll", async () => {
+    await change("roll", { template: template("roll", "two") });
+    await settled("roll");
+  });
+  const each = [2, 1, 0].flatMap((ordinal) => [`-${ordinal}`, `+${ordinal}`, `ready ${ordinal}`]);
+  assert.deepEqual(seen, each);
+  const updateStrategy = { type: "RollingUpdate", rollingUpdate: { partition: 2 } };
+  await change("roll", { template: template("roll", "three"), updateStrategy });
+  await world.becomes(StatefulSets, "roll", ({ status }) => status?.updatedReplicas === 1);
+  await world.rest();
+  assert.deepEqual(await images("roll"), ["two", "two", "three"]);
+  // What comes back below the partition is as it was.
+  await world.store.delete(Pods, at("roll-0"));
+  await world.becomes(StatefulSets, "roll", ({ status }) => status?.readyReplicas === 3);
+  await world.rest();
+  assert.deepEqual(await images("roll"), ["two", "two", "three"]);
+});
+
+test("a template that never gets ready is replaced by the next one without a person", async () => {
+  await world.store.create(StatefulSets, statefulSet("bad", { template: template("bad", BROKEN) }));
+  await world.becomes(Pods, "bad-0", (pod) => pod.metadata.uid !== undefined);
+  await change("bad", { template: template("bad", "good") });
+  await settled("bad");
+  assert.deepEqual(await images("bad"), ["good", "good", "good"]);
+});
+
+test(
+  "claims go with the set, or with the pods that it loses, when the policy says so",
+  thorough(),
+  async () => {
+    const persistentVolumeClaimRetentionPolicy = { whenDeleted: "Delete", whenScaled: "Delete" };
+    await world.store.create(StatefulSets, statefulSet("gone", { persistentVolumeClaimRetentionPolicy }));
+    await settled("gone");
+    await change("gone", { replicas: 1 });
+    await eventually("claims of lost pods go", async () => (await claims("gone")).length === 1);
+    await change("gone", { replicas: 2 });
+    await settled("gone");
+    assert.deepEqual(await claims("gone"), ["data-gone-0", "data-gone-1"]);
+    await world.store.delete(StatefulSets, at("gone"), { propagationPolicy: "Background" });
+    await eventually("claims of the set go", async () => (await claims("gone")).length === 0);
+    await eventually("its pods go", async () => (await world.pods("gone")).length === 0);
+  },
+);
+
+test(
+  "claims grow after their template, which does not shrink and changes in nothing else",
+  thorough(),
+  async () => {
+    await world.store.create(StatefulSets, statefulSet("grow", { replicas: 2 }));
+    const { spec } = await settled("grow");
+    const sized = (storage: string, storageClassName = "grows") =>
+      (spec?.volumeClaimTemplates ?? []).map((each) => ({
+        ...each,
+        spec: { ...each.spec, storageClassName, resources: { requests: { storage } } },
+      }));
+    await change("grow", { volumeClaimTemplates: sized("2Gi") });
+    for (const name of ["data-grow-0", "data-grow-1"]) {
+      await world.becomes(
+        PersistentVolumeClaims,
+        name,
+        (claim) => claim.spec?.resources?.requests?.["storage"] === "2Gi",
+      );
+    }
+    const refused = /updates to statefulset spec for fields other than/;
+    await assert.rejects(change("grow", { volumeClaimTemplates: sized("1Gi") }), refused);
+    await assert.rejects(change("grow", { volumeClaimTemplates: sized("3Gi", "other") }), refused);
+  },
+);
+
+test("a pod that ends or is deleted comes back with its name and its claim", thorough(), async () => {
+  await world.store.create(StatefulSets, statefulSet("back", { replicas: 1 }));
+  await settled("back");
+  const [first] = await world.pods("back");
+  assert.ok(first);
+  await world.store.updateStatus(Pods, { ...first, status: readyStatus("Failed", "False") });
+  const second = await world.becomes(Pods, "back-0", ({ metadata }) => metadata.uid !== first.metadata.uid);
+  await settled("back");
+  assert.equal(second.spec?.volumes?.at(-1)?.persistentVolumeClaim?.claimName, "data-back-0");
+  assert.deepEqual(await claims("back"), ["data-back-0"]);
+});
+
+test("in parallel, all pods start at once; ordinals start where they are told to", thorough(), async () => {
+  const parallel = {
+    podManagementPolicy: "Parallel",
+    template: template("par", BROKEN),
+    ordinals: { start: 5 },
+  };
+  await world.store.create(StatefulSets, statefulSet("par", parallel));
+  await eventually("three pods that are not ready", async () => (await world.pods("par")).length === 3);
+  assert.deepEqual(
+    (await world.pods("par")).map(({ metadata }) => metadata.name),
+    ["par-5", "par-6", "par-7"],
+  );
+});
+
+test(
+  "history is kept as far as it is asked for, and a way back is a new number of the old revision",
+  thorough(),
+  async () => {
+    await world.store.create(StatefulSets, statefulSet("past", { replicas: 1, revisionHistoryLimit: 1 }));
+    const { status } = await settled("past");
+    for (const image of ["two", "three", "four", "one"]) {
+      await change("past", { template: template("past", image) });
+      await settled("past");
+    }
+    await world.rest();
+    const revisions = (await world.store.list(ControllerRevisions, { namespace: NAMESPACE })).items.filter(
+      ({ metadata }) => metadata.name.startsWith("past-"),
+    );
+    assert.equal(revisions.length, 2);
+    const now = (await settled("past")).status;
+    assert.equal(now?.currentRevision, status?.currentRevision, "the same template has the same name");
+  },
+);
