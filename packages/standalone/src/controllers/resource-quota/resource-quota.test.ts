@@ -129,15 +129,19 @@ test("a claim that grows needs room for what it grows by", thorough(), async () 
   await used("growth", "disk", { "requests.storage": "3Gi" });
 });
 
-test("a class has limits of its own, and claims that name none are of the default class", thorough(), async () => {
-  const resource = "fast.storageclass.storage.k8s.io/requests.storage";
-  await kubectl(["create", "namespace", "classes"]);
-  await kubectl(["create", "quota", "fast", "-n", "classes", `--hard=${resource}=1Gi`]);
-  await create("classes", "other", "5Gi", "slow");
-  await create("classes", "default", "1Gi");
-  await assert.rejects(create("classes", "named", "1Gi", "fast"), /exceeded quota: fast/);
-  await used("classes", "fast", { [resource]: "1Gi" });
-});
+test(
+  "a class has limits of its own, and claims that name none are of the default class",
+  thorough(),
+  async () => {
+    const resource = "fast.storageclass.storage.k8s.io/requests.storage";
+    await kubectl(["create", "namespace", "classes"]);
+    await kubectl(["create", "quota", "fast", "-n", "classes", `--hard=${resource}=1Gi`]);
+    await create("classes", "other", "5Gi", "slow");
+    await create("classes", "default", "1Gi");
+    await assert.rejects(create("classes", "named", "1Gi", "fast"), /exceeded quota: fast/);
+    await used("classes", "fast", { [resource]: "1Gi" });
+  },
+);
 
 test("a claim that a pod brings along is held as well, and the pod has an event", async () => {
   const { store, signal } = server;

@@ -5,7 +5,6 @@ import {
   type Outcome,
   type PersistentVolumeClaim,
   type Pod,
-  type StatefulSet,
   wait,
 } from "@mooring/store";
 import { isFinished } from "../pod-claims.ts";
