@@ -20,7 +20,7 @@ function groupEntry(kinds: KindRegistry, { name, versions }: ServedGroup): objec
       const at = { group: name, version };
       const resources = [
         ...kindsOf(kinds, at).map((kind) => kindEntry(kind, at)),
-        ...virtualKindsOf(at).map(virtualEntry),
+        ...virtualKindsOf(kinds, at).map(virtualEntry),
       ];
       return { version, freshness: "Current", resources };
     }),

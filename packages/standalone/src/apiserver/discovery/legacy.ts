@@ -33,7 +33,7 @@ function groupEntry({ name, versions }: ServedGroup): object {
 /** `/api/v1` and `/apis/GROUP/VERSION`; undefined when nothing is served there. */
 export function apiResourceList(kinds: KindRegistry, at: GroupVersion): object | undefined {
   const served = kindsOf(kinds, at);
-  const virtual = virtualKindsOf(at);
+  const virtual = virtualKindsOf(kinds, at);
   if (served.length + virtual.length === 0) return undefined;
   const resources = [...served.flatMap((kind) => kindEntries(kind)), ...virtual.map(virtualEntry)];
   return { kind: "APIResourceList", apiVersion: "v1", groupVersion: nameOf(at), resources };

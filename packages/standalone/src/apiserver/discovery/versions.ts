@@ -1,4 +1,5 @@
 import type { KindInfo, KindRegistry } from "../../kinds/kind-info.ts";
+import { ABSENT_KINDS } from "./absent-kinds.ts";
 import { VIRTUAL_KINDS, type VirtualKind } from "./virtual-kinds.ts";
 
 /** The Kubernetes version whose API this is. */
@@ -34,7 +35,7 @@ export function servedGroups(kinds: KindRegistry): ServedGroup[] {
     groups.set(group, versions.add(version));
   };
   for (const kind of kinds.all()) for (const version of kind.versions) add(kind.resource.group, version);
-  for (const { group, version } of VIRTUAL_KINDS) add(group, version);
+  for (const { group, version } of [...VIRTUAL_KINDS, ...ABSENT_KINDS]) add(group, version);
   return [...groups]
     .map(([name, versions]) => ({ name, versions: [...versions].sort(compareVersions) }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -48,9 +49,15 @@ export function kindsOf(kinds: KindRegistry, { group, version }: GroupVersion): 
     .sort((a, b) => (a.resource.plural < b.resource.plural ? -1 : 1));
 }
 
-/** The kinds of this version that are answered and never stored. */
-export function virtualKindsOf({ group, version }: GroupVersion): VirtualKind[] {
-  return VIRTUAL_KINDS.filter((kind) => kind.group === group && kind.version === version);
+/** The kinds of this version that are answered or refused and never stored. */
+export function virtualKindsOf(kinds: KindRegistry, { group, version }: GroupVersion): VirtualKind[] {
+  return [...VIRTUAL_KINDS, ...ABSENT_KINDS].filter(
+    (kind) =>
+      kind.group === group &&
+      kind.version === version &&
+      // A definition may have brought it.
+      kinds.find(group, version, kind.plural) === undefined,
+  );
 }
 
 const PRIORITY = /^v(\d+)(?:(alpha|beta)(\d+))?$/;

@@ -1,6 +1,7 @@
 import type { Resource, UnstructuredObject } from "@mooring/store";
 import { type Verb, verbsOf } from "../../kinds/kind-info.ts";
 import type { Api } from "../api.ts";
+import { refusalOfAbsent } from "../discovery/absent-kinds.ts";
 import { type Call, flag, warn } from "../http/call.ts";
 import { handleReview } from "../reviews/handle.ts";
 import { handleDelete, handleDeleteCollection } from "./delete.ts";
@@ -38,7 +39,8 @@ export async function handleResource(call: Call, api: Api): Promise<void> {
 
 function resolve(api: Api, path: ResourcePath): Target {
   const kind = api.kinds.find(path.group, path.version, path.plural);
-  if (kind === undefined || !fitsScope(path, kind)) throw pathNotFound();
+  if (kind === undefined) throw refusalOfAbsent(path) ?? pathNotFound();
+  if (!fitsScope(path, kind)) throw pathNotFound();
   const { group, kind: name, plural, namespaced } = kind.resource;
   const resource: Resource<UnstructuredObject> = {
     group,
