@@ -57,6 +57,7 @@ const THOROUGH = [
   ...[
     "e2e/group-postgresql",
     "e2e/group-revert-postgresql",
+    "e2e/postgresql-chart",
     "e2e/shared-volumes",
     "group/two-nodes",
     "scale/two-hundred",
