@@ -259,8 +259,12 @@ func typedErrors(ctx context.Context, c *clients) error {
 	if !apierrors.IsConflict(err) {
 		return fmt.Errorf("not Conflict: %v", err)
 	}
-	if _, err := c.typed.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{}); !apierrors.IsNotFound(err) {
+	if _, err := c.typed.FlowcontrolV1().FlowSchemas().List(ctx, metav1.ListOptions{}); !apierrors.IsNotFound(err) {
 		return fmt.Errorf("not NotFound: %v", err)
+	}
+	// Known from clusters, and not there: refused with what there is instead.
+	if _, err := c.typed.AppsV1().DaemonSets(namespace).List(ctx, metav1.ListOptions{}); !apierrors.IsMethodNotSupported(err) {
+		return fmt.Errorf("not MethodNotSupported: %v", err)
 	}
 	return nil
 }
@@ -323,7 +327,7 @@ func roundTrips(ctx context.Context, c *clients) error {
 	if err != nil || !gotLease.Spec.RenewTime.Equal(&now) || gotLease.Spec.LeaseTransitions == nil {
 		return fmt.Errorf("lease %+v: %v", gotLease, err)
 	}
-	return nil
+	return workloadTrips(ctx, c)
 }
 
 func pods(ctx context.Context, c *clients) error {

@@ -1,5 +1,6 @@
-/** The wire format of workloads and quotas in protobuf, in the form of `CORE_MESSAGES`: what kubectl creates of them. */
+/** The wire format of workloads and quotas in protobuf (k8s.io/api, generated.proto), in the form of `CORE_MESSAGES`. */
 export const WORKLOAD_MESSAGES: Readonly<Record<string, string>> = {
+  "apps.ControllerRevision": "1 metadata? meta.ObjectMeta,2 data? raw,3 revision int",
   "apps.Deployment":
     "1 metadata? meta.ObjectMeta,2 spec? apps.DeploymentSpec,3 status? apps.DeploymentStatus",
   "apps.DeploymentCondition":
@@ -9,7 +10,27 @@ export const WORKLOAD_MESSAGES: Readonly<Record<string, string>> = {
   "apps.DeploymentStatus":
     "1 observedGeneration? int,2 replicas? int,3 updatedReplicas? int,4 availableReplicas? int,5 unavailableReplicas? int,6 conditions? []apps.DeploymentCondition,7 readyReplicas? int,8 collisionCount int,9 terminatingReplicas int",
   "apps.DeploymentStrategy": "1 type? string,2 rollingUpdate apps.RollingUpdateDeployment",
+  "apps.ReplicaSet":
+    "1 metadata? meta.ObjectMeta,2 spec? apps.ReplicaSetSpec,3 status? apps.ReplicaSetStatus",
+  "apps.ReplicaSetCondition":
+    "1 type string,2 status string,3 lastTransitionTime? time,4 reason? string,5 message? string",
+  "apps.ReplicaSetSpec":
+    "1 replicas int,2 selector meta.LabelSelector,3 template? core.PodTemplateSpec,4 minReadySeconds? int",
+  "apps.ReplicaSetStatus":
+    "1 replicas int,2 fullyLabeledReplicas? int,3 observedGeneration? int,4 readyReplicas? int,5 availableReplicas? int,6 conditions? []apps.ReplicaSetCondition,7 terminatingReplicas int",
   "apps.RollingUpdateDeployment": "1 maxUnavailable intorstring,2 maxSurge intorstring",
+  "apps.RollingUpdateStatefulSetStrategy": "1 partition int,2 maxUnavailable intorstring",
+  "apps.StatefulSet":
+    "1 metadata? meta.ObjectMeta,2 spec? apps.StatefulSetSpec,3 status? apps.StatefulSetStatus",
+  "apps.StatefulSetCondition":
+    "1 type string,2 status string,3 lastTransitionTime? time,4 reason? string,5 message? string",
+  "apps.StatefulSetOrdinals": "1 start int",
+  "apps.StatefulSetPersistentVolumeClaimRetentionPolicy": "1 whenDeleted? string,2 whenScaled? string",
+  "apps.StatefulSetSpec":
+    "1 replicas int,2 selector meta.LabelSelector,3 template core.PodTemplateSpec,4 volumeClaimTemplates? []core.PersistentVolumeClaim,5 serviceName string,6 podManagementPolicy? string,7 updateStrategy? apps.StatefulSetUpdateStrategy,8 revisionHistoryLimit int,9 minReadySeconds? int,10 persistentVolumeClaimRetentionPolicy apps.StatefulSetPersistentVolumeClaimRetentionPolicy,11 ordinals apps.StatefulSetOrdinals",
+  "apps.StatefulSetStatus":
+    "1 observedGeneration? int,2 replicas int,3 readyReplicas? int,4 currentReplicas? int,5 updatedReplicas? int,6 currentRevision? string,7 updateRevision? string,9 collisionCount int,10 conditions? []apps.StatefulSetCondition,11 availableReplicas int",
+  "apps.StatefulSetUpdateStrategy": "1 type? string,2 rollingUpdate apps.RollingUpdateStatefulSetStrategy",
   "batch.CronJob": "1 metadata? meta.ObjectMeta,2 spec? batch.CronJobSpec,3 status? batch.CronJobStatus",
   "batch.CronJobSpec":
     "1 schedule string,2 startingDeadlineSeconds int,3 concurrencyPolicy? string,4 suspend bool,5 jobTemplate batch.JobTemplateSpec,6 successfulJobsHistoryLimit int,7 failedJobsHistoryLimit int,8 timeZone string",
