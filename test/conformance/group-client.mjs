@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Calls the volume group service of `mooring driver` from Go, with nothing of ours but the socket: the messages are those
-// of the CSI-Addons documents (group-client/*.proto). Needs Go and root; the module is built once into .cache.
+// Calls the volume group service of `mooring driver` from Go and by grpcurl, with nothing of ours but the socket: the
+// messages are those of the CSI-Addons documents (group-client/*.proto). Needs Go and root; both are built once into .cache.
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { run } from "../../scripts/lib/run.mjs";
 import { stop } from "../../scripts/lib/say.mjs";
 import { ROOT } from "../../scripts/lib/setup.mjs";
+import { checkByGrpcurl } from "./group-client/grpcurl.mjs";
 import { startDriver } from "./support/driver.mjs";
 
 const MODULE = fileURLToPath(new URL("group-client", import.meta.url));
@@ -31,10 +32,11 @@ const driver = await startDriver(
   socket,
 ).catch((error) => stop(error.message, "mooring doctor"));
 const exit = await run(PROGRAM, [socket]);
+const curled = await checkByGrpcurl(socket);
 const ended = await driver.stop();
 const isTold = driver.log().includes(SECRET);
 process.stdout.write(`${isTold ? "not ok" : "ok"} - the driver's log has no secret in it\n`);
-const good = exit === 0 && ended === 0 && !isTold;
+const good = exit === 0 && curled && ended === 0 && !isTold;
 if (!good) process.stdout.write(`the driver ended with ${ended}:\n${driver.log()}\n`);
 await rm(folder, { recursive: true, force: true });
 process.exit(good ? 0 : 1);
