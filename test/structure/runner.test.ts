@@ -6,9 +6,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { ROOT } from "../../scripts/lib/setup.mjs";
 import { runFiles } from "../../scripts/lib/tests/run-file.mjs";
 import { schedule } from "../../scripts/lib/tests/schedule.mjs";
+import { isDue } from "../../scripts/lib/tests/select.mjs";
 import { KEPT } from "../../scripts/lib/tests/times.mjs";
+import { inTurn } from "../../scripts/lib/tests/turns.mjs";
 
 const UNTRACKED = fileURLToPath(new URL("../../scripts/lib/tests/untracked.cjs", import.meta.url));
 
@@ -205,4 +208,14 @@ test("the times by which a new clone begins its longest files first are of files
     names.filter((name) => !existsSync(join(root, name))),
     [],
   );
+});
+
+test("a long proof of the rest has its day, every one within as many days as there are turns", () => {
+  assert.ok(inTurn.length > 0);
+  for (const path of inTurn) {
+    assert.ok(existsSync(join(ROOT, path)), `${path}, which has a turn, is not there`);
+    const days = [1, 2, 3].filter((day) => isDue(join(ROOT, path), { MOORING_SEED: String(day) }));
+    assert.equal(days.length, 1, path);
+  }
+  assert.ok(isDue(join(ROOT, "test/crash/crash.test.ts"), { MOORING_SEED: "1" }));
 });

@@ -3,6 +3,7 @@ import { basename, relative } from "node:path";
 import { promisify } from "node:util";
 import { ROOT } from "../setup.mjs";
 import { isThorough } from "./lanes.mjs";
+import { turnOf } from "./turns.mjs";
 
 const git = async (...args) => (await promisify(execFile)("git", args, { cwd: ROOT })).stdout.trim();
 
@@ -24,10 +25,11 @@ export function filesOfPart(files, part, graph) {
   });
 }
 
-/** Every second of the files, and the others the next day; `MOORING_SEED` says which day it is. */
-export function filesOfDay(files) {
-  const day = Number(process.env.MOORING_SEED ?? Math.floor(Date.now() / 86_400_000));
-  return files.filter((_, index) => (index + day) % 2 === 0);
+/** Whether the rest runs the file today; `MOORING_SEED` says which day it is. */
+export function isDue(file, { MOORING_SEED } = process.env) {
+  const day = Number(MOORING_SEED ?? Math.floor(Date.now() / 86_400_000));
+  const { turn, turns } = turnOf(relative(ROOT, file));
+  return turn === undefined || day % turns === turn;
 }
 
 /** Paths that differ from `ref`, with what is not committed; empty `ref`: from where the branch has left main. */

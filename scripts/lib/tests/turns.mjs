@@ -1,0 +1,54 @@
+// Long proofs that the rest of the tests runs every third day, so that all of it stays short enough to run every day.
+
+/**
+ * By day, each about as long: kills at more failpoints of one part, longer random histories, larger sets. What they are about
+ * is met every day by a shorter test of `npm test`, and `test/crash` kills the whole every day. `npm run test:all` runs each.
+ */
+const TURNS = [
+  [
+    ...[
+      "cluster/services/crash",
+      "node/group-snapshot/cluster-crash",
+      "node/group-snapshot/crash",
+      "histories",
+    ].map((name) => `packages/engine/src/${name}`),
+    ...["apiserver/fuzz/leases", "controllers/garbage-collector/crash", "controllers/job/crash"].map(
+      (name) => `packages/standalone/src/${name}`,
+    ),
+    ...["csi/crash", "fuzz/driver", "scale/two-hundred"].map((name) => `test/${name}`),
+  ],
+  [
+    "packages/driver/src/crash/crash",
+    ...["cluster/group-revert/crash", "node/group-snapshot/one-moment"].map(
+      (name) => `packages/engine/src/${name}`,
+    ),
+    ...["group-clone/crash", "volume-group/churn", "volume-group/crash"].map(
+      (name) => `packages/sidecars/src/${name}`,
+    ),
+    ...["apiserver/fuzz/fuzz", "controllers/workloads/crash", "kubelet/crash"].map(
+      (name) => `packages/standalone/src/${name}`,
+    ),
+    "test/group/two-nodes",
+  ],
+  [
+    "packages/driver/src/crash/groups",
+    ...["node/crash", "node/migration/crash", "node/sharing/crash"].map(
+      (name) => `packages/engine/src/${name}`,
+    ),
+    ...["histories", "small-scope"].map((name) => `packages/engine/src/simulation/${name}`),
+    ...["crash/crash", "group-restore/crash", "histories", "volume-group/decide.property"].map(
+      (name) => `packages/sidecars/src/${name}`,
+    ),
+    "packages/standalone/src/controllers/workloads/histories",
+    ...["ordered-writers", "revert-kills"].map((name) => `test/group/${name}`),
+  ],
+].map((names) => names.map((name) => `${name}.test.ts`));
+
+/** Every file that has a turn. */
+export const inTurn = TURNS.flat();
+
+/** Which of `turns` days the file runs on; `turn` is undefined for one that runs every day. */
+export function turnOf(path) {
+  const turn = TURNS.findIndex((paths) => paths.includes(path));
+  return { turn: turn === -1 ? undefined : turn, turns: TURNS.length };
+}
