@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
@@ -14,6 +15,8 @@ import type { Nodes } from "./world.ts";
 import { WRITER } from "./writer.ts";
 
 const NAMESPACE = "default";
+/** What a writer acknowledges; it prints its error otherwise. */
+const NUMBER = /^\d+$/;
 /** Pods of tests leave a machine that does not answer at once, not after five minutes. */
 const IMPATIENT = ["not-ready", "unreachable"].map((word) => ({
   ...{ key: `node.kubernetes.io/${word}`, operator: "Exists", effect: "NoExecute", tolerationSeconds: 1 },
@@ -65,26 +68,29 @@ export class PodWriter {
 
   /** The highest number whose write was acknowledged; read from the machine's disk, which outlives the machine. */
   async acknowledged(): Promise<number> {
+    return Number((await this.#printed()).findLast((line) => NUMBER.test(line)) ?? 0);
+  }
+
+  async #printed(): Promise<string[]> {
     const folder = `${NAMESPACE}_${this.name}_${this.#uid}`;
     const file = join(this.#kubelet, "logs/pods", folder, "main/0.log");
     const log = await readFile(file, "utf8").catch(() => "");
-    const numbers = log
-      .split("\n")
-      .slice(0, -1)
-      .map((line) => Number(line.split(" ").at(-1)));
-    return numbers.filter((number) => number > 0).at(-1) ?? 0;
+    return log.split("\n").slice(0, -1);
   }
 
   get #kubelet(): string {
     return join(this.#nodes.folder, this.node, "kubelet");
   }
 
-  /** Resolves when so many more writes are acknowledged. */
+  /** Resolves when so many more writes are acknowledged; fails at once when the writer has failed, with what it said. */
   async progress(more: number): Promise<void> {
     const goal = (await this.acknowledged()) + more;
-    await eventually(`pod ${this.name} to get to ${goal}`, async () => (await this.acknowledged()) >= goal, {
-      withinMs: 240_000,
-    });
+    const reached = async () => {
+      const words = (await this.#printed()).find((line) => !NUMBER.test(line));
+      return words ?? ((await this.acknowledged()) >= goal ? "reached" : undefined);
+    };
+    const result = await eventually(`pod ${this.name} to get to ${goal}`, reached, { withinMs: 240_000 });
+    assert.equal(result, "reached", `the writer of pod ${this.name} has failed`);
   }
 
   /** Everything in the file, as this pod sees it. */
