@@ -23,11 +23,12 @@ export { type StateCopiesOptions, startStateCopies } from "./local/copies/rotate
 export { copiesFolder, copyName, listCopies, type StateCopy } from "./local/copies/state-copies.ts";
 export { storeFile, syncFolder } from "./local/files.ts";
 export type { JsonList, JsonListEnd } from "./local/list.ts";
-export { type AdmittedWrite, LocalStore, type LocalStoreOptions } from "./local/local-store.ts";
+export { LocalStore, type LocalStoreOptions } from "./local/local-store.ts";
 export { lockFolder } from "./local/lock.ts";
 export { StoreOpenError, type StoreOpenReason } from "./local/open-error.ts";
 export * from "./local/registry.ts";
 export type { JsonWatchEvent } from "./local/watch.ts";
+export type { AdmittedWrite } from "./local/writer.ts";
 export * from "./object/defined.ts";
 export * from "./object/errors.ts";
 export * from "./object/meta.ts";
