@@ -12,6 +12,7 @@ const SUBJECTS: Record<string, () => Promise<{ run(): Promise<Measurement[]> }>>
   group: () => import("./group.bench.ts"),
   attachment: () => import("./attachment.bench.ts"),
   up: () => import("./up.bench.ts"),
+  memory: () => import("./memory.bench.ts"),
 };
 
 const [only] = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));

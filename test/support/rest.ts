@@ -9,6 +9,16 @@ export interface RestResponse<T> {
 
 /** A request with the token of a kubeconfig, for what kubectl cannot send. */
 export async function rest<T>(kubeconfig: string, path: string, body?: object): Promise<RestResponse<T>> {
+  const response = await restText(kubeconfig, path, body);
+  return { status: response.status, body: JSON.parse(response.body) as T };
+}
+
+/** The same for what is no JSON, such as `/metrics`. */
+export async function restText(
+  kubeconfig: string,
+  path: string,
+  body?: object,
+): Promise<RestResponse<string>> {
   const text = await readFile(kubeconfig, "utf8");
   const field = (name: string): string => new RegExp(`${name}: ["']?([^\\s"']+)`).exec(text)?.[1] ?? "";
   const content = body === undefined ? undefined : JSON.stringify(body);
@@ -31,7 +41,7 @@ export async function rest<T>(kubeconfig: string, path: string, body?: object): 
         response.on("end", () => {
           resolve({
             status: response.statusCode ?? 0,
-            body: JSON.parse(Buffer.concat(chunks).toString("utf8")) as T,
+            body: Buffer.concat(chunks).toString("utf8"),
           });
         });
       },

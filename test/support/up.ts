@@ -22,6 +22,8 @@ export interface UpOptions {
   stateDir?: string;
   /** More arguments. */
   args?: readonly string[];
+  /** What runs `mooring`; default the bundle, by the Node.js that runs this. */
+  program?: readonly [string, ...string[]];
 }
 
 /** A real `mooring up` on a state folder of its own, which outlives crashes of the process. */
@@ -63,9 +65,10 @@ export class Up {
     const readyFile = join(this.stateDir, "ready");
     await rm(readyFile, { force: true });
     const { pool = "xfs", poolSize = "4Gi", listen = "127.0.0.1:0", nodeName = "node-a" } = this.#options;
+    const [program, ...first] = this.#options.program ?? [process.execPath, BUNDLE];
     const child = spawn(
-      process.execPath,
-      [BUNDLE, "up", "--state-dir", this.stateDir, "--pool", pool, "--pool-size", poolSize].concat([
+      program,
+      [...first, "up", "--state-dir", this.stateDir, "--pool", pool, "--pool-size", poolSize].concat([
         "--listen",
         listen,
         "--node-name",
