@@ -4,6 +4,7 @@ import { defined } from "@mooring/store";
 import { Command } from "commander";
 import { type JoinOptions, openNodeClient } from "../client/node-client.ts";
 import { warnOfDisks } from "../doctor/disk-checks.ts";
+import { withConfigFile } from "../options/config-file.ts";
 import { type HostOptions, withHostOptions } from "../options/host-options.ts";
 import { labels, nodeName, ownPoolName, poolName, taints } from "../options/node-settings.ts";
 import { leaseTimes } from "../options/shared-pool-options.ts";
@@ -79,7 +80,7 @@ export function nodeCommand(): Command {
       "--kubelet-dir <folder>",
       "in a cluster: this machine's kubelet runs the pods, and finds the driver below its --root-dir, /var/lib/kubelet",
     );
-  return withHostOptions(command)
+  return withConfigFile(withHostOptions(command))
     .option("--pool-name <name>", "name of the node's own pool (default: default-<node>)")
     .option("--labels <labels>", "labels of the Node: zone=a,disk=fast", "")
     .option("--taints <taints>", "taints that the Node is made with: dedicated=db:NoSchedule", "")

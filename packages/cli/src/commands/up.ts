@@ -2,6 +2,7 @@ import { type Standalone, startStandalone } from "@mooring/standalone";
 import { defined, RestStore } from "@mooring/store";
 import { Command } from "commander";
 import { warnOfDisks } from "../doctor/disk-checks.ts";
+import { withConfigFile } from "../options/config-file.ts";
 import { type HostOptions, withHostOptions } from "../options/host-options.ts";
 import { listenAddress } from "../options/listen-address.ts";
 import { graceFor, type NodeGrace, nodeGraceOption } from "../options/node-grace.ts";
@@ -65,7 +66,7 @@ export function upCommand(): Command {
   const command = new Command("up").description(
     "start standalone: API server, controllers, driver and node agent, in the foreground",
   );
-  return withHostOptions(command)
+  return withConfigFile(withHostOptions(command))
     .addOption(nodeGraceOption())
     .option(
       "--listen <address>",
