@@ -45,13 +45,24 @@ export interface PoolStatus {
   nodes?: string[];
   totalBytes?: number;
   freeBytes?: number;
+  /** Sizes of all volumes. */
   promisedBytes?: number;
+  /** The part of it that is set aside already: the sizes of thick volumes. */
+  thickBytes?: number;
   conditions?: Condition[];
 }
 
 /** True for a pool that several nodes have open, with a lease for each image. */
 export function isShared(pool: Pool | undefined): boolean {
   return pool?.spec.mode === "shared";
+}
+
+/**
+ * Whether volumes in such a pool can have all their room set aside. btrfs writes elsewhere what any snapshot of the pool
+ * has seen, folders have no size, and a shared file system counts its room by itself.
+ */
+export function canBeThick(type: PoolType, shared: boolean): boolean {
+  return type === "xfs" && !shared;
 }
 
 /** Where volumes of the pool can be attached. */

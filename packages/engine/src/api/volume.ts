@@ -10,6 +10,11 @@ export interface VolumeSource {
   name: string;
 }
 
+/** When a volume takes its room: as it is written, or all of it when it is made. */
+export const PROVISIONING_TYPES = ["thin", "thick"] as const;
+/** One of {@link PROVISIONING_TYPES}. */
+export type ProvisioningType = (typeof PROVISIONING_TYPES)[number];
+
 /** Cluster scoped. The name is the CSI volume id: `v-<pool>-<uuid>`, see `driver`. */
 export interface Volume extends KubeObject {
   spec: VolumeSpec;
@@ -29,6 +34,8 @@ export interface VolumeSpec {
   fsType?: "ext4" | "xfs" | "btrfs";
   /** `rwo`, `rwop`, `rox`, `rwx`. */
   accessMode: string;
+  /** `thick`: all its room is set aside when it is made. Default `thin`: it takes what is written. Never changes. */
+  provisioningType?: ProvisioningType;
   /** A block volume of a shared pool that a second node may have open while its workload moves there. */
   migratable?: boolean;
   /** Where the arbiter wants the volume; empty or absent: detached. Written by the arbiter alone. */
@@ -125,6 +132,11 @@ export interface VolumeRestore extends Attempts {
 export function isServed({ spec }: Pick<Volume, "spec">): boolean {
   const many = spec.accessMode === "rwx" || spec.accessMode === "rox";
   return many && spec.migratable !== true && spec.volumeMode === "Filesystem";
+}
+
+/** All its room is set aside. */
+export function isThickVolume({ spec }: Pick<Volume, "spec">): boolean {
+  return spec.provisioningType === "thick";
 }
 
 /** Served at `/apis/storage.mooring.dev/v1alpha1/volumes`. */

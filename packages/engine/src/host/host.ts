@@ -99,6 +99,13 @@ export interface LoopDevice {
   deleted?: boolean;
 }
 
+/** How a file becomes a device. */
+export interface AttachOptions {
+  readOnly?: boolean;
+  /** Default true. */
+  discard?: boolean;
+}
+
 /** The loop devices of the machine, as the kernel has them (sysfs). */
 export interface LoopDevices {
   /** All that have a file; with `below` those of this file, or of files below it. */
@@ -107,8 +114,11 @@ export interface LoopDevices {
   at(device: string): Promise<LoopDevice | undefined>;
   /** The device of this file, if it has one. `recent`: a "no" may be a quarter of a second old, which is cheaper. */
   find(backingFile: string, options?: { recent?: boolean }): Promise<LoopDevice | undefined>;
-  /** Attaches with direct I/O and 4096-byte sectors; returns the present device when there is one already. */
-  attach(backingFile: string, options?: { readOnly?: boolean }): Promise<LoopDevice>;
+  /**
+   * Attaches with direct I/O and 4096-byte sectors; returns the present device when there is one already. `discard: false`:
+   * what is discarded on the device, or zeroed, keeps its blocks in the file.
+   */
+  attach(backingFile: string, options?: AttachOptions): Promise<LoopDevice>;
   /**
    * Attaches fenced from the first moment: everything fails until `restore`. The same file may have a device of another
    * node beside it. Returns the present device as it is when there is one.

@@ -2,7 +2,8 @@ import { realpath, stat } from "node:fs/promises";
 import { KeyedLock } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import { commandFailed } from "./exec.ts";
-import type { Clock, Exec, ExecResult, LoopDevice, LoopDevices, Mounts } from "./host.ts";
+import type { AttachOptions, Clock, Exec, ExecResult, LoopDevice, LoopDevices, Mounts } from "./host.ts";
+import { isWithoutDiscard, removeWithoutDiscard, takeOffDiscard } from "./loop-discard.ts";
 import { LoopFinder } from "./loop-finder.ts";
 import { usersOf, usersThatStay } from "./loop-users.ts";
 import { SIZE_LIMIT_PROGRAM } from "./size-limit.ts";
@@ -21,7 +22,10 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
   const locks = new KeyedLock();
   const finder = new LoopFinder(exec, clock);
 
-  const attachOnce = async (path: string, readOnly: boolean): Promise<LoopDevice> => {
+  const attachOnce = async (
+    path: string,
+    { readOnly, discard }: Required<AttachOptions>,
+  ): Promise<LoopDevice> => {
     let last: ExecResult | undefined;
     for (let attempt = 0; attempt < ATTACH_ATTEMPTS; attempt++) {
       // A device that is newer than the picture is found by --nooverlap.
@@ -32,6 +36,7 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
       const shown = /^\/dev\/(loop\d+)$/m.exec(last.stdout)?.[1];
       if (shown !== undefined) await finder.learn(shown, path);
       const device = await finder.find(path, { recent: shown !== undefined });
+      if (present === undefined && discard && shown !== undefined && (await dropStale(shown))) continue;
       if (device !== undefined && !device.autoclear) {
         if (!device.readOnly || readOnly) return usable(device);
         // A mark that the device's last user has left on it.
@@ -48,9 +53,22 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
         });
   };
 
+  /** A killed process has left a number without discards. True: it has been given back. */
+  const dropStale = async (name: string): Promise<boolean> => {
+    if (!isWithoutDiscard(name)) return false;
+    await exec.try("losetup", ["--detach", `/dev/${name}`]);
+    await removeWithoutDiscard(exec, name);
+    return true;
+  };
+
   const attach: LoopDevices["attach"] = async (backingFile, options) => {
     const path = await attachable(backingFile);
-    return locks.run(path, () => attachOnce(path, options?.readOnly ?? false));
+    return locks.run(path, async () => {
+      const { readOnly = false, discard = true } = options ?? {};
+      const device = await attachOnce(path, { readOnly, discard });
+      if (!discard) await takeOffDiscard(deviceName(device.path));
+      return device;
+    });
   };
 
   const attachWithheld: LoopDevices["attachWithheld"] = async (backingFile) => {
@@ -91,7 +109,9 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
     if (present.length > 0 && !options?.lastUser) throw inUse(device, present);
     if (before.readOnly && present.length === 0) await makeWritable(device);
     const result = await exec.try("losetup", ["--detach", device]);
-    if (!options?.lastUser) await gone(before, result);
+    if (options?.lastUser) return;
+    await gone(before, result);
+    await removeWithoutDiscard(exec, deviceName(device));
   };
 
   const gone = async (before: SysfsLoop, result: ExecResult): Promise<void> => {

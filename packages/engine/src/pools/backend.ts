@@ -8,6 +8,18 @@ export interface PoolUsage {
   freeBytes: number;
   /** Sum of the sizes of all volumes: what has been promised to users. */
   promisedBytes: number;
+  /** The part of it whose room is taken already: the sizes of thick volumes. */
+  thickBytes: number;
+}
+
+/** How an image is made. */
+export interface MakeOptions {
+  signal?: AbortSignal | undefined;
+  /**
+   * All its blocks are set aside, so that writes into it never fail for want of room. Counts when the image is made; other
+   * pools than local ones of XFS refuse it with INVALID_ARGUMENT.
+   */
+  thick?: boolean;
 }
 
 /** What a pool may promise; what is absent has its default. */
@@ -47,9 +59,12 @@ export interface PoolBackend {
   list(): Promise<Image[]>;
   find(id: string): Promise<Image | undefined>;
   /** A new, empty image. The same id with the same size is the same image. Throws RESOURCE_EXHAUSTED below the reserve. */
-  create(id: string, size: number, signal?: AbortSignal): Promise<Image>;
-  /** A copy of `source` (a volume or a snapshot) at one point in time; `size` may be larger. */
-  clone(source: string, id: string, size: number, signal?: AbortSignal): Promise<Image>;
+  create(id: string, size: number, options?: MakeOptions): Promise<Image>;
+  /**
+   * A copy of `source` (a volume or a snapshot) at one point in time; `size` may be larger. That of a thick image shares no
+   * block with it, so it takes as long as it takes to copy them, and fails with RESOURCE_EXHAUSTED where there is no room.
+   */
+  clone(source: string, id: string, size: number, options?: MakeOptions): Promise<Image>;
   /**
    * Copies what would take long to copy in the group copy, while it is being written to. For the next `beginCopy` of the same
    * copies, after which, or instead of which, it is dropped. Throws RESOURCE_EXHAUSTED below the reserve.

@@ -25,27 +25,58 @@ export function promisedBy(images: Iterable<readonly [id: string, size: number]>
   return sum;
 }
 
-/** Throws RESOURCE_EXHAUSTED, with the numbers, when `more` promised bytes do not fit. */
-export function requireBudget(usage: PoolUsage, rules: BudgetRules, more: number): void {
-  if (usage.freeBytes < rules.reserve) {
-    const message = `the pool has ${usage.freeBytes} bytes free and keeps ${rules.reserve} in reserve`;
-    throw new EngineError("RESOURCE_EXHAUSTED", message, {
-      hint: "delete volumes or snapshots, or make the pool larger",
-    });
+/** What an image that is to be made, or to grow, asks of its pool. In bytes. */
+export interface Demand {
+  /** More that its user is promised. */
+  promised: number;
+  /** How much of that is thick. */
+  thick: number;
+  /** Room that it takes at once. */
+  blocks: number;
+}
+
+/** Throws RESOURCE_EXHAUSTED, with the numbers, when there is no room for it. */
+export function requireBudget(
+  usage: PoolUsage,
+  rules: BudgetRules,
+  { promised, thick, blocks }: Demand,
+): void {
+  const { freeBytes, promisedBytes, totalBytes } = usage;
+  if (freeBytes < rules.reserve) {
+    const message = `the pool has ${freeBytes} bytes free and keeps ${rules.reserve} in reserve`;
+    throw new EngineError("RESOURCE_EXHAUSTED", message, { hint: MAKE_ROOM });
   }
-  const limit = Math.floor(usage.totalBytes * rules.overcommit);
+  if (blocks > 0 && freeBytes - blocks < rules.reserve) {
+    const message =
+      `${blocks} bytes are to be set aside for a thick volume, or for a copy of one: ` +
+      `the pool has ${freeBytes} bytes free and keeps ${rules.reserve} in reserve`;
+    throw new EngineError("RESOURCE_EXHAUSTED", message, { hint: MAKE_ROOM });
+  }
+  const limit = promiseLimit(totalBytes, usage.thickBytes + thick, rules.overcommit);
   // A pool that has promised more already, by rules that were others, goes on with what it has.
-  if (more <= 0 || usage.promisedBytes + more <= limit) return;
+  if (promised <= 0 || promisedBytes + promised <= limit) return;
   const message =
-    `${more} more bytes do not fit: ${usage.promisedBytes} of at most ${limit} are promised ` +
-    `(${usage.totalBytes} bytes times over-commit ${rules.overcommit})`;
+    `${promised} more bytes do not fit: ${promisedBytes} of at most ${limit} are promised ` +
+    `(${totalBytes} bytes times over-commit ${rules.overcommit})`;
   throw new EngineError("RESOURCE_EXHAUSTED", message, {
     hint: "ask for less, delete volumes, or raise the pool's size or overcommit",
   });
 }
 
+const MAKE_ROOM = "delete volumes or snapshots, or make the pool larger";
+
+/** What is thick cannot be promised twice: thin volumes have so many times what thick ones leave. */
+function promiseLimit(total: number, thick: number, overcommit: number): number {
+  return Math.floor(Math.max(0, total - thick) * overcommit) + thick;
+}
+
 /** The largest volume that the rules let in now. */
-export function largestVolume(usage: PoolUsage, rules: BudgetRules): number {
-  if (usage.freeBytes < rules.reserve) return 0;
-  return Math.max(0, Math.floor(usage.totalBytes * rules.overcommit) - usage.promisedBytes);
+export function largestVolume(usage: PoolUsage, rules: BudgetRules, thick = false): number {
+  const { freeBytes, promisedBytes, thickBytes, totalBytes } = usage;
+  if (freeBytes < rules.reserve) return 0;
+  const thin = promisedBytes - thickBytes;
+  const left = thick
+    ? Math.min(totalBytes - thickBytes - thin / rules.overcommit, freeBytes - rules.reserve)
+    : promiseLimit(totalBytes, thickBytes, rules.overcommit) - promisedBytes;
+  return Math.max(0, Math.floor(left));
 }

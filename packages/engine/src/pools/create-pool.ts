@@ -1,16 +1,10 @@
-import { KeyedLock, makeFolder } from "@mooring/store";
-import type { PoolType } from "../api/pool.ts";
+import { defined, KeyedLock, makeFolder } from "@mooring/store";
+import { canBeThick, type PoolType } from "../api/pool.ts";
 import { EngineError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
-import type { PoolBackend, PoolLimits, PoolUsage } from "./backend.ts";
+import type { MakeOptions, PoolBackend, PoolLimits, PoolUsage } from "./backend.ts";
 import { closeBacking, enlargeBacking, openBacking } from "./backing-file.ts";
-import {
-  type BudgetRules,
-  DEFAULT_OVERCOMMIT,
-  DEFAULT_RESERVE_FRACTION,
-  promisedBy,
-  requireBudget,
-} from "./budget.ts";
+import { type BudgetRules, DEFAULT_OVERCOMMIT, DEFAULT_RESERVE_FRACTION, requireBudget } from "./budget.ts";
 import { fileImages } from "./file-images.ts";
 import { folderImages } from "./folder-images.ts";
 import { folderUsers } from "./folder-users.ts";
@@ -20,10 +14,12 @@ import type { Image } from "./image.ts";
 import { checkImageId } from "./image-id.ts";
 import type { ImageStore } from "./image-store.ts";
 import { type PoolLayout, poolLayout, sharedLayout } from "./layout.ts";
+import { Ledger } from "./ledger.ts";
 import { POOL_STARTS } from "./pool-filesystems.ts";
 import { acquirePoolLock, type PoolLock } from "./pool-lock.ts";
 import { poolRoom } from "./room.ts";
 import { closeShared, openShared } from "./shared-folder.ts";
+import { ThickFiles } from "./thick-files.ts";
 
 /** Where a pool lies, and its limits. */
 export interface PoolOptions extends PoolLimits {
@@ -52,8 +48,8 @@ class LocalPool implements PoolBackend {
   readonly #images: ImageStore;
   readonly #copier: GroupCopier;
   readonly #work = new KeyedLock();
-  /** Sizes of all images and of those being made. */
-  readonly #promised = new Map<string, number>();
+  readonly #ledger = new Ledger();
+  readonly #thick: ThickFiles | undefined;
   #limits: PoolLimits;
   #lock: PoolLock | undefined;
 
@@ -66,8 +62,12 @@ class LocalPool implements PoolBackend {
     this.#layout = shared === undefined ? poolLayout(type, path) : sharedLayout(path, shared.source);
     const { images } = this.#layout;
     const maker = shared === undefined ? "" : `${shared.nodeID}~`;
-    this.#images = this.block ? fileImages(images, host.loops, maker) : folderImages(images, host);
-    this.#copier = copierOf(type, host, { layout: this.#layout, images: this.#images, maker });
+    const thick = canBeThick(type, shared !== undefined) ? new ThickFiles(host, this.#layout) : undefined;
+    this.#thick = thick;
+    this.#images = this.block
+      ? fileImages(images, { loops: host.loops, maker, thick })
+      : folderImages(images, host);
+    this.#copier = copierOf(type, host, { layout: this.#layout, images: this.#images, maker, thick });
   }
 
   get limits(): PoolLimits {
@@ -101,11 +101,7 @@ class LocalPool implements PoolBackend {
 
   /** Other nodes make images in a shared pool, too; of what is being made here the wish is known already. */
   async #count(): Promise<void> {
-    const images = await this.#images.list();
-    const making = [...this.#promised].filter(([id]) => this.#work.isHeld(id));
-    this.#promised.clear();
-    for (const image of images) this.#promised.set(image.id, image.size);
-    for (const [id, size] of making) this.#promised.set(id, size);
+    this.#ledger.count(await this.#images.list(), (id) => this.#work.isHeld(id));
   }
 
   async #prepare(): Promise<void> {
@@ -145,7 +141,7 @@ class LocalPool implements PoolBackend {
     this.#requireOpen();
     if (this.#layout.shared !== undefined) await this.#count();
     const room = await poolRoom(this.#options.host, this.#layout, this.type);
-    return { ...room, promisedBytes: promisedBy(this.#promised) };
+    return { ...room, ...this.#ledger.promised };
   }
 
   async writersHeld(): Promise<boolean> {
@@ -171,17 +167,21 @@ class LocalPool implements PoolBackend {
     return this.#images.find(checkImageId(id));
   }
 
-  async create(id: string, size: number, signal?: AbortSignal): Promise<Image> {
-    return this.#make(id, size, signal, (bytes) => this.#images.create(id, bytes));
+  async create(id: string, size: number, options: MakeOptions = {}): Promise<Image> {
+    return this.#make(id, size, options, async (bytes) => ({
+      blocks: options.thick ? bytes : 0,
+      make: () => this.#images.create(id, bytes, options),
+    }));
   }
 
-  async clone(source: string, id: string, size: number, signal?: AbortSignal): Promise<Image> {
-    checkImageId(source);
-    return this.#make(id, size, signal, async (bytes) => {
-      const from = await this.#images.find(source);
-      if (from === undefined) throw new EngineError("NOT_FOUND", `there is no image ${source} to clone`);
+  async clone(source: string, id: string, size: number, options: MakeOptions = {}): Promise<Image> {
+    return this.#make(id, size, options, async (bytes) => {
+      const from = await this.#present(source);
       requireRoom(from, bytes);
-      return this.#images.clone(from, id, bytes, signal);
+      return {
+        blocks: await this.#copyCost(from, { size: bytes, thick: options.thick }),
+        make: () => this.#images.clone(from, id, bytes, options),
+      };
     });
   }
 
@@ -193,38 +193,62 @@ class LocalPool implements PoolBackend {
       const from = await this.#images.find(source);
       if (from === undefined) throw new EngineError("NOT_FOUND", `there is no image ${source} to restore`);
       const bytes = Math.max(wholeSectors(size), from.size);
-      await this.#reserve(id, bytes);
-      return this.#images.replace(from, id, bytes, signal);
+      const { thick = false } = (await this.#images.find(id)) ?? {};
+      // Both are there for a while.
+      const blocks = await this.#copyCost(from, { size: bytes, thick });
+      await this.#reserve(id, { size: bytes, thick, blocks });
+      return this.#images.replace(from, id, bytes, signal).finally(() => this.#ledger.settled(id));
     });
+  }
+
+  /** Bytes that a copy takes: a thick one all of it, one of a thick image what that has. */
+  async #copyCost(
+    from: Image,
+    { size, thick = false }: { size: number; thick?: boolean | undefined },
+  ): Promise<number> {
+    if (thick) return size;
+    return from.thick ? ((await this.#thick?.written(from.path)) ?? 0) : 0;
   }
 
   async #make(
     id: string,
     size: number,
-    signal: AbortSignal | undefined,
-    work: (bytes: number) => Promise<Image>,
+    { signal, thick = false }: MakeOptions,
+    prepare: (bytes: number) => Promise<{ blocks: number; make: () => Promise<Image> }>,
   ): Promise<Image> {
     this.#requireOpen();
     checkImageId(id);
     const bytes = wholeSectors(size);
+    this.#requireThick(thick);
     return this.#work.run(id, async () => {
       signal?.throwIfAborted();
       const present = await this.#images.find(id);
-      if (present !== undefined) return sameSize(present, bytes);
-      await this.#reserve(id, bytes);
+      if (present !== undefined) return sameImage(present, bytes, thick);
+      const { blocks, make } = await prepare(bytes);
+      await this.#reserve(id, { size: bytes, thick, blocks });
       try {
-        return await work(bytes);
+        return await make();
       } catch (error) {
-        if ((await this.#images.find(id)) === undefined) this.#promised.delete(id);
+        if ((await this.#images.find(id)) === undefined) this.#ledger.correct(id, undefined);
         throw error;
+      } finally {
+        this.#ledger.settled(id);
       }
+    });
+  }
+
+  #requireThick(thick: boolean): void {
+    if (!thick || this.#thick !== undefined) return;
+    const what = this.#layout.shared === undefined ? `of type ${this.type}` : "shared by several nodes";
+    throw new EngineError("INVALID_ARGUMENT", `a pool ${what} has no thick volumes`, {
+      hint: "use a local pool of type xfs, or thin volumes",
     });
   }
 
   async preCopy(copies: readonly Copy[], signal?: AbortSignal): Promise<PreCopies> {
     this.#requireOpen();
     const usage = await this.usage();
-    requireBudget(usage, this.#rules(usage), 0);
+    requireBudget(usage, this.#rules(usage), { promised: 0, thick: 0, blocks: 0 });
     const works = await Promise.all(
       copies.map(async (copy) => sized(copy, await this.#present(copy.source))),
     );
@@ -235,19 +259,25 @@ class LocalPool implements PoolBackend {
     this.#requireOpen();
     const reserved: string[] = [];
     const giveBack = (): void => {
-      for (const id of reserved.splice(0)) this.#promised.delete(id);
+      for (const id of reserved.splice(0)) this.#ledger.correct(id, undefined);
     };
+    this.#requireThick(copies.some(({ thick }) => thick === true));
     try {
       const works = await Promise.all(copies.map((copy) => this.#sourceOf(copy)));
-      for (const { id, size } of works) {
-        await this.#reserve(id, size);
+      for (const { id, size, from, thick = false } of works) {
+        const blocks = await this.#copyCost(from, { size, thick });
+        await this.#reserve(id, { size, thick, blocks });
         reserved.push(id);
       }
       const copying = await this.#copier.begin(works, preCopies);
       return {
         atomicity: this.#copier.atomicity,
         copy: () => copying.copy(),
-        finish: () => copying.finish(),
+        finish: async (signal) => {
+          const images = await copying.finish(signal);
+          for (const { id } of works) this.#ledger.settled(id);
+          return images;
+        },
         abandon: async () => {
           await copying.abandon();
           for (const { id } of works) await this.#images.remove(id);
@@ -276,13 +306,9 @@ class LocalPool implements PoolBackend {
     return image;
   }
 
-  async #reserve(id: string, bytes: number): Promise<void> {
+  async #reserve(id: string, wanted: Parameters<Ledger["reserve"]>[1]): Promise<void> {
     const usage = await this.usage();
-    // Before the image is counted: many at once cannot promise the same bytes.
-    const before = promisedBy(this.#promised);
-    const more = promisedBy([[id, bytes - (this.#promised.get(id) ?? 0)]]);
-    requireBudget({ ...usage, promisedBytes: before }, this.#rules(usage), more);
-    this.#promised.set(id, bytes);
+    this.#ledger.reserve(id, wanted, usage, this.#rules(usage));
   }
 
   #rules(usage: PoolUsage): BudgetRules {
@@ -297,11 +323,16 @@ class LocalPool implements PoolBackend {
       const image = await this.#images.find(id);
       if (image === undefined) throw new EngineError("NOT_FOUND", `there is no image ${id}`);
       if (bytes <= image.size) return image;
-      await this.#reserve(id, bytes);
-      return this.#images.grow(image, bytes).catch((error: unknown) => {
-        this.#promised.set(id, image.size);
+      const { thick = false } = image;
+      await this.#reserve(id, { size: bytes, thick, blocks: thick ? bytes - image.size : 0 });
+      try {
+        return await this.#images.grow(image, bytes);
+      } catch (error) {
+        this.#ledger.correct(id, image);
         throw error;
-      });
+      } finally {
+        this.#ledger.settled(id);
+      }
     });
   }
 
@@ -310,7 +341,8 @@ class LocalPool implements PoolBackend {
     await this.#work.run(checkImageId(id), async () => {
       const image = await this.#images.find(id);
       // Committed by a rename, which puts the copy in the image's place.
-      if (image !== undefined) await this.#images.clone(image, id, image.size);
+      if (image !== undefined)
+        await this.#images.clone(image, id, image.size, defined({ thick: image.thick }));
     });
   }
 
@@ -318,7 +350,7 @@ class LocalPool implements PoolBackend {
     this.#requireOpen();
     await this.#work.run(checkImageId(id), async () => {
       await this.#images.remove(id);
-      this.#promised.delete(id);
+      this.#ledger.correct(id, undefined);
     });
   }
 
@@ -347,7 +379,11 @@ function sized(copy: Copy, from: Image): Work {
   return { ...copy, from, size };
 }
 
-function sameSize(image: Image, bytes: number): Image {
+function sameImage(image: Image, bytes: number, thick: boolean): Image {
+  if ((image.thick ?? false) !== thick) {
+    const message = `image ${image.id} exists, and is ${thick ? "thin" : "thick"}`;
+    throw new EngineError("ALREADY_EXISTS", message);
+  }
   if (image.size === bytes) return image;
   const message = `image ${image.id} exists with ${image.size} bytes, not ${bytes}`;
   throw new EngineError("ALREADY_EXISTS", message);

@@ -4,13 +4,19 @@ import { join } from "node:path";
 import { failpoint, syncFolder } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import type { LoopDevices } from "../host/host.ts";
+import type { MakeOptions } from "./backend.ts";
 import { resizeFile, writeSparse } from "./durable.ts";
 import type { Image } from "./image.ts";
 import { type ImageStore, orRemove, TEMPORARY, temporaryName } from "./image-store.ts";
+import type { ThickFiles } from "./thick-files.ts";
+import { isThick, markThick, THICK_SUFFIX, unmarkThick } from "./thick-mark.ts";
 
 /** Ending of the file of an image that is whole. */
 export const IMAGE_SUFFIX = ".img";
+const afterUnshared = failpoint("engine/pool/image-unshared");
+const afterAllocated = failpoint("engine/pool/image-allocated");
 const afterTemporary = failpoint("engine/pool/image-written");
+const afterMark = failpoint("engine/pool/image-marked-thick");
 const afterRename = failpoint("engine/pool/image-renamed");
 
 /** One ioctl: atomic for the file, but a kill in the middle leaves a part of it in the new one. */
@@ -26,12 +32,43 @@ interface MadeFile {
   id: string;
   made: string;
   size: number;
+  thick?: boolean | undefined;
+}
+
+/** A file that is to have no block that another image could need, or that is not there. */
+interface OwnFile extends MadeFile {
+  /** What it was reflinked from. */
+  from?: Image;
+}
+
+/**
+ * Gives a new file blocks of its own where it is thick, or was copied from a thick image: until then a write into that one
+ * takes room as well. A kill in between leaves a temporary file, which is removed with the blocks that it shares.
+ */
+export async function ownBlocks(
+  files: ThickFiles | undefined,
+  { from, made, size, thick }: OwnFile,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (files === undefined) return;
+  if (from !== undefined && (from.thick || thick)) {
+    await files.unshare(made, signal);
+    afterUnshared();
+  }
+  if (!thick) return;
+  await files.allocate(made, size, signal);
+  afterAllocated();
 }
 
 /** The rename is the commit: before it there is no image, after it a whole one. */
 export async function commitImages(folder: string, files: readonly MadeFile[]): Promise<Image[]> {
   afterTemporary();
-  const images = files.map(({ id, size }) => ({ id, size, path: join(folder, `${id}${IMAGE_SUFFIX}`) }));
+  for (const { id, thick } of files) {
+    if (!thick) continue;
+    await markThick(folder, id);
+    afterMark();
+  }
+  const images = files.map(({ id, size, thick }) => image(folder, { id, size, thick }));
   for (const [index, { made }] of files.entries()) {
     await rename(made, images[index]?.path ?? "");
     afterRename();
@@ -40,8 +77,27 @@ export async function commitImages(folder: string, files: readonly MadeFile[]): 
   return images;
 }
 
-/** Images as sparse files `<id>.img`, cloned by reflink. `maker`: only what this one left half-made is removed. */
-export function fileImages(folder: string, loops: LoopDevices, maker = ""): ImageStore {
+function image(
+  folder: string,
+  { id, size, thick }: { id: string; size: number; thick?: boolean | undefined },
+): Image {
+  return { id, size, path: join(folder, `${id}${IMAGE_SUFFIX}`), ...(thick ? { thick } : {}) };
+}
+
+/** What images are kept with. */
+interface FileImagesOptions {
+  loops: LoopDevices;
+  /** Only what this one left half-made is removed. */
+  maker?: string;
+  /** Absent where there are no thick images. */
+  thick?: ThickFiles | undefined;
+}
+
+/** Images as files `<id>.img`, sparse unless they are thick, cloned by reflink. */
+export function fileImages(
+  folder: string,
+  { loops, maker = "", thick: thickFiles }: FileImagesOptions,
+): ImageStore {
   const pathOf = (id: string): string => join(folder, `${id}${IMAGE_SUFFIX}`);
   const temporary = (id: string): string => join(folder, temporaryName(id, maker));
 
@@ -50,12 +106,13 @@ export function fileImages(folder: string, loops: LoopDevices, maker = ""): Imag
     const info = await lstat(path).catch(absent);
     if (info === undefined) return undefined;
     if (!info.isFile()) throw new EngineError("DATA_LOSS", `${path} is not a regular file`);
-    return { id, path, size: info.size };
+    return image(folder, { id, size: info.size, thick: isThick(folder, id) });
   };
 
-  const commit = async (made: string, id: string, size: number): Promise<Image> => {
-    await commitImages(folder, [{ id, made, size }]);
-    return { id, path: pathOf(id), size };
+  const commit = async (file: OwnFile, signal: AbortSignal | undefined): Promise<Image> => {
+    await ownBlocks(thickFiles, file, signal);
+    await commitImages(folder, [file]);
+    return image(folder, file);
   };
 
   const requireDetached = async (id: string): Promise<void> => {
@@ -64,12 +121,17 @@ export function fileImages(folder: string, loops: LoopDevices, maker = ""): Imag
     throw new EngineError("FAILED_PRECONDITION", `image ${id} is attached as ${device.path}`);
   };
 
-  const copy = async (source: Image, id: string, size: number): Promise<Image> => {
+  const copy = async (
+    source: Image,
+    id: string,
+    size: number,
+    { thick, signal }: MakeOptions = {},
+  ): Promise<Image> => {
     const path = temporary(id);
     return orRemove(path, async () => {
       await reflink(source, path);
       await resizeFile(path, size);
-      return commit(path, id, size);
+      return commit({ from: source, made: path, id, size, thick }, signal);
     });
   };
 
@@ -78,33 +140,41 @@ export function fileImages(folder: string, loops: LoopDevices, maker = ""): Imag
     sweep: async () => {
       const names = await readdir(folder);
       const leftovers = names.filter((name) => name.startsWith(`${TEMPORARY}${maker}`));
+      const marked = names
+        .filter((name) => name.endsWith(THICK_SUFFIX))
+        .map((name) => name.slice(0, -THICK_SUFFIX.length));
+      const unused = marked.filter((id) => !names.includes(`${id}${IMAGE_SUFFIX}`));
       await Promise.all(leftovers.map((name) => rm(join(folder, name), { force: true })));
+      await Promise.all(unused.map((id) => unmarkThick(folder, id)));
     },
     list: async () => {
       const names = (await readdir(folder)).filter((name) => /^[vs]-.*\.img$/.test(name));
       const images = await Promise.all(names.map((name) => find(name.slice(0, -IMAGE_SUFFIX.length))));
       return images.filter((image) => image !== undefined);
     },
-    create: async (id, size) => {
+    create: async (id, size, { thick, signal } = {}) => {
       const path = temporary(id);
       return orRemove(path, async () => {
         await writeSparse(path, size);
-        return commit(path, id, size);
+        return commit({ made: path, id, size, thick }, signal);
       });
     },
     clone: copy,
     // The rename of the commit puts the new file in the old one's place.
-    replace: async (source, id, size) => {
+    replace: async (source, id, size, signal) => {
       await requireDetached(id);
-      return copy(source, id, size);
+      return copy(source, id, size, { signal, thick: isThick(folder, id) });
     },
     grow: async (image, size) => {
+      // Its size is the record of what is set aside: a kill in between leaves the old one, and more blocks.
+      if (image.thick) await thickFiles?.allocate(image.path, size);
       await resizeFile(image.path, size);
       return { ...image, size };
     },
     remove: async (id) => {
       await requireDetached(id);
       await unlink(pathOf(id)).catch(absent);
+      await unmarkThick(folder, id);
       await syncFolder(folder);
     },
   };

@@ -81,7 +81,8 @@ export function folderImages(folder: string, host: Host): ImageStore {
       return images.filter((image) => image !== undefined);
     },
     create: (id, size) => make(id, size, async () => {}),
-    clone: (source, id, size, signal) => make(id, size, (data) => copyFolder(host, source, data, signal)),
+    clone: (source, id, size, { signal } = {}) =>
+      make(id, size, (data) => copyFolder(host, source, data, signal)),
     replace: async (source, id, size, signal) => {
       await requireUnused(id);
       const next = join(folder, `${NEXT}${id}`);
@@ -105,7 +106,12 @@ export function folderImages(folder: string, host: Host): ImageStore {
   };
 }
 
-function copyFolder(host: Host, source: Image, data: string, signal?: AbortSignal): Promise<unknown> {
+function copyFolder(
+  host: Host,
+  source: Image,
+  data: string,
+  signal: AbortSignal | undefined,
+): Promise<unknown> {
   const args = ["--archive", "--reflink=auto", "--sparse=auto", `${source.path}/.`, data];
   return host.exec.run("cp", args, defined({ signal }));
 }

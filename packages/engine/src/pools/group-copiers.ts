@@ -6,16 +6,25 @@ import type { ImageStore } from "./image-store.ts";
 import type { PoolLayout } from "./layout.ts";
 import { reflinkCopier, settled } from "./reflink-copier.ts";
 import { subvolumeCopier } from "./subvolume-copier.ts";
+import type { ThickFiles } from "./thick-files.ts";
 
-/** How pools of this type copy several images at once. `maker`: as for images. */
+/** What a pool copies its images with. `maker` and `thick`: as for images. */
+interface CopierOptions {
+  layout: PoolLayout;
+  images: ImageStore;
+  maker?: string;
+  thick?: ThickFiles | undefined;
+}
+
+/** How pools of this type copy several images at once. */
 export function copierOf(
   type: PoolType,
   host: Host,
-  { layout, images, maker = "" }: { layout: PoolLayout; images: ImageStore; maker?: string },
+  { layout, images, maker = "", thick }: CopierOptions,
 ): GroupCopier {
   switch (type) {
     case "xfs":
-      return reflinkCopier(layout.images, maker);
+      return reflinkCopier(layout.images, { maker, thick });
     case "btrfs":
       return subvolumeCopier(host, layout.images, layout.groupCopies);
     case "directory":

@@ -10,6 +10,8 @@ export interface Copy {
   size?: number;
   /** Nobody writes to the source during the copy: then a pre-copy is brought up to date. */
   still?: boolean;
+  /** As in `MakeOptions`. */
+  thick?: boolean;
 }
 
 /** Copies of images that take long to clone, made while they are being written to. For one `beginCopy`, or none. */
@@ -30,8 +32,8 @@ export interface GroupCopy {
   readonly atomicity: "one-moment" | "each";
   /** Fixes the content. Nothing of it has a name of its own yet. */
   copy(): Promise<void>;
-  /** Turns what was copied into images, on disk when this resolves. */
-  finish(): Promise<Image[]>;
+  /** Turns what was copied into images, on disk when this resolves. Copies of thick images take their time here. */
+  finish(signal?: AbortSignal): Promise<Image[]>;
   /** Removes whatever has been made; also after a failure of the others, and more than once. */
   abandon(): Promise<void>;
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
+import type { MakeOptions } from "./backend.ts";
 import type { Image } from "./image.ts";
 
 /**
@@ -11,9 +12,9 @@ export interface ImageStore {
   sweep(): Promise<void>;
   list(): Promise<Image[]>;
   find(id: string): Promise<Image | undefined>;
-  create(id: string, size: number): Promise<Image>;
-  clone(source: Image, id: string, size: number, signal?: AbortSignal): Promise<Image>;
-  /** Like clone, but in the place of an image that is there. */
+  create(id: string, size: number, options?: MakeOptions): Promise<Image>;
+  clone(source: Image, id: string, size: number, options?: MakeOptions): Promise<Image>;
+  /** Like clone, but in the place of an image that is there, and thick when that is. */
   replace(source: Image, id: string, size: number, signal?: AbortSignal): Promise<Image>;
   grow(image: Image, size: number): Promise<Image>;
   remove(id: string): Promise<void>;

@@ -4,4 +4,6 @@ export interface Image {
   path: string;
   /** Size of the volume in bytes. */
   size: number;
+  /** All its blocks are set aside, and no other image has one of them. */
+  thick?: true;
 }

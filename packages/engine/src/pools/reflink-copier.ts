@@ -2,11 +2,12 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { failpoint, syncFolder } from "@mooring/store";
 import { resizeFile } from "./durable.ts";
-import { commitImages, reflink } from "./file-images.ts";
+import { commitImages, ownBlocks, reflink } from "./file-images.ts";
 import type { GroupCopier, PreCopies, Work } from "./group-copy.ts";
 import type { Image } from "./image.ts";
 import { temporaryName } from "./image-store.ts";
 import { PreCopy } from "./pre-copy.ts";
+import type { ThickFiles } from "./thick-files.ts";
 
 const reflinked = failpoint("engine/group-snapshot/reflinked");
 
@@ -17,7 +18,10 @@ const AT_ONCE = 2;
  * One reflink per image, all at once. Each is atomic; that they are one moment is for the caller to see to. Images in
  * many pieces are pre-copied, as far as their writers are kept still for the rest. `maker`: as for images.
  */
-export function reflinkCopier(folder: string, maker = ""): GroupCopier {
+export function reflinkCopier(
+  folder: string,
+  { maker = "", thick: thickFiles }: { maker?: string; thick?: ThickFiles | undefined } = {},
+): GroupCopier {
   const temporary = (id: string): string => join(folder, temporaryName(id, maker));
   return {
     atomicity: "each",
@@ -26,7 +30,8 @@ export function reflinkCopier(folder: string, maker = ""): GroupCopier {
     preCopy: async (copies, signal) => {
       const preCopies = new ReflinkPreCopies();
       try {
-        const waiting = [...copies];
+        // A thick image is written in place, so that it is in few pieces; and it shares its blocks for as short as can be.
+        const waiting = copies.filter(({ from }) => from.thick !== true);
         const lane = async (): Promise<void> => {
           for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
             preCopies.add(next.id, await PreCopy.begin(next.from, temporary(next.id), signal));
@@ -45,11 +50,12 @@ export function reflinkCopier(folder: string, maker = ""): GroupCopier {
           await settled(works.map(({ from, made, preCopy: copy }) => copy?.finish() ?? reflink(from, made)));
           reflinked();
         },
-        finish: async (): Promise<Image[]> => {
+        finish: async (signal): Promise<Image[]> => {
           await settled(works.map(({ made, size }) => resizeFile(made, size)));
+          for (const work of works) await ownBlocks(thickFiles, work, signal);
           return commitImages(
             folder,
-            works.map(({ id, made, size }) => ({ id, made, size })),
+            works.map(({ id, made, size, thick }) => ({ id, made, size, thick })),
           );
         },
         abandon: async () => {

@@ -116,7 +116,11 @@ const phases: (() => Promise<unknown>)[] = [
   },
   async () => {
     const source = { kind: "Snapshot" as const, name: "s-p-1" };
-    await store.create(Volumes, volumeObject("v-p-2", { size: 96 * MIB, source })).catch(made);
+    // A thick copy where there are any.
+    const provisioningType = type === "xfs" ? "thick" : "thin";
+    await store
+      .create(Volumes, volumeObject("v-p-2", { size: 96 * MIB, source, provisioningType }))
+      .catch(made);
     await inState("v-p-2", "detached");
   },
   async () => {

@@ -16,19 +16,37 @@ export interface Extent {
 
 /** Blocks with one of these have no place, or one that stands for other bytes than its number. */
 const PLACELESS = /unknown_loc|delalloc|encoded|encrypted|not_aligned|inline|tail_packed|0x/;
+/** Blocks of a file, and where they are on the device below its file system. In bytes. */
+export interface Blocks {
+  offset: number;
+  length: number;
+  /** Undefined: nowhere that could be told. */
+  at: number | undefined;
+  /** False: set aside, and never written. */
+  written: boolean;
+}
+
 /** `  0:   20480..   24575:   40960..   45055:   4096:  [20480:]  last,shared` */
 const LINE = /^\s*\d+:\s*(\d+)\.\.\s*\d+:\s*(\d+)\.\.\s*\d+:\s*(\d+):(?:\s*\d+:)?\s*(.*)$/;
 
 /** One line of `filefrag -v -b1`; undefined for those around the table. */
-export function parseExtent(line: string): Extent | undefined {
+function parseBlocks(line: string): Blocks | undefined {
   const [, offset, place, length, flags = ""] = LINE.exec(line) ?? [];
   if (offset === undefined) return undefined;
-  const zeros = flags.split(",").includes("unwritten");
   return {
     offset: Number(offset),
     length: Number(length),
-    place: zeros ? "zeros" : PLACELESS.test(flags) ? undefined : Number(place),
+    at: PLACELESS.test(flags) ? undefined : Number(place),
+    written: !flags.split(",").includes("unwritten"),
   };
+}
+
+/** As an extent; undefined for the lines around the table. */
+export function parseExtent(line: string): Extent | undefined {
+  const blocks = parseBlocks(line);
+  if (blocks === undefined) return undefined;
+  const { offset, length, at, written } = blocks;
+  return { offset, length, place: written ? at : "zeros" };
 }
 
 /**
@@ -36,7 +54,20 @@ export function parseExtent(line: string): Extent | undefined {
  * that a file in a million pieces needs no more memory than one in ten. The file must not be written to meanwhile; it
  * may be removed. Throws NOT_FOUND when it is gone before.
  */
-export async function* fileExtents(path: string, signal?: AbortSignal): AsyncIterable<Extent> {
+export function fileExtents(path: string, signal?: AbortSignal): AsyncIterable<Extent> {
+  return parsed(path, parseExtent, signal);
+}
+
+/** The same with where they are on the device, those that were never written as well. */
+export function fileBlocks(path: string, signal?: AbortSignal): AsyncIterable<Blocks> {
+  return parsed(path, parseBlocks, signal);
+}
+
+async function* parsed<T>(
+  path: string,
+  parse: (line: string) => T | undefined,
+  signal: AbortSignal | undefined,
+): AsyncIterable<T> {
   signal?.throwIfAborted();
   const file = await open(path, "r").catch((error: unknown) => {
     if (error instanceof Error && "code" in error && error.code === "ENOENT")
@@ -44,13 +75,16 @@ export async function* fileExtents(path: string, signal?: AbortSignal): AsyncIte
     throw error;
   });
   try {
-    yield* extentsOf(file, path, signal);
+    for await (const line of mapOf(file, path, signal)) {
+      const found = parse(line);
+      if (found !== undefined) yield found;
+    }
   } finally {
     await file.close();
   }
 }
 
-async function* extentsOf(file: FileHandle, path: string, signal?: AbortSignal): AsyncIterable<Extent> {
+async function* mapOf(file: FileHandle, path: string, signal?: AbortSignal): AsyncIterable<string> {
   const child = spawn("filefrag", ["-s", "-v", "-b1", "/proc/self/fd/3"], {
     stdio: ["ignore", "pipe", "pipe", file.fd],
     env: { ...process.env, LC_ALL: "C" },
@@ -66,10 +100,7 @@ async function* extentsOf(file: FileHandle, path: string, signal?: AbortSignal):
   const kill = (): boolean => child.kill("SIGKILL");
   signal?.addEventListener("abort", kill, { once: true });
   try {
-    for await (const line of lines(child.stdout?.setEncoding("utf8") ?? [])) {
-      const extent = parseExtent(line);
-      if (extent !== undefined) yield extent;
-    }
+    yield* lines(child.stdout?.setEncoding("utf8") ?? []);
     const end = await ended;
     signal?.throwIfAborted();
     // Half a map would read as a file with less data than it has.

@@ -57,7 +57,7 @@ async function attempt(
       context.logger.warn({ image: copy.source }, "thawed by the watchdog before the copy was done");
     signal.throwIfAborted();
     const ofOneMoment = covered || !still || groupCopy.atomicity === "one-moment";
-    if (ofOneMoment) return (await groupCopy.finish())[0];
+    if (ofOneMoment) return (await groupCopy.finish(signal))[0];
     await groupCopy.abandon();
     return undefined;
   } catch (error) {

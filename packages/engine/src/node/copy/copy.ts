@@ -15,6 +15,8 @@ interface CopyRequest {
   id: string;
   /** Bytes of the new image; default the source's. */
   size?: number;
+  /** The new image is to be thick. */
+  thick?: boolean;
   /** Throws when the source may not be copied any more; called once nobody else can be copying or detaching it. */
   requireSource?: () => Promise<void>;
 }
@@ -26,18 +28,18 @@ export async function copyImage(context: AgentContext, pool: OpenPool, request: 
     const signal = AbortSignal.any([context.signal, interrupted]);
     const source = await pool.backend.find(request.source);
     if (source === undefined) throw new EngineError("NOT_FOUND", `there is no image ${request.source}`);
-    const size = request.size ?? source.size;
-    const clone = (): Promise<Image> => pool.backend.clone(request.source, request.id, size, signal);
+    const { id, thick = false, size = source.size } = request;
+    const clone = (): Promise<Image> => pool.backend.clone(request.source, id, size, { signal, thick });
     if (!pool.backend.block) return copyFolder(context, source, clone);
     const device = await context.host.loops.find(source.path);
     // One that an earlier life has made, and not reported.
-    if (device === undefined || (await pool.backend.find(request.id)) !== undefined) return clone();
+    if (device === undefined || (await pool.backend.find(id)) !== undefined) return clone();
     const mount = await visibleMount(await context.host.mounts.list(), device.path);
     if (mount === undefined) {
       await flush(device.path);
       return clone();
     }
-    const copy = { source: request.source, id: request.id, size };
+    const copy = { source: request.source, id, size, thick };
     return copyMounted(context, { backend: pool.backend, copy, mount: mount.target, signal });
   });
 }

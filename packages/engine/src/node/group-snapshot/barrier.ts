@@ -125,7 +125,7 @@ export class Barrier implements BarrierSteps {
     // One of the volumes has to leave the node: it leaves when this is over.
     this.#locked?.signal.throwIfAborted();
     await this.#requireSameUses();
-    await settled(this.#copies.map((each) => each.finish()));
+    await settled(this.#copies.map((each) => each.finish(this.#locked?.signal)));
     finished();
     this.#locked?.release();
     for (const { name } of new Set(this.#members.map(({ open }) => open))) this.#context.pools.touched(name);

@@ -7,7 +7,7 @@ import type { Pool } from "../../api/pool.ts";
 import { decide, limitsOf, type PoolStep, type PoolView } from "./decide.ts";
 
 const NOW = new Date("2026-01-01T00:00:00Z");
-const usage = { totalBytes: 100, freeBytes: 50, promisedBytes: 10 };
+const usage = { totalBytes: 100, freeBytes: 50, promisedBytes: 10, thickBytes: 0 };
 
 const views: fc.Arbitrary<PoolView> = fc
   .record({

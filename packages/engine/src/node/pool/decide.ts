@@ -97,6 +97,7 @@ function readyStatus(
     status.totalBytes === usage.totalBytes &&
     status.freeBytes === usage.freeBytes &&
     status.promisedBytes === usage.promisedBytes &&
+    (status.thickBytes ?? 0) === usage.thickBytes &&
     sameConditions(status.conditions, conditions) &&
     (nodes.nodes === undefined || nodes.nodes.length === status.nodes?.length);
   return unchanged ? undefined : { ready: true, ...usage, ...nodes, conditions };

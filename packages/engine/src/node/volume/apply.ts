@@ -1,6 +1,6 @@
 import { failpoint, removeFinalizer } from "@mooring/store";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
-import { Volumes } from "../../api/volume.ts";
+import { isThickVolume, Volumes } from "../../api/volume.ts";
 import { EngineError } from "../../errors.ts";
 import type { Image } from "../../pools/image.ts";
 import type { AgentContext } from "../context.ts";
@@ -192,17 +192,19 @@ async function openDevice(
   if (leased && sharing?.leases.holds(name) !== true) {
     throw new EngineError("ABORTED", `the lease of ${name} was lost`);
   }
-  const { path } = await host.loops.attach(file.path);
+  const { path } = await host.loops.attach(file.path, { discard: file.thick !== true });
   if (leased) await sharing?.leases.protect(name, path);
 }
 
 async function createImage(context: AgentContext, { volume }: VolumeReading, pool: OpenPool): Promise<Image> {
   const { name } = volume.metadata;
   const { source, size } = volume.spec;
-  if (source === undefined) return pool.backend.create(name, size, context.signal);
-  if (source.kind === "Snapshot") return copyImage(context, pool, { source: source.name, id: name, size });
+  const thick = isThickVolume(volume);
+  if (source === undefined) return pool.backend.create(name, size, { signal: context.signal, thick });
+  const copy = { source: source.name, id: name, size, thick };
+  if (source.kind === "Snapshot") return copyImage(context, pool, copy);
   const requireSource = () => requireVolumeHere(context, source.name);
-  return copyImage(context, pool, { source: source.name, id: name, size, requireSource });
+  return copyImage(context, pool, { ...copy, requireSource });
 }
 
 async function closeDevice(context: AgentContext, view: VolumeReading, pool: OpenPool): Promise<void> {

@@ -1,5 +1,5 @@
 import { failpoint, mutate, type ObjectStore } from "@mooring/store";
-import { type Volume, Volumes } from "../../api/volume.ts";
+import { isThickVolume, type Volume, Volumes } from "../../api/volume.ts";
 import { EngineError } from "../../errors.ts";
 import {
   checkFilesystem,
@@ -60,7 +60,8 @@ async function format(
   let found = await probe(exec, device, signal);
   if (found.kind === "data" && volume.metadata.annotations?.[FORMATTING] !== undefined) {
     // An mkfs of ours was interrupted. A discarded image reads as zeros again; a running mkfs keeps the device to itself.
-    await exec.run("blkdiscard", [device], { uninterruptible: true });
+    const zeros = isThickVolume(volume) ? ["--zeroout"] : [];
+    await exec.run("blkdiscard", [...zeros, device], { uninterruptible: true });
     found = await probe(exec, device, signal);
   }
   // A copy of a volume that its user formatted as a block device: it is theirs, so it is taken as it is.

@@ -25,6 +25,7 @@ const volume: Full<Volume> = {
     volumeMode: "Filesystem",
     fsType: "xfs",
     accessMode: "rwo",
+    provisioningType: "thick",
     migratable: true,
     nodeID: "n",
     migrationNodeID: "m",
@@ -180,7 +181,15 @@ const pool: Full<Pool> = {
     reserve: 1,
     holdWriters: true,
   },
-  status: { ready: true, nodes: ["n"], totalBytes: 1, freeBytes: 1, promisedBytes: 1, conditions },
+  status: {
+    ready: true,
+    nodes: ["n"],
+    totalBytes: 1,
+    freeBytes: 1,
+    promisedBytes: 1,
+    thickBytes: 1,
+    conditions,
+  },
 };
 
 const agent: Full<NodeAgent> = {

@@ -73,7 +73,10 @@ async function swap(
     if (pool.backend.block && device !== undefined) await host.loops.detach(device.path);
     const image = await pool.backend.replace(name, id, volume.status?.size ?? 0, signal);
     swapped();
-    const opened = pool.backend.block ? await host.loops.attach(image.path) : { path: image.path };
+    const discard = image.thick !== true;
+    const opened = pool.backend.block
+      ? await host.loops.attach(image.path, { discard })
+      : { path: image.path };
     const { formatted: _, error: __, ...status } = volume.status ?? { state: "attached" as const };
     const { formatted } = snapshot.status ?? {};
     const smaller = formatted === "ext4" && (snapshot.status?.restoreSize ?? image.size) < image.size;
