@@ -13,7 +13,9 @@ export function poolCheck(pool: Pool): Check {
     const why = status?.conditions?.find(({ type }) => type === "Ready")?.message;
     return check(name, "fail", why ?? "not ready");
   }
-  const room = `${bytes(status.freeBytes ?? 0)} of ${bytes(status.totalBytes ?? 0)} free`;
+  const { freeBytes = 0, thickBytes = 0, totalBytes = 0 } = status;
+  const thick = thickBytes === 0 ? "" : `, ${bytes(thickBytes)} set aside for thick volumes`;
+  const room = `${bytes(freeBytes)} of ${bytes(totalBytes)} free${thick}`;
   const held = writersHeldMessage(pool);
   if (held !== undefined) return check(name, "fail", `${room}: ${held}`, MAKE_ROOM);
   const low = spaceLow(pool);

@@ -1,5 +1,5 @@
 import { CsiError, type v1 } from "@mooring/csi";
-import { isShared, type Pool, poolNodes, TOPOLOGY_NODE_KEY } from "@mooring/engine";
+import { canBeThick, isShared, type Pool, poolNodes, TOPOLOGY_NODE_KEY } from "@mooring/engine";
 import { availableBytes, describeRoom, MAKE_ROOM } from "../objects/pool-room.ts";
 
 /** What a new volume wants of its pool. */
@@ -11,6 +11,8 @@ export interface PoolWish {
   served?: boolean;
   /** Two nodes open it at once while its workload moves. */
   migratable?: boolean;
+  /** All its room is set aside when it is made. */
+  thick?: boolean;
   size: bigint;
   requirement: v1.TopologyRequirement | undefined;
   /** Pool of the content source: clones never leave it. */
@@ -44,7 +46,15 @@ export function choosePool(all: readonly Pool[], wish: PoolWish): Pool {
       hint: "Use a pool of type xfs or btrfs.",
     });
   }
-  const source = kind.filter(
+  const thick = wish.thick === true;
+  const thickable = kind.filter(({ spec }) => !thick || canBeThick(spec.type, spec.mode === "shared"));
+  if (kind.length > 0 && thickable.length === 0) {
+    const names = kind.map(({ metadata }) => `"${metadata.name}"`).join(", ");
+    throw CsiError.invalidArgument(`pool ${names} has no thick volumes`, {
+      hint: "Only a local pool of type xfs has. Use one, or thin volumes.",
+    });
+  }
+  const source = thickable.filter(
     (pool) => wish.sourcePool === undefined || pool.metadata.name === wish.sourcePool,
   );
   const reachable = byTopology(source, wish);
@@ -53,8 +63,8 @@ export function choosePool(all: readonly Pool[], wish: PoolWish): Pool {
       hint: "Check the Pool objects: which node has one, and is it ready?",
     });
   }
-  const [fitting] = reachable.filter((pool) => availableBytes(pool) >= wish.size);
-  if (fitting === undefined) throw noRoom(reachable, wish.size);
+  const [fitting] = reachable.filter((pool) => availableBytes(pool, thick) >= wish.size);
+  if (fitting === undefined) throw noRoom(reachable, wish.size, thick);
   return fitting;
 }
 
@@ -72,9 +82,12 @@ function sharedPools(pools: readonly Pool[], named: string | undefined): Pool[] 
 }
 
 /** Pools in the order in which they are to be tried. */
-function byTopology(pools: readonly Pool[], { requirement, served = false }: PoolWish): Pool[] {
+function byTopology(
+  pools: readonly Pool[],
+  { requirement, served = false, thick = false }: PoolWish,
+): Pool[] {
   const roomiest = [...pools].sort((a, b) => {
-    const difference = availableBytes(b) - availableBytes(a);
+    const difference = availableBytes(b, thick) - availableBytes(a, thick);
     return difference === 0n ? (a.metadata.name < b.metadata.name ? -1 : 1) : difference > 0n ? 1 : -1;
   });
   const { requisite = [], preferred = [] } = requirement ?? {};
@@ -93,13 +106,14 @@ export function reaches(pool: Pool): (topology: v1.Topology) => boolean {
     );
 }
 
-function noRoom(pools: readonly Pool[], size: bigint): CsiError {
+function noRoom(pools: readonly Pool[], size: bigint, thick: boolean): CsiError {
   if (pools.every((pool) => pool.status?.ready !== true)) {
     const names = pools.map((pool) => pool.metadata.name).join(", ");
     return CsiError.unavailable(`pool ${names} is not ready`, {
       hint: "It is being opened, or its conditions show why it cannot be.",
     });
   }
-  const room = pools.map(describeRoom).join("; ");
-  return CsiError.resourceExhausted(`no pool has room for ${size} bytes (${room})`, { hint: MAKE_ROOM });
+  const room = pools.map((pool) => describeRoom(pool, thick)).join("; ");
+  const what = thick ? "bytes of a thick volume" : "bytes";
+  return CsiError.resourceExhausted(`no pool has room for ${size} ${what} (${room})`, { hint: MAKE_ROOM });
 }

@@ -1,5 +1,5 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
-import { type Volume, Volumes } from "@mooring/engine";
+import { isThickVolume, type Volume, Volumes } from "@mooring/engine";
 import { failpoint, mutate } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { fromEngine } from "../errors.ts";
@@ -97,9 +97,10 @@ async function requireRoom(
   signal: AbortSignal,
 ): Promise<void> {
   const pool = await findPool(driver.store, volume.spec.pool, signal);
-  if (pool === undefined || availableBytes(pool) >= more) return;
+  const thick = isThickVolume(volume);
+  if (pool === undefined || availableBytes(pool, thick) >= more) return;
   throw CsiError.outOfRange(
-    `no room for ${more} more bytes of volume "${volume.metadata.name}": ${describeRoom(pool)}`,
+    `no room for ${more} more bytes of volume "${volume.metadata.name}": ${describeRoom(pool, thick)}`,
     { hint: MAKE_ROOM },
   );
 }

@@ -1,5 +1,5 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
-import { Pools } from "@mooring/engine";
+import { canBeThick, Pools } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import { listObjects } from "../objects/find.ts";
 import { availableBytes } from "../objects/pool-room.ts";
@@ -10,7 +10,7 @@ import {
   SMALLEST_FS,
   unservable,
 } from "../request/capability.ts";
-import { isMigratable, POOL_PARAMETER } from "../request/parameters.ts";
+import { isMigratable, POOL_PARAMETER, provisioningOf } from "../request/parameters.ts";
 import { max, roundUp, SECTOR } from "../request/size.ts";
 import { reaches } from "./choose-pool.ts";
 
@@ -29,11 +29,13 @@ export async function getCapacity(
   const many = !driver.alone && (capabilities ?? []).some(({ mode }) => mode.multiNode);
   const wanted = request.parameters[POOL_PARAMETER];
   const topology = request.accessibleTopology;
+  const thick = provisioningOf(request.parameters) === "thick";
   const rooms = pools
     .filter((pool) => capabilities !== undefined && (wanted === undefined || pool.metadata.name === wanted))
     .filter((pool) => topology === undefined || many || reaches(pool)(topology))
     .filter((pool) => (!block && !many) || pool.spec.type !== "directory")
-    .map((pool) => (availableBytes(pool) / SECTOR) * SECTOR);
+    .filter(({ spec }) => !thick || canBeThick(spec.type, spec.mode === "shared"))
+    .map((pool) => (availableBytes(pool, thick) / SECTOR) * SECTOR);
   const largest = rooms.reduce(max, 0n);
   return {
     availableCapacity: rooms.reduce((sum, room) => sum + room, 0n),

@@ -1,12 +1,12 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
-import { Volumes } from "@mooring/engine";
+import { isThickVolume, Volumes } from "@mooring/engine";
 import { failpoint, mutate } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { withAttached } from "../node/context.ts";
 import { applyTuning } from "../node/tuning.ts";
 import { findPool, getVolume } from "../objects/find.ts";
 import { requireLimitable } from "../objects/io-limits.ts";
-import { parseMutableParameters } from "../request/parameters.ts";
+import { parseMutableParameters, requireNoDiscard } from "../request/parameters.ts";
 
 const recorded = failpoint("driver/modify-volume/recorded");
 const tuned = failpoint("driver/modify-volume/tuned");
@@ -24,10 +24,11 @@ export async function modifyVolume(
   if (Object.keys(request.mutableParameters).length === 0) {
     throw CsiError.invalidArgument("mutable_parameters is required");
   }
-  const { metadata, spec } = await getVolume(driver.store, request.volumeId, signal);
-  const { name } = metadata;
+  const present = await getVolume(driver.store, request.volumeId, signal);
+  const { name } = present.metadata;
   const parameters = parseMutableParameters(request.mutableParameters);
-  await requireLimitable(driver, parameters, await findPool(driver.store, spec.pool, signal));
+  requireNoDiscard(isThickVolume(present), parameters);
+  await requireLimitable(driver, parameters, await findPool(driver.store, present.spec.pool, signal));
   const change = (volume: { spec: { mutableParameters?: Record<string, string> } }) => {
     volume.spec.mutableParameters = { ...volume.spec.mutableParameters, ...parameters };
   };

@@ -36,7 +36,7 @@ export async function planVolume(
   signal: AbortSignal,
 ): Promise<Volume> {
   requireFit(driver, wanted);
-  const { id, capabilities, migratable, mutableParameters, source, stored } = wanted;
+  const { id, capabilities, migratable, mutableParameters, provisioningType, source, stored } = wanted;
   const copied = source === undefined ? undefined : await readSource(driver.store, source, signal);
   const asked = fsTypeOf(wanted, copied);
   const least = leastSize(wanted, copied, asked);
@@ -51,6 +51,7 @@ export async function planVolume(
       block: wanted.block,
       served: !migratable && modes.some(({ multiNode }) => multiNode),
       migratable,
+      thick: provisioningType === "thick",
       size,
       requirement: wanted.topology,
       sourcePool: copied?.pool,
@@ -75,6 +76,7 @@ export async function planVolume(
         fsType,
         source,
         migratable: migratable || undefined,
+        provisioningType,
         mutableParameters: Object.keys(mutableParameters).length === 0 ? undefined : mutableParameters,
       }),
     },

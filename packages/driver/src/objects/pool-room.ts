@@ -21,27 +21,37 @@ function reserveOf({ spec, status }: Pool): number {
 }
 
 /**
- * Bytes of new volumes that a pool takes now. Volumes are thin: what counts is the promise, as long as the pool is
- * above its reserve. A `directory` pool has no sizes to limit a volume to, so its free space is what there is.
+ * Bytes of new volumes that a pool takes now. Of thin ones the promise counts, as long as the pool is above its reserve; thick
+ * ones take what is free above it. A `directory` pool has no sizes to limit a volume to, so its free space is what there is.
  */
-export function availableBytes(pool: Pool): bigint {
-  const { totalBytes = 0, freeBytes = 0, promisedBytes = 0, ready = false } = pool.status ?? {};
+export function availableBytes(pool: Pool, thick = false): bigint {
+  const {
+    totalBytes = 0,
+    freeBytes = 0,
+    promisedBytes = 0,
+    thickBytes = 0,
+    ready = false,
+  } = pool.status ?? {};
   if (!ready || isBelowReserve(pool) || writersHeldMessage(pool) !== undefined) return 0n;
-  const usage = { totalBytes, freeBytes, promisedBytes };
-  const promise = largestVolume(usage, { overcommit: overcommitOf(pool), reserve: reserveOf(pool) });
+  const usage = { totalBytes, freeBytes, promisedBytes, thickBytes };
+  const rules = { overcommit: overcommitOf(pool), reserve: reserveOf(pool) };
+  const promise = largestVolume(usage, rules, thick);
   if (pool.spec.type !== "directory") return BigInt(promise);
   return BigInt(Math.min(promise, Math.floor(freeBytes - reserveOf(pool))));
 }
 
 /** What a pool has left, as text with numbers. */
-export function describeRoom(pool: Pool): string {
+export function describeRoom(pool: Pool, thick = false): string {
   const { name } = pool.metadata;
-  const { totalBytes = 0, freeBytes = 0, promisedBytes = 0 } = pool.status ?? {};
+  const { totalBytes = 0, freeBytes = 0, promisedBytes = 0, thickBytes = 0 } = pool.status ?? {};
   if (writersHeldMessage(pool) !== undefined)
     return `pool "${name}" is full: its writers are held until there is room`;
   if (isBelowReserve(pool)) return `pool "${name}" has ${freeBytes} bytes free and is below its reserve`;
+  const room = `pool "${name}" has room for ${availableBytes(pool, thick)}`;
+  if (thick)
+    return `${room}: of its ${totalBytes} bytes ${freeBytes} are free, and ${thickBytes} are those of thick volumes`;
   return (
-    `pool "${name}" has room for ${availableBytes(pool)}: ${promisedBytes} are promised, ` +
+    `${room}: ${promisedBytes} are promised, ` +
     `its ${totalBytes} bytes may be promised ${overcommitOf(pool)} times`
   );
 }

@@ -1,10 +1,12 @@
 import { CsiError } from "@mooring/csi";
-import type { Volume } from "@mooring/engine";
+import { PROVISIONING_TYPES, type ProvisioningType, type Volume } from "@mooring/engine";
 
 /** Parameters of a StorageClass that the driver itself reads. */
 export const POOL_PARAMETER = "pool";
 /** `"true"`: a block volume of a shared pool that may be on two nodes while its workload moves. */
 export const MIGRATABLE_PARAMETER = "migratable";
+/** `thin` (default) or `thick`: all of a volume's room is set aside when it is made. */
+export const PROVISIONING_PARAMETER = "provisioningType";
 /** What the Kubernetes provisioner adds about the claim; taken note of, never acted on. */
 const KUBERNETES_PREFIX = "csi.storage.k8s.io/";
 
@@ -16,7 +18,12 @@ const PARAMETERS: Readonly<Record<string, { valid(value: string): boolean; other
     valid: (value) => value === "true" || value === "false",
     otherwise: 'neither "true" nor "false"',
   },
+  [PROVISIONING_PARAMETER]: { valid: isProvisioningType, otherwise: 'neither "thin" nor "thick"' },
 };
+
+function isProvisioningType(value: string | undefined): value is ProvisioningType {
+  return PROVISIONING_TYPES.some((known) => known === value);
+}
 
 /** Returns the parameters as given. Throws INVALID_ARGUMENT for any that is not known or whose value is not valid. */
 export function parseParameters(parameters: Record<string, string>): Record<string, string> {
@@ -38,6 +45,20 @@ export function parseParameters(parameters: Record<string, string>): Record<stri
 /** The volume is to be one that a running virtual machine can take along. */
 export function isMigratable(parameters: Record<string, string>): boolean {
   return parameters[MIGRATABLE_PARAMETER] === "true";
+}
+
+/** What the parameters have of it; undefined: nothing, which is `thin`. */
+export function provisioningOf(parameters: Record<string, string>): ProvisioningType | undefined {
+  const value = parameters[PROVISIONING_PARAMETER];
+  return isProvisioningType(value) ? value : undefined;
+}
+
+/** Throws INVALID_ARGUMENT: a thick volume gives nothing back, so what is to be discarded would be. */
+export function requireNoDiscard(thick: boolean, mutableParameters: Record<string, string>): void {
+  if (!thick || mutableParameters.discard !== "true") return;
+  throw CsiError.invalidArgument('mutable parameter "discard": a thick volume keeps all its blocks', {
+    hint: 'Leave it out, or take a class with provisioningType "thin".',
+  });
 }
 
 /**

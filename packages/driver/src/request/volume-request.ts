@@ -1,5 +1,5 @@
 import { CsiError, type v1 } from "@mooring/csi";
-import type { VolumeSource } from "@mooring/engine";
+import type { ProvisioningType, VolumeSource } from "@mooring/engine";
 import { defined } from "@mooring/store";
 import { volumeIdOf } from "../names.ts";
 import {
@@ -19,6 +19,8 @@ import {
   POOL_PARAMETER,
   parseMutableParameters,
   parseParameters,
+  provisioningOf,
+  requireNoDiscard,
 } from "./parameters.ts";
 import { parseRange, type SizeRange } from "./size.ts";
 
@@ -37,6 +39,8 @@ export interface VolumeRequest {
   /** The pool that the parameters name. */
   pool: string | undefined;
   migratable: boolean;
+  /** Undefined: it was not asked for. */
+  provisioningType: ProvisioningType | undefined;
   /** Why several nodes cannot use one volume as it is asked for. */
   unfit: Unfit | undefined;
   mutableParameters: Record<string, string>;
@@ -69,6 +73,8 @@ export function parseVolumeRequest(request: v1.CreateVolumeRequest): VolumeReque
   const fsType = oneFileSystem(capabilities);
   const source = parseSource(request.volumeContentSource);
   const migratable = isMigratable(parameters);
+  const provisioningType = provisioningOf(parameters);
+  requireNoDiscard(provisioningType === "thick", mutableParameters);
   return {
     name,
     id: volumeIdOf(name),
@@ -79,6 +85,7 @@ export function parseVolumeRequest(request: v1.CreateVolumeRequest): VolumeReque
     fsType,
     pool: parameters[POOL_PARAMETER],
     migratable,
+    provisioningType,
     unfit: (migratable ? unmigratable : unservable)(capabilities),
     mutableParameters,
     source,

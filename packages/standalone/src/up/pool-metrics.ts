@@ -18,7 +18,12 @@ export function poolMetrics(pools: readonly Pool[]): MetricFamily[] {
   return [
     gauge("size_bytes", "Size of the pool.", ({ status }) => status?.totalBytes),
     gauge("free_bytes", "Bytes that volumes can still take.", ({ status }) => status?.freeBytes),
-    gauge("promised_bytes", "Sizes of all volumes and snapshots.", ({ status }) => status?.promisedBytes),
+    gauge("promised_bytes", "Sizes of all volumes.", ({ status }) => status?.promisedBytes),
+    gauge(
+      "thick_bytes",
+      "Sizes of thick volumes, whose room is set aside.",
+      ({ status }) => status?.thickBytes,
+    ),
     gauge("alert_level", "85 or 95 when more percent are used, else 0.", (pool) =>
       pool.status === undefined ? undefined : (LEVELS[spaceLow(pool)?.reason ?? ""] ?? 0),
     ),
