@@ -8,9 +8,13 @@ import { fileURLToPath } from "node:url";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const PARTS = ["read.ts", "decide.ts", "apply.ts", "index.ts"];
 /** How a controller comes to run: the loop itself, and what others make of it for their own. */
-const BEGINS = /new Reconciler[<(]|\bsidecarController[<(]|\brunTicketService\(/;
+const BEGINS = /new Reconciler[<(]|\bsidecarController[<(]|\bworkloadController[<(]|\brunTicketService\(/;
 /** Those others. */
-const FRAMES = ["packages/sidecars/src/common/controller.ts", "packages/store/src/controller/reconciler"];
+const FRAMES = [
+  "packages/sidecars/src/common/controller.ts",
+  "packages/standalone/src/controllers/workloads/controller.ts",
+  "packages/store/src/controller/reconciler",
+];
 
 interface Source {
   path: string;

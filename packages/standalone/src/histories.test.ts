@@ -41,6 +41,7 @@ import { startNamespaceController } from "./controllers/namespace/index.ts";
 import { startNodeLifecycle } from "./controllers/node-lifecycle/index.ts";
 import { startResourceQuotaController } from "./controllers/resource-quota/index.ts";
 import { startRoleAggregation } from "./controllers/role-aggregation/index.ts";
+import { openWorkloadsView } from "./controllers/workloads/view.ts";
 import { startCrdController } from "./crd/index.ts";
 import { CustomResourceDefinitions } from "./crd/types.ts";
 import { TEST_DRIVER } from "./kubelet/testing/directory-driver.ts";
@@ -238,13 +239,15 @@ async function startOthers({ store, kinds, registry, view }: TestCluster, signal
   const common = { store, kinds, logger: silentLogger, signal };
   const sinceBoot = () => performance.now();
   registry.register({ resource: NodeAgents, hasStatus: true });
+  const workloads = await openWorkloadsView(store, common);
   return Promise.all([
+    workloads,
     startCrdController({ ...common, registry }),
     startGarbageCollector(common),
     startNamespaceController({ ...common, caPem: "certificate" }),
     startRoleAggregation(common),
     startNodeLifecycle({ ...common, view, sinceBoot, graceMs: 3_600_000 }),
-    startJobController({ ...common, view, backoff: { baseMs: 1, maxMs: 1 } }),
+    startJobController({ ...common, view, workloads, backoff: { baseMs: 1, maxMs: 1 } }),
     startResourceQuotaController({ ...common, view }),
   ]);
 }

@@ -49,12 +49,12 @@ interface WorkloadsOptions extends Pick<Starting, "logger" | "parts"> {
 
 /** What makes pods of other objects. */
 async function startWorkloads({ parts, ...manager }: WorkloadsOptions): Promise<void> {
-  await parts.start("jobs", (signal) => startJobController({ ...manager, signal }));
-  await parts.start("cron jobs", (signal) => startCronJobController({ ...manager, signal }));
   const workloads = await parts.start("workloads view", (signal) =>
     openWorkloadsView(manager.store, { logger: manager.logger, signal }),
   );
   const common = { ...manager, workloads };
+  await parts.start("jobs", async (signal) => startJobController({ ...common, signal }));
+  await parts.start("cron jobs", (signal) => startCronJobController({ ...common, signal }));
   await parts.start("replica sets", async (signal) => startReplicaSets({ ...common, signal }));
   await parts.start("deployments", async (signal) => startDeployments({ ...common, signal }));
   await parts.start("stateful sets", async (signal) => startStatefulSets({ ...common, signal }));

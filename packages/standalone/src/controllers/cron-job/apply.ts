@@ -2,7 +2,6 @@ import {
   type CronJob,
   CronJobs,
   type EventRecorder,
-  failpoint,
   isAlreadyExists,
   isConflict,
   isNotFound,
@@ -15,10 +14,6 @@ import {
   type WrittenCache,
 } from "@mooring/store";
 import type { CronJobStep } from "./decide.ts";
-
-const statusWritten = failpoint("standalone/cron-job/status-written");
-const jobCreated = failpoint("standalone/cron-job/job-created");
-const jobDeleted = failpoint("standalone/cron-job/job-deleted");
 
 /** What the steps are made with. */
 export interface CronJobWrites {
@@ -36,7 +31,6 @@ export async function apply(step: CronJobStep, cronJob: CronJob, writes: CronJob
   switch (step.do) {
     case "write-status":
       cronJobs.wrote(await store.updateStatus(CronJobs, { ...cronJob, status: step.status }));
-      statusWritten();
       for (const { type, reason, message } of step.events) events.event(cronJob, type, reason, message);
       return;
     case "create-job":
@@ -54,7 +48,6 @@ export async function apply(step: CronJobStep, cronJob: CronJob, writes: CronJob
 async function create(job: Job, cronJob: CronJob, { store, jobs, events }: CronJobWrites): Promise<void> {
   try {
     const { metadata } = jobs.wrote(await store.create(Jobs, job));
-    jobCreated();
     events.event(cronJob, "Normal", "SuccessfulCreate", `Created job ${metadata.name}`);
   } catch (error) {
     const found = isAlreadyExists(error) ? await jobs.refresh(keyOf(job)) : undefined;
@@ -71,7 +64,6 @@ async function remove(job: Job, cronJob: CronJob, { store, jobs, events }: CronJ
   try {
     const options = { propagationPolicy: "Background" as const, preconditions: { uid } };
     jobs.deleted(await store.delete(Jobs, parseKey(keyOf(job)), options));
-    jobDeleted();
     events.event(cronJob, "Normal", "SuccessfulDelete", `Deleted job ${job.metadata.name}`);
   } catch (error) {
     if (!isNotFound(error) && !isConflict(error)) throw error;

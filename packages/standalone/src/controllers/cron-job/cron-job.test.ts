@@ -5,6 +5,7 @@ import { eventually } from "@mooring/store/testing";
 import { mustRun, programs, runner } from "../../apiserver/testing/kubectl.ts";
 import { startTestServer } from "../../apiserver/testing/test-server.ts";
 import { reasonsOf } from "../testing/batch-cluster.ts";
+import { openWorkloadsView } from "../workloads/view.ts";
 import { startCronJobController } from "./index.ts";
 
 const CRON_JOB = `
@@ -28,10 +29,12 @@ test("a CronJob makes a Job each minute, keeps the last ones, and kubectl makes 
   const server = await startTestServer();
   const { store, signal } = server;
   let now = Date.now();
-  const controller = await startCronJobController({ store, logger: silentLogger, signal, clock: () => now });
+  const common = { store, logger: silentLogger, signal };
+  const workloads = await openWorkloadsView(store, common);
+  const controller = await startCronJobController({ ...common, workloads, clock: () => now });
   t.after(async () => {
     await server.stop();
-    await controller.done;
+    await Promise.all([controller.done, workloads.done]);
   });
   const { kubectl: program } = await programs();
   const kubectl = mustRun(runner(program, { folder: server.folder, kubeconfig: server.api.kubeconfig }));

@@ -2,20 +2,29 @@ import {
   CronJobs,
   createInformer,
   EventRecorder,
-  Jobs,
   keyOf,
   type Logger,
   type ObjectStore,
   Reconciler,
   source,
+  stepFailpoints,
   WrittenCache,
 } from "@mooring/store";
+import type { WorkloadsView } from "../workloads/view.ts";
 import { apply } from "./apply.ts";
 import { type CronJobStep, type CronJobView, decide } from "./decide.ts";
 import { readCronJob } from "./read.ts";
 
+const failpoints = stepFailpoints<CronJobStep>("standalone/cron-job", {
+  "write-status": true,
+  "create-job": true,
+  "delete-job": true,
+  report: true,
+});
+
 interface CronJobControllerOptions {
   store: ObjectStore;
+  workloads: Pick<WorkloadsView, "jobs">;
   logger: Logger;
   signal: AbortSignal;
   /** Milliseconds since the epoch; default `Date.now`. */
@@ -26,24 +35,17 @@ interface CronJobControllerOptions {
 export async function startCronJobController(
   options: CronJobControllerOptions,
 ): Promise<{ done: Promise<void> }> {
-  const { store, logger, signal, clock = Date.now } = options;
-  const ofCronJobs = createInformer(store, CronJobs, { logger });
-  const ofJobs = createInformer(store, Jobs, {
-    indexers: {
-      controller: ({ metadata }) =>
-        (metadata.ownerReferences ?? []).flatMap(({ controller, uid }) => (controller === true ? [uid] : [])),
-    },
-    logger,
-  });
-  const running = [ofCronJobs.run(signal), ofJobs.run(signal)];
-  const cronJobs = new WrittenCache(store, ofCronJobs);
-  const jobs = new WrittenCache(store, ofJobs);
+  const { store, workloads, logger, signal, clock = Date.now } = options;
+  const informer = createInformer(store, CronJobs, { logger });
+  const running = informer.run(signal);
+  const cronJobs = new WrittenCache(store, informer);
+  const jobs = new WrittenCache(store, workloads.jobs);
   const events = new EventRecorder(store, { component: "cronjob-controller", logger });
   const reported = new Map<string, string>();
   const controller = new Reconciler<CronJobView, CronJobStep>({
-    ...{ name: "cron-job", store, logger },
-    sources: [source(ofCronJobs, (cronJob) => [keyOf(cronJob)])],
-    watched: [ofJobs],
+    ...{ name: "cron-job", store, logger, failpoints },
+    sources: [source(informer, (cronJob) => [keyOf(cronJob)])],
+    watched: [workloads.jobs],
     read: (key, context) => readCronJob(key, { cronJobs, jobs, clock, reported }, context),
     decide,
     apply: (step, { cronJob }) => apply(step, cronJob, { store, cronJobs, jobs, events, reported }),
@@ -51,6 +53,6 @@ export async function startCronJobController(
       if (cronJobs.get(key) === undefined) reported.delete(key);
     },
   }).run(signal);
-  await Promise.all([ofCronJobs.synced(signal), ofJobs.synced(signal)]);
-  return { done: Promise.all([controller, ...running]).then(() => events.flush()) };
+  await informer.synced(signal);
+  return { done: Promise.all([controller, running]).then(() => events.flush()) };
 }

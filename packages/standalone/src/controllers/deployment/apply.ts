@@ -3,7 +3,6 @@ import {
   Deployments,
   defined,
   type EventRecorder,
-  failpoint,
   isNotFound,
   type KubeObject,
   type ObjectStore,
@@ -17,10 +16,6 @@ import { limitsOf, wantedOf } from "./limits.ts";
 import type { DeploymentCaches } from "./read.ts";
 import { REVISION } from "./revisions.ts";
 import { HASH, hashOfTemplate, setNameOf } from "./template.ts";
-
-const setCreated = failpoint("standalone/deployment/set-created");
-const setScaled = failpoint("standalone/deployment/set-scaled");
-const revisionSet = failpoint("standalone/deployment/revision-set");
 
 export interface DeploymentEffects extends DeploymentCaches {
   store: ObjectStore;
@@ -37,7 +32,6 @@ export async function applyStep(
   switch (step.do) {
     case "create-set": {
       const set = sets.wrote(await store.create(ReplicaSets, newSet(deployment, step)));
-      setCreated();
       return reportScale(effects, deployment, { set, from: 0, to: step.replicas });
     }
     case "scale-set":
@@ -47,7 +41,7 @@ export async function applyStep(
       return;
     case "set-revision":
       sets.wrote(await store.update(ReplicaSets, annotated(step.set, { [REVISION]: String(step.revision) })));
-      return revisionSet();
+      return;
     case "record-revision": {
       const revised = annotated(deployment, { [REVISION]: String(step.revision) });
       deployments.wrote(await store.update(Deployments, revised));
@@ -83,7 +77,6 @@ async function scale(
   const sized = annotated(set, sizesOf(deployment));
   if (sized.spec !== undefined) sized.spec = { ...sized.spec, replicas };
   sets.wrote(await store.update(ReplicaSets, sized));
-  setScaled();
   reportScale(effects, deployment, { set, from, to: replicas });
 }
 

@@ -27,23 +27,6 @@ before(async () => {
 });
 after(() => world?.stop());
 
-type Spec = NonNullable<Deployment["spec"]>;
-
-async function change(name: string, spec: Partial<Spec>): Promise<void> {
-  await mutate(world.store, Deployments, at(name), (found) => ({
-    ...found,
-    spec: { ...(found.spec as Spec), ...spec },
-  }));
-}
-
-/** As `kubectl rollout status` sees it. */
-const rolledOut = (name: string) =>
-  world.becomes(Deployments, name, ({ metadata, spec, status = {} }) => {
-    const wanted = spec?.replicas ?? 1;
-    const { updatedReplicas = 0, replicas = 0, availableReplicas = 0 } = status;
-    const seen = (status.observedGeneration ?? 0) >= (metadata.generation ?? 0);
-    return seen && updatedReplicas === wanted && replicas === wanted && availableReplicas === wanted;
-  });
 const conditionOf = ({ status }: Deployment, type: string) =>
   status?.conditions?.find((each) => each.type === type);
 const setsOf = async (name: string): Promise<ReplicaSet[]> => {
@@ -83,49 +66,49 @@ test("a rolling update never has fewer available pods, or more pods, than it may
   const rollingUpdate = { maxSurge: 1, maxUnavailable: 1 };
   const strategy = { type: "RollingUpdate", rollingUpdate };
   await world.store.create(Deployments, deployment("roll", { replicas: 6, strategy }));
-  await rolledOut("roll");
+  await world.rolledOut(Deployments, "roll");
   let [most, fewest] = [0, 6];
   const check = (pods: Pod[]) => {
     most = Math.max(most, pods.length);
     fewest = Math.min(fewest, pods.filter(isReady).length);
   };
   await observe("roll", check, async () => {
-    await change("roll", { template: template("roll", "two") });
-    await rolledOut("roll");
+    await world.change(Deployments, "roll", { template: template("roll", "two") });
+    await world.rolledOut(Deployments, "roll");
   });
   assert.ok(most <= 7, `${most} pods`);
   assert.ok(fewest >= 5, `${fewest} available`);
-  const { status } = await rolledOut("roll");
+  const { status } = await world.rolledOut(Deployments, "roll");
   assert.equal(status?.unavailableReplicas, 0);
 });
 
 test("with Recreate, no new pod begins before the last old one has gone", async () => {
   await world.store.create(Deployments, deployment("all", { strategy: { type: "Recreate" } }));
-  await rolledOut("all");
+  await world.rolledOut(Deployments, "all");
   const check = (pods: Pod[]) => {
     const images = new Set(pods.map(({ spec }) => spec?.containers[0]?.image));
     assert.ok(images.size <= 1, [...images].join(" and "));
   };
   await observe("all", check, async () => {
-    await change("all", { template: template("all", "two") });
-    await rolledOut("all");
+    await world.change(Deployments, "all", { template: template("all", "two") });
+    await world.rolledOut(Deployments, "all");
   });
 });
 
 test("a way back is the old set with a new revision; history is kept as far as it is asked for", async () => {
   await world.store.create(Deployments, deployment("past", { replicas: 1, revisionHistoryLimit: 2 }));
-  await rolledOut("past");
+  await world.rolledOut(Deployments, "past");
   for (const image of ["two", "three", "four"]) {
-    await change("past", { template: template("past", image) });
-    await rolledOut("past");
+    await world.change(Deployments, "past", { template: template("past", image) });
+    await world.rolledOut(Deployments, "past");
   }
   await eventually("two old sets are left", async () => (await setsOf("past")).length === 3);
   const three = (await setsOf("past")).find(
     ({ spec }) => spec?.template?.spec?.containers[0]?.image === "three",
   );
   assert.equal(three?.metadata.annotations?.[REVISION], "3");
-  await change("past", { template: template("past", "three") });
-  const found = await rolledOut("past");
+  await world.change(Deployments, "past", { template: template("past", "three") });
+  const found = await world.rolledOut(Deployments, "past");
   assert.equal(found.metadata.annotations?.[REVISION], "5");
   assert.equal(
     (await world.find(ReplicaSets, three?.metadata.name ?? ""))?.metadata.annotations?.[REVISION],
@@ -138,8 +121,8 @@ test(
   thorough(),
   async () => {
     await world.store.create(Deployments, deployment("stuck", { progressDeadlineSeconds: 1 }));
-    await rolledOut("stuck");
-    await change("stuck", { template: template("stuck", BROKEN) });
+    await world.rolledOut(Deployments, "stuck");
+    await world.change(Deployments, "stuck", { template: template("stuck", BROKEN) });
     const stuck = await world.becomes(
       Deployments,
       "stuck",
@@ -147,24 +130,24 @@ test(
     );
     assert.equal(conditionOf(stuck, "Available")?.status, "True");
     assert.equal((await world.pods("stuck")).filter(isReady).length, 3);
-    await change("stuck", { template: template("stuck", "good") });
-    const repaired = await rolledOut("stuck");
+    await world.change(Deployments, "stuck", { template: template("stuck", "good") });
+    const repaired = await world.rolledOut(Deployments, "stuck");
     assert.equal(conditionOf(repaired, "Progressing")?.reason, "NewReplicaSetAvailable");
   },
 );
 
 test("paused, a new template waits and the replicas follow", thorough(), async () => {
   await world.store.create(Deployments, deployment("wait", { replicas: 1 }));
-  await rolledOut("wait");
-  await change("wait", { paused: true, template: template("wait", "two"), replicas: 2 });
+  await world.rolledOut(Deployments, "wait");
+  await world.change(Deployments, "wait", { paused: true, template: template("wait", "two"), replicas: 2 });
   await eventually("two pods", async () => (await world.pods("wait")).length === 2);
   await world.rest();
   assert.deepEqual(
     (await world.pods("wait")).map(({ spec }) => spec?.containers[0]?.image),
     ["one", "one"],
   );
-  await change("wait", { paused: false });
-  await rolledOut("wait");
+  await world.change(Deployments, "wait", { paused: false });
+  await world.rolledOut(Deployments, "wait");
 });
 
 test(
@@ -173,7 +156,7 @@ test(
   async () => {
     const [set] = await (async () => {
       await world.store.create(Deployments, deployment("own", { replicas: 2 }));
-      await rolledOut("own");
+      await world.rolledOut(Deployments, "own");
       return setsOf("own");
     })();
     const [one] = await world.pods("own");

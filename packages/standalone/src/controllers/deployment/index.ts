@@ -1,50 +1,41 @@
-import {
-  type Deployment,
-  EventRecorder,
-  isAlreadyExists,
-  isConflict,
-  keyOf,
-  type Logger,
-  type ObjectStore,
-  type Outcome,
-  Reconciler,
-  source,
-  WrittenCache,
-} from "@mooring/store";
+import { type Deployment, stepFailpoints, WrittenCache } from "@mooring/store";
 import type { ClusterView } from "../cluster-view.ts";
+import { type WorkloadRun, workloadController } from "../workloads/controller.ts";
 import type { WorkloadsView } from "../workloads/view.ts";
 import { applyStep } from "./apply.ts";
 import { type DeploymentStep, type DeploymentView, decide } from "./decide.ts";
 import { readDeployment } from "./read.ts";
 
-interface DeploymentOptions {
-  store: ObjectStore;
+const failpoints = stepFailpoints<DeploymentStep>("standalone/deployment", {
+  "adopt-set": true,
+  "create-set": true,
+  "count-collision": true,
+  "set-revision": true,
+  "record-revision": true,
+  "scale-set": true,
+  "delete-set": true,
+  "write-status": true,
+});
+
+interface DeploymentOptions extends WorkloadRun {
   view: Pick<ClusterView, "pods">;
   workloads: Pick<WorkloadsView, "deployments" | "replicaSets">;
-  logger: Logger;
-  signal: AbortSignal;
 }
 
 /** Leads each Deployment's pods to its current template, by way of ReplicaSets. */
-export function startDeployments(options: DeploymentOptions): { done: Promise<void> } {
-  const { store, view, workloads, logger, signal } = options;
-  const events = new EventRecorder(store, { component: "deployment-controller", logger });
+export function startDeployments({ view, workloads, ...run }: DeploymentOptions): { done: Promise<void> } {
+  const { store } = run;
   const caches = {
-    deployments: new WrittenCache<Deployment>(store, workloads.deployments),
+    deployments: new WrittenCache(store, workloads.deployments),
     sets: new WrittenCache(store, workloads.replicaSets),
     pods: new WrittenCache(store, view.pods),
   };
-  const reconciler = new Reconciler<DeploymentView, DeploymentStep | Outcome>({
-    ...{ name: "deployment", store, logger },
-    sources: [source(workloads.deployments, (deployment) => [keyOf(deployment)])],
+  return workloadController<Deployment, DeploymentView, DeploymentStep>(run, {
+    ...{ name: "deployment", component: "deployment-controller", failpoints },
+    objects: workloads.deployments,
     watched: [workloads.replicaSets, view.pods],
-    mostSteps: 1000,
     read: (key, context) => readDeployment(key, caches, context),
     decide,
-    apply: (step, { deployment }) =>
-      applyStep(step as DeploymentStep, deployment, { ...caches, store, events }),
-    // A name that is taken shows in the next read.
-    isOutdated: (error) => isConflict(error) || isAlreadyExists(error),
+    apply: (step, { deployment }, events) => applyStep(step, deployment, { ...caches, store, events }),
   });
-  return { done: reconciler.run(signal).then(() => events.flush()) };
 }

@@ -21,11 +21,10 @@ import { BATCH, type JobStep } from "./decide.ts";
 import type { JobPod } from "./job-pod.ts";
 import { newPod } from "./new-pod.ts";
 
-const statusWritten = failpoint("standalone/job/status-written");
-const podsCreated = failpoint("standalone/job/pods-created");
-const podsReleased = failpoint("standalone/job/pods-released");
-const podsDeleted = failpoint("standalone/job/pods-deleted");
-const jobDeleted = failpoint("standalone/job/job-deleted");
+// Pods of a batch are written side by side: a process may end with some of them done.
+const podCreated = failpoint("standalone/job/pod-created");
+const podReleased = failpoint("standalone/job/pod-released");
+const podDeleted = failpoint("standalone/job/pod-deleted");
 
 /** What the steps are made with. */
 export interface JobWrites {
@@ -39,23 +38,22 @@ export interface JobWrites {
 export async function apply(step: JobStep, job: Job | undefined, writes: JobWrites): Promise<void> {
   if (step.do === "release-pods") {
     await allInParallel(step.pods, (pod) => release(pod, writes), BATCH);
-    return podsReleased();
+    return;
   }
   if (job === undefined) return;
   switch (step.do) {
     case "write-status": {
       // The version is that of the counts: nobody else has added to them since.
       writes.jobs.wrote(await writes.store.updateStatus(Jobs, { ...job, status: step.status }));
-      statusWritten();
       for (const { type, reason, message } of step.events) writes.events.event(job, type, reason, message);
       return;
     }
     case "create-pods":
       await allInParallel(step.indexes, (index) => create(job, index, writes), BATCH);
-      return podsCreated();
+      return;
     case "delete-pods":
       await allInParallel(step.pods, (pod) => remove(job, pod, writes), BATCH);
-      return podsDeleted();
+      return;
     case "delete-job":
       return deleteJob(job, writes);
   }
@@ -68,6 +66,7 @@ async function create(
 ): Promise<void> {
   try {
     const { metadata } = pods.wrote(await store.create(Pods, newPod(job, index)));
+    podCreated();
     events.event(job, "Normal", "SuccessfulCreate", `Created pod: ${metadata.name}`);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
@@ -82,6 +81,7 @@ async function release({ key, uid }: JobPod, { store, pods }: JobWrites): Promis
     const pod = await mutate(store, Pods, key, change);
     if (pod.metadata.deletionTimestamp !== undefined && isGone(pod)) pods.gone(pod);
     else pods.wrote(pod);
+    podReleased();
   } catch (error) {
     if (!isNotFound(error)) throw error;
     await pods.refresh(keyOf({ metadata: key }));
@@ -93,6 +93,7 @@ async function remove(job: Job, { key, uid }: JobPod, { store, pods, events }: J
     const pod = await store.delete(Pods, key, { preconditions: { uid } });
     if (isGone(pod)) pods.gone(pod);
     else pods.wrote(pod);
+    podDeleted();
     events.event(job, "Normal", "SuccessfulDelete", `Deleted pod: ${key.name}`);
   } catch (error) {
     if (!isNotFound(error) && !isConflict(error)) throw error;
@@ -119,5 +120,4 @@ async function deleteJob(job: Job, { store, jobs }: JobWrites): Promise<void> {
     if (!isNotFound(error)) throw error;
     await jobs.refresh(keyOf(job));
   }
-  jobDeleted();
 }

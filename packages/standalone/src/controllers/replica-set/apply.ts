@@ -1,6 +1,6 @@
 import {
   type EventRecorder,
-  failpoint,
+  keyOf,
   type ObjectStore,
   ownerReferenceTo,
   type Pod,
@@ -14,9 +14,6 @@ import { withoutController } from "../workloads/owners.ts";
 import { podFrom } from "../workloads/pods.ts";
 import type { ReplicaSetStep } from "./decide.ts";
 import type { ReplicaSetCaches } from "./read.ts";
-
-const podCreated = failpoint("standalone/replica-set/pod-created");
-const podDeleted = failpoint("standalone/replica-set/pod-deleted");
 
 export interface ReplicaSetEffects extends ReplicaSetCaches {
   store: ObjectStore;
@@ -55,16 +52,15 @@ async function createPod(
   set: ReplicaSet,
   { store, events, pods, failures }: ReplicaSetEffects,
 ): Promise<void> {
-  const uid = set.metadata.uid ?? "";
+  const key = keyOf(set);
   const generateName = `${set.metadata.name}-`;
   try {
     const pod = pods.wrote(await store.create(Pods, podFrom(set, set.spec?.template, { generateName })));
-    failures.delete(uid);
-    podCreated();
+    failures.delete(key);
     events.event(set, "Normal", "SuccessfulCreate", `Created pod: ${pod.metadata.name}`);
   } catch (error) {
     if (error instanceof StatusError && error.reason !== "AlreadyExists") {
-      failures.set(uid, error.message);
+      failures.set(key, { uid: set.metadata.uid, message: error.message });
       events.event(set, "Warning", "FailedCreate", `Error creating: ${error.message}`);
     }
     throw error;
@@ -77,6 +73,5 @@ async function deleteSurplus(
   { store, events, pods }: ReplicaSetEffects,
 ): Promise<void> {
   if (!(await deletePod(store, pods, pod))) return;
-  podDeleted();
   events.event(set, "Normal", "SuccessfulDelete", `Deleted pod: ${pod.metadata.name}`);
 }

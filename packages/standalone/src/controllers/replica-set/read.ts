@@ -6,8 +6,15 @@ import type { ReplicaSetView } from "./decide.ts";
 export interface ReplicaSetCaches {
   sets: WrittenCache<ReplicaSet>;
   pods: WrittenCache<Pod>;
-  /** What the last attempt to create a pod said, by uid of the set. */
-  failures: Map<string, string>;
+  /** By key of the set. */
+  failures: Map<string, CreateFailure>;
+}
+
+/** What the last attempt to create a pod of a set has said. */
+export interface CreateFailure {
+  /** Of the set. */
+  uid: string | undefined;
+  message: string;
 }
 
 /** A set, its pods, and those that would be its own. */
@@ -23,11 +30,12 @@ export async function readReplicaSet(
   if (fresh) for (const pod of pods.byIndex("controller", uid)) await pods.refresh(keyOf(pod), signal);
   const owned = reader.over(pods).byIndex("controller", uid);
   const orphans = reader.over(pods).byIndex("orphan", set.metadata.namespace ?? "");
+  const failure = failures.get(key);
   return {
     set,
     owned,
     orphans: orphans.filter((pod) => isActive(pod) && selects(set, pod)),
-    failure: failures.get(uid),
+    failure: failure?.uid === set.metadata.uid ? failure?.message : undefined,
     now: Date.now(),
   };
 }

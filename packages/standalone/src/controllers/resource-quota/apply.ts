@@ -1,13 +1,5 @@
-import {
-  failpoint,
-  type ObjectStore,
-  type ResourceQuota,
-  ResourceQuotas,
-  type WrittenCache,
-} from "@mooring/store";
+import { type ObjectStore, type ResourceQuota, ResourceQuotas, type WrittenCache } from "@mooring/store";
 import type { QuotaStep } from "./decide.ts";
-
-const statusWritten = failpoint("standalone/resource-quota/status-written");
 
 /** Writes the status. */
 export async function apply(
@@ -16,5 +8,4 @@ export async function apply(
   { store, quotas }: { store: ObjectStore; quotas: WrittenCache<ResourceQuota> },
 ): Promise<void> {
   quotas.wrote(await store.updateStatus(ResourceQuotas, { ...quota, status }));
-  statusWritten();
 }

@@ -6,12 +6,15 @@ import {
   Reconciler,
   ResourceQuotas,
   source,
+  stepFailpoints,
   WrittenCache,
 } from "@mooring/store";
 import type { ClusterView } from "../cluster-view.ts";
 import { apply } from "./apply.ts";
 import { decide, type QuotaStep, type QuotaView } from "./decide.ts";
 import { readQuota } from "./read.ts";
+
+const failpoints = stepFailpoints<QuotaStep>("standalone/resource-quota", { "write-status": true });
 
 interface ResourceQuotaOptions {
   store: ObjectStore;
@@ -29,7 +32,7 @@ export async function startResourceQuotaController(
   const running = informer.run(signal);
   const quotas = new WrittenCache(store, informer);
   const controller = new Reconciler<QuotaView, QuotaStep>({
-    ...{ name: "resource-quota", store, logger },
+    ...{ name: "resource-quota", store, logger, failpoints },
     sources: [source(informer, (quota) => [keyOf(quota)])],
     watched: [view.claims, view.classes],
     read: (key, context) => readQuota(key, quotas, view, context),

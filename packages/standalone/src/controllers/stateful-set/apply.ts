@@ -2,7 +2,6 @@ import {
   type ControllerRevision,
   ControllerRevisions,
   type EventRecorder,
-  failpoint,
   isNotFound,
   type ObjectStore,
   ownerReferenceTo,
@@ -20,12 +19,6 @@ import type { StatefulSetStep } from "./decide.ts";
 import type { StatefulSetCaches } from "./read.ts";
 import { newRevision } from "./revisions.ts";
 
-const revisionCreated = failpoint("standalone/stateful-set/revision-created");
-const claimCreated = failpoint("standalone/stateful-set/claim-created");
-const claimOwned = failpoint("standalone/stateful-set/claim-owned");
-const podCreated = failpoint("standalone/stateful-set/pod-created");
-const podDeleted = failpoint("standalone/stateful-set/pod-deleted");
-
 export interface StatefulSetEffects extends StatefulSetCaches {
   store: ObjectStore;
   events: EventRecorder;
@@ -42,7 +35,7 @@ export async function applyStep(
     case "create-revision": {
       const known = revisions.byIndex("controller", set.metadata.uid ?? "");
       revisions.wrote(await store.create(ControllerRevisions, newRevision(set, known)));
-      return revisionCreated();
+      return;
     }
     case "raise-revision": {
       const raised = { ...step.revision, revision: step.number };
@@ -84,7 +77,7 @@ async function applyToClaim(
   switch (step.do) {
     case "create-claim":
       claims.wrote(await reported(set, effects, () => store.create(PersistentVolumeClaims, step.claim)));
-      return claimCreated();
+      return;
     case "grow-claim": {
       const grown = withStorage(step.claim, step.storage);
       claims.wrote(await reported(set, effects, () => store.update(PersistentVolumeClaims, grown)));
@@ -92,7 +85,6 @@ async function applyToClaim(
     }
     case "set-claim-owners":
       claims.wrote(await store.update(PersistentVolumeClaims, owned(step.claim, step.owners)));
-      return claimOwned();
   }
 }
 
@@ -123,7 +115,6 @@ async function reported<T>(
 async function createPod(pod: Pod, set: StatefulSet, effects: StatefulSetEffects): Promise<void> {
   const { store, events, pods } = effects;
   pods.wrote(await reported(set, effects, () => store.create(Pods, pod)));
-  podCreated();
   const message = `create Pod ${pod.metadata.name} in StatefulSet ${set.metadata.name} successful`;
   events.event(set, "Normal", "SuccessfulCreate", message);
 }
@@ -134,7 +125,6 @@ async function removePod(
   { store, events, pods }: StatefulSetEffects,
 ): Promise<void> {
   if (!(await deletePod(store, pods, pod))) return;
-  podDeleted();
   const message = `delete Pod ${pod.metadata.name} in StatefulSet ${set.metadata.name} successful: ${why}`;
   events.event(set, "Normal", "SuccessfulDelete", message);
 }

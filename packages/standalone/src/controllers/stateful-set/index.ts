@@ -1,49 +1,46 @@
-import {
-  EventRecorder,
-  isAlreadyExists,
-  isConflict,
-  keyOf,
-  type Logger,
-  type ObjectStore,
-  type Outcome,
-  Reconciler,
-  source,
-  WrittenCache,
-} from "@mooring/store";
+import { type StatefulSet, stepFailpoints, WrittenCache } from "@mooring/store";
 import type { ClusterView } from "../cluster-view.ts";
+import { type WorkloadRun, workloadController } from "../workloads/controller.ts";
 import type { WorkloadsView } from "../workloads/view.ts";
 import { applyStep } from "./apply.ts";
 import { decide, type StatefulSetStep } from "./decide.ts";
 import { readStatefulSet } from "./read.ts";
 import type { StatefulSetView } from "./rollout.ts";
 
-interface StatefulSetOptions {
-  store: ObjectStore;
+const failpoints = stepFailpoints<StatefulSetStep>("standalone/stateful-set", {
+  "create-revision": true,
+  "count-collision": true,
+  "raise-revision": true,
+  "delete-revision": true,
+  "adopt-pod": true,
+  "create-claim": true,
+  "set-claim-owners": true,
+  "grow-claim": true,
+  "create-pod": true,
+  "delete-pod": true,
+  "write-status": true,
+});
+
+interface StatefulSetOptions extends WorkloadRun {
   view: Pick<ClusterView, "claims" | "pods">;
   workloads: Pick<WorkloadsView, "revisions" | "statefulSets">;
-  logger: Logger;
-  signal: AbortSignal;
 }
 
 /** Keeps the pods of each StatefulSet, each with its name and its claims. */
-export function startStatefulSets(options: StatefulSetOptions): { done: Promise<void> } {
-  const { store, view, workloads, logger, signal } = options;
-  const events = new EventRecorder(store, { component: "statefulset-controller", logger });
+export function startStatefulSets({ view, workloads, ...run }: StatefulSetOptions): { done: Promise<void> } {
+  const { store } = run;
   const caches = {
     sets: new WrittenCache(store, workloads.statefulSets),
     pods: new WrittenCache(store, view.pods),
     claims: new WrittenCache(store, view.claims),
     revisions: new WrittenCache(store, workloads.revisions),
   };
-  const reconciler = new Reconciler<StatefulSetView, StatefulSetStep | Outcome>({
-    ...{ name: "stateful-set", store, logger },
-    sources: [source(workloads.statefulSets, (set) => [keyOf(set)])],
+  return workloadController<StatefulSet, StatefulSetView, StatefulSetStep>(run, {
+    ...{ name: "stateful-set", component: "statefulset-controller", failpoints },
+    objects: workloads.statefulSets,
     watched: [view.pods, view.claims, workloads.revisions],
-    mostSteps: 10_000,
     read: (key, context) => readStatefulSet(key, caches, context),
     decide,
-    apply: (step, { set }) => applyStep(step as StatefulSetStep, set, { ...caches, store, events }),
-    isOutdated: (error) => isConflict(error) || isAlreadyExists(error),
+    apply: (step, { set }, events) => applyStep(step, set, { ...caches, store, events }),
   });
-  return { done: reconciler.run(signal).then(() => events.flush()) };
 }

@@ -1,14 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import {
-  ControllerRevisions,
-  mutate,
-  PersistentVolumeClaims,
-  type Pod,
-  Pods,
-  type StatefulSet,
-  StatefulSets,
-} from "@mooring/store";
+import { ControllerRevisions, PersistentVolumeClaims, type Pod, Pods, StatefulSets } from "@mooring/store";
 import { eventually, thorough } from "@mooring/store/testing";
 import { BROKEN, readyStatus } from "../workloads/testing/play-kubelet.ts";
 import {
@@ -26,26 +18,6 @@ before(async () => {
 });
 after(() => world?.stop());
 
-type Spec = NonNullable<StatefulSet["spec"]>;
-
-async function change(name: string, spec: Partial<Spec>): Promise<void> {
-  await mutate(world.store, StatefulSets, at(name), (set) => ({
-    ...set,
-    spec: { ...(set.spec as Spec), ...spec },
-  }));
-}
-
-const settled = (name: string) =>
-  world.becomes(StatefulSets, name, ({ metadata, spec, status }) => {
-    const wanted = spec?.replicas ?? 1;
-    return (
-      status?.observedGeneration === metadata.generation &&
-      status?.readyReplicas === wanted &&
-      status.replicas === wanted &&
-      status.updatedReplicas === wanted &&
-      status.currentRevision === status.updateRevision
-    );
-  });
 const claims = async (app: string) => {
   const { items } = await world.store.list(PersistentVolumeClaims, {
     namespace: NAMESPACE,
@@ -91,7 +63,7 @@ async function watchPods(app: string, work: () => Promise<unknown>): Promise<str
 test("pods start one after the other, each when the one before is ready, and stop the other way round", async () => {
   const started = await watchPods("one", async () => {
     await world.store.create(StatefulSets, statefulSet("one"));
-    await settled("one");
+    await world.rolledOut(StatefulSets, "one");
   });
   assert.deepEqual(started, ["+0", "ready 0", "+1", "ready 1", "+2", "ready 2"]);
   const [pod] = await world.pods("one");
@@ -100,8 +72,8 @@ test("pods start one after the other, each when the one before is ready, and sto
   assert.equal(pod?.metadata.labels?.["apps.kubernetes.io/pod-index"], "0");
   assert.equal(pod?.spec?.volumes?.at(-1)?.persistentVolumeClaim?.claimName, "data-one-0");
   const stopped = await watchPods("one", async () => {
-    await change("one", { replicas: 1 });
-    await settled("one");
+    await world.change(StatefulSets, "one", { replicas: 1 });
+    await world.rolledOut(StatefulSets, "one");
   });
   assert.deepEqual(stopped, ["-2", "-1"]);
   assert.deepEqual(await claims("one"), ["data-one-0", "data-one-1", "data-one-2"], "data outlives its pod");
@@ -109,15 +81,15 @@ test("pods start one after the other, each when the one before is ready, and sto
 
 test("a rolling update replaces the last pod first, and no pod below the partition", async () => {
   await world.store.create(StatefulSets, statefulSet("roll"));
-  await settled("roll");
+  await world.rolledOut(StatefulSets, "roll");
   const seen = await watchPods("roll", async () => {
-    await change("roll", { template: template("roll", "two") });
-    await settled("roll");
+    await world.change(StatefulSets, "roll", { template: template("roll", "two") });
+    await world.rolledOut(StatefulSets, "roll");
   });
   const each = [2, 1, 0].flatMap((ordinal) => [`-${ordinal}`, `+${ordinal}`, `ready ${ordinal}`]);
   assert.deepEqual(seen, each);
   const updateStrategy = { type: "RollingUpdate", rollingUpdate: { partition: 2 } };
-  await change("roll", { template: template("roll", "three"), updateStrategy });
+  await world.change(StatefulSets, "roll", { template: template("roll", "three"), updateStrategy });
   await world.becomes(StatefulSets, "roll", ({ status }) => status?.updatedReplicas === 1);
   await world.rest();
   assert.deepEqual(await images("roll"), ["two", "two", "three"]);
@@ -131,8 +103,8 @@ test("a rolling update replaces the last pod first, and no pod below the partiti
 test("a template that never gets ready is replaced by the next one without a person", async () => {
   await world.store.create(StatefulSets, statefulSet("bad", { template: template("bad", BROKEN) }));
   await world.becomes(Pods, "bad-0", (pod) => pod.metadata.uid !== undefined);
-  await change("bad", { template: template("bad", "good") });
-  await settled("bad");
+  await world.change(StatefulSets, "bad", { template: template("bad", "good") });
+  await world.rolledOut(StatefulSets, "bad");
   assert.deepEqual(await images("bad"), ["good", "good", "good"]);
 });
 
@@ -142,11 +114,11 @@ test(
   async () => {
     const persistentVolumeClaimRetentionPolicy = { whenDeleted: "Delete", whenScaled: "Delete" };
     await world.store.create(StatefulSets, statefulSet("gone", { persistentVolumeClaimRetentionPolicy }));
-    await settled("gone");
-    await change("gone", { replicas: 1 });
+    await world.rolledOut(StatefulSets, "gone");
+    await world.change(StatefulSets, "gone", { replicas: 1 });
     await eventually("claims of lost pods go", async () => (await claims("gone")).length === 1);
-    await change("gone", { replicas: 2 });
-    await settled("gone");
+    await world.change(StatefulSets, "gone", { replicas: 2 });
+    await world.rolledOut(StatefulSets, "gone");
     assert.deepEqual(await claims("gone"), ["data-gone-0", "data-gone-1"]);
     await world.store.delete(StatefulSets, at("gone"), { propagationPolicy: "Background" });
     await eventually("claims of the set go", async () => (await claims("gone")).length === 0);
@@ -159,13 +131,13 @@ test(
   thorough(),
   async () => {
     await world.store.create(StatefulSets, statefulSet("grow", { replicas: 2 }));
-    const { spec } = await settled("grow");
+    const { spec } = await world.rolledOut(StatefulSets, "grow");
     const sized = (storage: string, storageClassName = "grows") =>
       (spec?.volumeClaimTemplates ?? []).map((each) => ({
         ...each,
         spec: { ...each.spec, storageClassName, resources: { requests: { storage } } },
       }));
-    await change("grow", { volumeClaimTemplates: sized("2Gi") });
+    await world.change(StatefulSets, "grow", { volumeClaimTemplates: sized("2Gi") });
     for (const name of ["data-grow-0", "data-grow-1"]) {
       await world.becomes(
         PersistentVolumeClaims,
@@ -174,19 +146,22 @@ test(
       );
     }
     const refused = /updates to statefulset spec for fields other than/;
-    await assert.rejects(change("grow", { volumeClaimTemplates: sized("1Gi") }), refused);
-    await assert.rejects(change("grow", { volumeClaimTemplates: sized("3Gi", "other") }), refused);
+    await assert.rejects(world.change(StatefulSets, "grow", { volumeClaimTemplates: sized("1Gi") }), refused);
+    await assert.rejects(
+      world.change(StatefulSets, "grow", { volumeClaimTemplates: sized("3Gi", "other") }),
+      refused,
+    );
   },
 );
 
 test("a pod that ends or is deleted comes back with its name and its claim", thorough(), async () => {
   await world.store.create(StatefulSets, statefulSet("back", { replicas: 1 }));
-  await settled("back");
+  await world.rolledOut(StatefulSets, "back");
   const [first] = await world.pods("back");
   assert.ok(first);
   await world.store.updateStatus(Pods, { ...first, status: readyStatus("Failed", "False") });
   const second = await world.becomes(Pods, "back-0", ({ metadata }) => metadata.uid !== first.metadata.uid);
-  await settled("back");
+  await world.rolledOut(StatefulSets, "back");
   assert.equal(second.spec?.volumes?.at(-1)?.persistentVolumeClaim?.claimName, "data-back-0");
   assert.deepEqual(await claims("back"), ["data-back-0"]);
 });
@@ -210,17 +185,17 @@ test(
   thorough(),
   async () => {
     await world.store.create(StatefulSets, statefulSet("past", { replicas: 1, revisionHistoryLimit: 1 }));
-    const { status } = await settled("past");
+    const { status } = await world.rolledOut(StatefulSets, "past");
     for (const image of ["two", "three", "four", "one"]) {
-      await change("past", { template: template("past", image) });
-      await settled("past");
+      await world.change(StatefulSets, "past", { template: template("past", image) });
+      await world.rolledOut(StatefulSets, "past");
     }
     await world.rest();
     const revisions = (await world.store.list(ControllerRevisions, { namespace: NAMESPACE })).items.filter(
       ({ metadata }) => metadata.name.startsWith("past-"),
     );
     assert.equal(revisions.length, 2);
-    const now = (await settled("past")).status;
+    const now = (await world.rolledOut(StatefulSets, "past")).status;
     assert.equal(now?.currentRevision, status?.currentRevision, "the same template has the same name");
   },
 );

@@ -6,6 +6,7 @@ import { startTestCluster, type TestCluster } from "../../kubelet/testing/test-c
 import { startCronJobController } from "../cron-job/index.ts";
 import { startGarbageCollector } from "../garbage-collector/index.ts";
 import { startJobController } from "../job/index.ts";
+import { openWorkloadsView } from "../workloads/view.ts";
 
 /** A control plane with its API server and kubelet, the controllers of Jobs and CronJobs, and the real kubectl. */
 export interface BatchCluster extends TestCluster {
@@ -21,12 +22,14 @@ export async function startBatchCluster(): Promise<BatchCluster> {
   const { store, kinds, view } = cluster;
   const stopping = new AbortController();
   const common = { store, kinds, logger: silentLogger, signal: stopping.signal };
+  const workloads = await openWorkloadsView(store, common);
   const api = await startApiServer({ ...common, listen: "127.0.0.1:0", stateDir: folder });
   const parts = [
     api,
     await startGarbageCollector(common),
-    await startJobController({ ...common, view, backoff: { baseMs: 1, maxMs: 1 } }),
-    await startCronJobController(common),
+    workloads,
+    startJobController({ ...common, view, workloads, backoff: { baseMs: 1, maxMs: 1 } }),
+    await startCronJobController({ ...common, workloads }),
   ];
   const run = runner((await programs()).kubectl, { folder, kubeconfig: api.kubeconfig });
   const end = cluster.stop;

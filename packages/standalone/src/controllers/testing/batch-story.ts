@@ -1,46 +1,32 @@
 // One life of the controllers of Jobs, CronJobs and quotas, for a test that kills them: sets the scene when it is not
 // there yet, plays the kubelet, works until everything has come to its end, and exits with 0. Argument: the state folder.
 import assert from "node:assert/strict";
-import { setMaxListeners } from "node:events";
 import {
-  ConfigMaps,
   type CronJob,
   CronJobs,
   delay,
-  getIfAny,
   isConflict,
   isNotFound,
   type Job,
   Jobs,
-  LocalStore,
   mutate,
   type PersistentVolumeClaim,
   PersistentVolumeClaims,
   type Pod,
   Pods,
   ResourceQuotas,
-  ResourceRegistry,
-  silentLogger,
 } from "@mooring/store";
 import { eventually } from "@mooring/store/testing";
-import { ensureDefaultNamespaces } from "../../apiserver/server/default-namespaces.ts";
-import { registerBuiltins } from "../../builtin/index.ts";
-import { createKindRegistry } from "../../kinds/kind-info.ts";
 import { openClusterView } from "../cluster-view.ts";
 import { startCronJobController } from "../cron-job/index.ts";
 import { startGarbageCollector } from "../garbage-collector/index.ts";
 import { startJobController } from "../job/index.ts";
 import { startResourceQuotaController } from "../resource-quota/index.ts";
+import { openWorkloadsView } from "../workloads/view.ts";
+import { beginStoryLife } from "./story-life.ts";
 
-const [path = ""] = process.argv.slice(2);
-const registry = new ResourceRegistry();
-const kinds = createKindRegistry();
-registerBuiltins(registry, kinds);
-const store = await LocalStore.open({ path, registry, requireNamespaces: true });
-const stopping = new AbortController();
-const { signal } = stopping;
-setMaxListeners(0, signal);
-await ensureDefaultNamespaces(store);
+const life = await beginStoryLife();
+const { store, signal } = life;
 
 const at = (name: string) => ({ namespace: "default", name });
 const template = { spec: { restartPolicy: "Never", containers: [{ name: "main", image: "host" }] } };
@@ -49,17 +35,28 @@ const jobWith = (name: string, spec: Partial<NonNullable<Job["spec"]>>): Job => 
   spec: { template, ...spec },
 });
 
-/** The last object of the scene proves that all of it was made. */
+const cronJob = (name: string, suspend: boolean): CronJob => ({
+  ...{ apiVersion: "batch/v1", kind: "CronJob", metadata: at(name) },
+  spec: {
+    schedule: "* * * * *",
+    suspend,
+    successfulJobsHistoryLimit: 0,
+    jobTemplate: { spec: { template } },
+  },
+});
+
 async function setScene(): Promise<void> {
   await store.create(Jobs, jobWith("work", { completions: 4, parallelism: 2 }));
   await store.create(Jobs, jobWith("parts", { completions: 3, parallelism: 2, completionMode: "Indexed" }));
   await store.create(Jobs, jobWith("failing", { backoffLimit: 1 }));
   await store.create(Jobs, jobWith("short", { ttlSecondsAfterFinished: 0 }));
   await store.create(Jobs, jobWith("resting", { parallelism: 2 }));
-  await store.create<CronJob>(CronJobs, {
-    ...{ apiVersion: "batch/v1", kind: "CronJob", metadata: at("cron") },
-    spec: { schedule: "* * * * *", successfulJobsHistoryLimit: 0, jobTemplate: { spec: { template } } },
-  });
+  await store.create(CronJobs, cronJob("cron", false));
+  // So late that it is reported.
+  const late = await store.create(CronJobs, cronJob("late", true));
+  const lastScheduleTime = "2020-01-01T00:00:00Z";
+  await store.updateStatus(CronJobs, { ...late, status: { ...late.status, lastScheduleTime } });
+  await mutate(store, CronJobs, at("late"), ({ spec }) => void (spec && delete spec.suspend));
   await store.create(ResourceQuotas, {
     ...{ apiVersion: "v1", kind: "ResourceQuota", metadata: at("disk") },
     spec: { hard: { "requests.storage": "5Gi" } },
@@ -68,7 +65,6 @@ async function setScene(): Promise<void> {
     ...{ apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: at("data") },
     spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "2Gi" } } },
   });
-  await store.create(ConfigMaps, { apiVersion: "v1", kind: "ConfigMap", metadata: at("scene-is-set") });
 }
 
 const podsOf = async (name: string): Promise<Pod[]> =>
@@ -109,26 +105,28 @@ async function hasEnded(): Promise<boolean> {
     ["work", "parts", "failing", "resting"].map((name) => store.get(Jobs, at(name))),
   );
   const quota = await store.get(ResourceQuotas, at("disk"));
-  const cron = await store.get(CronJobs, at("cron"));
+  const [cron, late] = await Promise.all(["cron", "late"].map((name) => store.get(CronJobs, at(name))));
   const jobs = (await store.list(Jobs)).items;
-  const made = jobs.filter(({ metadata }) => metadata.name.startsWith("cron-"));
+  const made = jobs.filter(({ metadata }) => /^(cron|late)-/.test(metadata.name));
   const ends = [
     ...[isTrue(work, "Complete"), isTrue(parts, "Complete"), isTrue(failing, "Failed")],
     ...[resting?.status?.failed === 2, (await podsOf("resting")).length === 0],
     ...[!jobs.some(({ metadata }) => metadata.name === "short"), (await podsOf("short")).length === 0],
     quota.status?.used?.["requests.storage"] === "2Gi",
-    ...[cron.status?.lastSuccessfulTime !== undefined, !made.some((job) => isTrue(job, "Complete"))],
+    ...[cron, late].map((each) => each?.status?.lastSuccessfulTime !== undefined),
+    !made.some((job) => isTrue(job, "Complete")),
   ];
   return ends.every(Boolean);
 }
 
-if ((await getIfAny(store, ConfigMaps, at("scene-is-set"))) === undefined) await setScene();
-const view = await openClusterView(store, { logger: silentLogger, signal });
-const common = { store, kinds, view, logger: silentLogger, signal };
+await life.once("scene", setScene);
+const view = await openClusterView(store, life);
+const workloads = await openWorkloadsView(store, life);
+const common = { ...life, view, workloads };
 const parts = [
-  view,
+  ...[view, workloads],
   await startGarbageCollector(common),
-  await startJobController({ ...common, backoff: { baseMs: 1, maxMs: 1 } }),
+  startJobController({ ...common, backoff: { baseMs: 1, maxMs: 1 } }),
   // Two minutes on, so that something is due.
   await startCronJobController({ ...common, clock: () => Date.now() + 120_000 }),
   await startResourceQuotaController(common),
@@ -143,6 +141,4 @@ assert.deepEqual([work?.succeeded, work?.failed, (await podsOf("work")).length],
 assert.deepEqual([indexed?.completedIndexes, (await podsOf("parts")).length], ["0-2", 3]);
 assert.deepEqual([failing?.failed, (await podsOf("failing")).length], [2, 2]);
 assert.deepEqual([resting?.failed, (await podsOf("resting")).length], [2, 0]);
-stopping.abort();
-await Promise.all([kubelet, ...parts.map(({ done }) => done)]);
-await store.close();
+await life.end([...parts, { done: kubelet }]);

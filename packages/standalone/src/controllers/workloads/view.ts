@@ -5,6 +5,8 @@ import {
   type Deployment,
   Deployments,
   type Informer,
+  type Job,
+  Jobs,
   type KubeObject,
   type Logger,
   type ObjectStore,
@@ -22,6 +24,7 @@ export interface WorkloadsView {
   readonly replicaSets: Informer<ReplicaSet>;
   readonly statefulSets: Informer<StatefulSet>;
   readonly revisions: Informer<ControllerRevision>;
+  readonly jobs: Informer<Job>;
   /** Settles when all watches have ended, after the signal. */
   readonly done: Promise<void>;
 }
@@ -42,6 +45,7 @@ export async function openWorkloadsView(
     replicaSets: informer(ReplicaSets),
     statefulSets: informer(StatefulSets),
     revisions: informer(ControllerRevisions),
+    jobs: informer(Jobs),
   };
   const done = Promise.all(informers.map((each) => each.run(signal))).then(() => {});
   await Promise.all(informers.map((each) => each.synced(signal)));

@@ -1,63 +1,124 @@
 // One life of the controllers of workloads, for a test that kills them: sets the scene when it is not there yet, works
 // until everything is as the scene wants it, and exits with 0. Argument: the state folder.
+import assert from "node:assert/strict";
 import {
-  type Deployment,
+  type ControllerRevision,
+  ControllerRevisions,
   Deployments,
   isAlreadyExists,
+  type KubeObject,
   mutate,
   PersistentVolumeClaims,
+  type Pod,
   Pods,
-  type StatefulSet,
+  type ReplicaSet,
+  ReplicaSets,
+  type Resource,
   StatefulSets,
 } from "@mooring/store";
 import { eventually } from "@mooring/store/testing";
-import { at, deployment, NAMESPACE, openWorkloadsWorld, statefulSet, template } from "./workloads-world.ts";
+import { setNameOf } from "../../deployment/template.ts";
+import { nameOf } from "../../stateful-set/revisions.ts";
+import { beginStoryLife } from "../../testing/story-life.ts";
+import { at, deployment, NAMESPACE, statefulSet, template, workloadsWorldOver } from "./workloads-world.ts";
 
-const [path = ""] = process.argv.slice(2);
-const world = await openWorkloadsWorld(path);
-const { store } = world;
+const life = await beginStoryLife();
+const { store, once } = life;
 
-async function made(work: () => Promise<unknown>): Promise<void> {
-  await work().catch((error: unknown) => {
+const RETENTION = { whenDeleted: "Delete", whenScaled: "Delete" };
+const web = deployment("web", { revisionHistoryLimit: 1 });
+const db = statefulSet("db", { persistentVolumeClaimRetentionPolicy: RETENTION, revisionHistoryLimit: 1 });
+
+async function make<T extends KubeObject>(resource: Resource<T>, object: T): Promise<void> {
+  await store.create(resource, object).catch((error: unknown) => {
     if (!isAlreadyExists(error)) throw error;
   });
 }
 
-const persistentVolumeClaimRetentionPolicy = { whenDeleted: "Delete", whenScaled: "Delete" };
-await made(() => store.create(Deployments, deployment("web")));
-await made(() => store.create(StatefulSets, statefulSet("db", { persistentVolumeClaimRetentionPolicy })));
-await world.becomes(Deployments, "web", ({ status }) => status?.availableReplicas === 3);
-await world.becomes(StatefulSets, "db", ({ spec, status }) => status?.availableReplicas === spec?.replicas);
-await mutate<Deployment>(store, Deployments, at("web"), ({ spec }) => {
-  if (spec !== undefined) spec.template = template("web", "two");
+/** A set of nobody's: with a label that a Deployment selects it is adopted. */
+function looseSet(name: string, app: string): ReplicaSet {
+  const labels = { app, loose: "yes" };
+  return {
+    ...{ apiVersion: "apps/v1", kind: "ReplicaSet", metadata: { ...at(name), labels } },
+    spec: {
+      replicas: 1,
+      selector: { matchLabels: labels },
+      template: { ...template(app), metadata: { labels } },
+    },
+  };
+}
+
+/** A set to adopt; and the names that the first set and the first revision would get are taken. */
+await once("scene", async () => {
+  await make(ReplicaSets, looseSet("loose", "web"));
+  await make(Deployments, web);
+  await make(StatefulSets, db);
+  await make(ReplicaSets, looseSet(setNameOf(await store.get(Deployments, at("web"))), "other"));
+  const name = nameOf(await store.get(StatefulSets, at("db")));
+  const revision = {
+    apiVersion: "apps/v1",
+    kind: "ControllerRevision",
+    metadata: at(name),
+    data: {},
+    revision: 1,
+  };
+  await make<ControllerRevision>(ControllerRevisions, revision);
 });
-await mutate<StatefulSet>(store, StatefulSets, at("db"), ({ spec }) => {
-  if (spec !== undefined) Object.assign(spec, { template: template("db", "two"), replicas: 2 });
+const world = await workloadsWorldOver(life);
+await once("first", async () => {
+  await world.rolledOut(Deployments, "web");
+  await world.rolledOut(StatefulSets, "db");
 });
-await world.becomes(
-  Deployments,
-  "web",
-  ({ status }) => status?.updatedReplicas === 3 && status.replicas === 3,
-);
-await mutate<Deployment>(store, Deployments, at("web"), ({ spec }) => {
-  if (spec !== undefined) spec.template = template("web", "one");
+
+/** One pod of each loses its owner, and one of the Deployment its label. */
+await once("pods-change", async () => {
+  const live = (await world.pods("web")).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const [first, second] = live.map(({ metadata }) => metadata.name);
+  await mutate(store, Pods, at(first ?? ""), withoutOwner);
+  await mutate(store, Pods, at(second ?? ""), ({ metadata }) => {
+    metadata.labels = { ...metadata.labels, app: "released" };
+  });
+  await mutate(store, Pods, at("db-1"), withoutOwner);
 });
-await world.becomes(Deployments, "web", ({ metadata, status }) => {
-  const seen = status?.observedGeneration === metadata.generation;
-  return seen && status?.updatedReplicas === 3 && status.replicas === 3 && status.availableReplicas === 3;
+await world.rolledOut(Deployments, "web");
+await world.rolledOut(StatefulSets, "db");
+
+function withoutOwner({ metadata }: Pod): void {
+  delete metadata.ownerReferences;
+}
+
+/** There, back, and somewhere else: the set of before is the current one again, and the history gets too long. */
+for (const [part, image] of Object.entries({ forth: "two", back: "one", on: "three" })) {
+  await once(part, async () => {
+    await world.change(Deployments, "web", { template: template("web", image) });
+    await world.change(StatefulSets, "db", { template: template("db", image) });
+    await world.rolledOut(Deployments, "web");
+    await world.rolledOut(StatefulSets, "db");
+  });
+}
+await once("claims", async () => {
+  await world.change(StatefulSets, "db", { replicas: 2, volumeClaimTemplates: sized("2Gi") });
 });
-await world.becomes(
-  StatefulSets,
-  "db",
-  ({ status }) => status?.updatedReplicas === 2 && status.replicas === 2,
-);
-await eventually("two claims are left", async () => {
+await world.rolledOut(Deployments, "web");
+await world.rolledOut(StatefulSets, "db");
+
+function sized(storage: string) {
+  return (db.spec?.volumeClaimTemplates ?? []).map((each) => ({
+    ...each,
+    spec: { ...each.spec, resources: { requests: { storage } } },
+  }));
+}
+
+await eventually("two claims are left, and have grown", async () => {
   const { items } = await store.list(PersistentVolumeClaims, { namespace: NAMESPACE });
-  return items.length === 2;
+  return items.length === 2 && items.every(({ spec }) => spec?.resources?.requests?.["storage"] === "2Gi");
 });
 await world.rest();
-const { items } = await store.list(Pods, { namespace: NAMESPACE });
-const names = items.map(({ metadata }) => metadata.name).sort();
-if (names.length !== 5 || names[0] !== "db-0" || names[1] !== "db-1")
-  throw new Error(`pods: ${names.join(", ")}`);
+const count = async (app: string) => (await world.pods(app)).length;
+assert.deepEqual(
+  (await world.pods("db")).map(({ metadata }) => metadata.name),
+  ["db-0", "db-1"],
+);
+assert.deepEqual([await count("web"), await count("other")], [3, 1]);
 await world.stop();
+await life.end([]);

@@ -4,32 +4,34 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   type Deployment,
-  isNotFound,
+  getIfAny,
+  isAlreadyExists,
   type KubeObject,
-  LocalStore,
-  Namespaces,
+  type LocalStore,
+  mutate,
   type Pod,
   Pods,
   type PodTemplate,
   type Resource,
-  ResourceRegistry,
   type StatefulSet,
   StorageClasses,
   silentLogger,
 } from "@mooring/store";
 import { eventually, nothingSleeps } from "@mooring/store/testing";
-import { registerBuiltins } from "../../../builtin/index.ts";
-import { createKindRegistry } from "../../../kinds/kind-info.ts";
+import type { KindRegistry } from "../../../kinds/kind-info.ts";
 import { openClusterView } from "../../cluster-view.ts";
 import { startDeployments } from "../../deployment/index.ts";
 import { startGarbageCollector } from "../../garbage-collector/index.ts";
 import { startReplicaSets } from "../../replica-set/index.ts";
 import { startStatefulSets } from "../../stateful-set/index.ts";
+import { openControllerStore } from "../../testing/story-life.ts";
 import { openWorkloadsView } from "../view.ts";
 import { playKubelet } from "./play-kubelet.ts";
 
 export const NAMESPACE = "default";
 export const at = (name: string) => ({ namespace: NAMESPACE, name });
+
+type Workload = Deployment | StatefulSet;
 
 /** The controllers of workloads over a store of their own, and a kubelet that is played. */
 export interface WorkloadsWorld {
@@ -42,50 +44,64 @@ export interface WorkloadsWorld {
     name: string,
     test: (object: T) => boolean,
   ): Promise<T>;
+  /** Sets fields of the spec. */
+  change<T extends Workload>(
+    resource: Resource<T>,
+    name: string,
+    spec: Partial<NonNullable<T["spec"]>>,
+  ): Promise<void>;
+  /** Waits until all pods are of the template and available, as `kubectl rollout status` does. */
+  rolledOut<T extends Workload>(resource: Resource<T>, name: string): Promise<T>;
   /** Pods with this label `app`, in the order of their names. */
   pods(app: string): Promise<Pod[]>;
   /** Ends the controllers and begins them anew. */
   restart(): Promise<void>;
   /** Resolves when nothing is left to do. */
   rest(): Promise<void>;
+  /** At rest, ends the controllers. */
   stop(): Promise<void>;
 }
 
-/** With `folder`, of an earlier life. */
-export async function openWorkloadsWorld(folder?: string): Promise<WorkloadsWorld> {
-  const path = folder ?? (await mkdtemp(join(tmpdir(), "mooring-workloads-")));
-  const registry = new ResourceRegistry();
-  const kinds = createKindRegistry();
-  registerBuiltins(registry, kinds);
-  const store = await LocalStore.open({ path, registry });
-  await store
-    .create(Namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } })
-    .catch(() => {});
-  const growing = {
-    ...{ apiVersion: "storage.k8s.io/v1", kind: "StorageClass", metadata: { name: "grows" } },
-    ...{ provisioner: "none", allowVolumeExpansion: true },
-  } as const;
-  await store.create(StorageClasses, growing).catch(() => {});
-  let life = await begin(store, kinds);
-  const find: WorkloadsWorld["find"] = async (resource, name) => {
-    try {
-      return await store.get(resource, at(name));
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
-  };
-  const rest = () => nothingSleeps({ idle: true, store });
+/** In a new folder, which `stop` removes. */
+export async function openWorkloadsWorld(): Promise<WorkloadsWorld> {
+  const path = await mkdtemp(join(tmpdir(), "mooring-workloads-"));
+  const { store, kinds } = await openControllerStore(path);
+  const world = await workloadsWorldOver({ store, kinds });
   return {
-    ...{ store, find, rest },
-    async becomes<T extends KubeObject>(resource: Resource<T>, name: string, test: (object: T) => boolean) {
-      let found: T | undefined;
-      await eventually(`${resource.kind} ${name}: ${test}`, async () => {
-        found = await find(resource, name);
-        return found !== undefined && test(found);
-      });
-      return found as T;
+    ...world,
+    async stop() {
+      try {
+        await world.stop();
+      } finally {
+        await store.close();
+        await rm(path, { recursive: true, force: true });
+      }
     },
+  };
+}
+
+interface Over {
+  store: LocalStore;
+  kinds: KindRegistry;
+}
+
+/** Over a store that whoever has opened it closes after `stop`. */
+export async function workloadsWorldOver({ store, kinds }: Over): Promise<WorkloadsWorld> {
+  await ensureGrowingClass(store);
+  let life = await begin(store, kinds);
+  const rest = () => nothingSleeps({ idle: true, store });
+  const becomes: WorkloadsWorld["becomes"] = (resource, name, test) =>
+    eventually(`${resource.kind} ${name}: ${test}`, async () => {
+      const found = await getIfAny(store, resource, at(name));
+      return found !== undefined && test(found) ? found : undefined;
+    });
+  return {
+    ...{ store, becomes, rest },
+    find: (resource, name) => getIfAny(store, resource, at(name)),
+    async change(resource, name, spec) {
+      await mutate(store, resource, at(name), (found) => ({ ...found, spec: { ...found.spec, ...spec } }));
+    },
+    rolledOut: (resource, name) => becomes(resource, name, isRolledOut),
     async pods(app) {
       const { items } = await store.list(Pods, { namespace: NAMESPACE, labelSelector: `app=${app}` });
       return items.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
@@ -99,14 +115,33 @@ export async function openWorkloadsWorld(folder?: string): Promise<WorkloadsWorl
         await rest();
       } finally {
         await life.end();
-        await store.close();
-        if (folder === undefined) await rm(path, { recursive: true, force: true });
       }
     },
   };
 }
 
-async function begin(store: LocalStore, kinds: ReturnType<typeof createKindRegistry>) {
+function isRolledOut({ metadata, spec, status }: Workload): boolean {
+  const wanted = spec?.replicas ?? 1;
+  const { observedGeneration = 0, updatedReplicas, replicas, availableReplicas } = status ?? {};
+  const { currentRevision, updateRevision } = (status ?? {}) as NonNullable<StatefulSet["status"]>;
+  return (
+    observedGeneration >= (metadata.generation ?? 0) &&
+    [updatedReplicas, replicas, availableReplicas].every((count) => count === wanted) &&
+    currentRevision === updateRevision
+  );
+}
+
+async function ensureGrowingClass(store: LocalStore): Promise<void> {
+  const growing = {
+    ...{ apiVersion: "storage.k8s.io/v1", kind: "StorageClass", metadata: { name: "grows" } },
+    ...{ provisioner: "none", allowVolumeExpansion: true },
+  } as const;
+  await store.create(StorageClasses, growing).catch((error: unknown) => {
+    if (!isAlreadyExists(error)) throw error;
+  });
+}
+
+async function begin(store: LocalStore, kinds: KindRegistry) {
   const stopping = new AbortController();
   const { signal } = stopping;
   setMaxListeners(0, signal);
