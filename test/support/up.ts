@@ -133,6 +133,11 @@ export class Up {
       throw new Error(`mooring up ended with ${this.#child?.exitCode}:\n${this.output.slice(-4000)}`);
   }
 
+  /** Fails when anything in the running process has slept through its event. */
+  async atRest(): Promise<void> {
+    await nothingSleeps(this.#sleepers);
+  }
+
   /**
    * Stops cleanly and removes the state folder, after a look at whether anything has slept through its event. A process
    * that was killed has left its pods and mounts behind: the next one takes them over, and releases them when it stops.
@@ -140,7 +145,7 @@ export class Up {
   async dispose(): Promise<void> {
     try {
       if (this.#child?.signalCode !== null && this.#child !== undefined) await this.start();
-      if (this.alive) await nothingSleeps(this.#sleepers);
+      if (this.alive) await this.atRest();
     } finally {
       await this.#remove();
     }

@@ -1,0 +1,171 @@
+import {
+  getIfAny,
+  isStatus,
+  type KubeObject,
+  type ObjectKey,
+  type ObjectStore,
+  type Resource,
+} from "@mooring/store";
+
+/** Where an object has what was last written to it. */
+export const WRITTEN = "kill-loop/written";
+
+/** What is known of an object: what was written last, or `undefined` when it is deleted. */
+export type Written = string | undefined;
+
+interface Version {
+  written: Written;
+  /** Of the response; undefined where it is not known which revision made it so. */
+  revision: number | undefined;
+}
+
+interface Entry {
+  resource: Resource;
+  key: ObjectKey;
+  /** What it was, oldest first; the last one is what has to be there now. */
+  history: Version[];
+  /** Sent, and never answered: each may have been done. */
+  unanswered: Written[];
+}
+
+/**
+ * What the API server has acknowledged, kept outside of the process that is killed. An object has one writer at a time, so
+ * what has to be there is the last that was acknowledged, or one of those sent after it that nobody answered.
+ */
+export class Ledger {
+  readonly #entries = new Map<string, Entry>();
+  acknowledged = { created: 0, patched: 0, deleted: 0 };
+
+  /** What is there for certain; "unknown" while an answer is missing. */
+  state(resource: Resource, key: ObjectKey): "present" | "absent" | "unknown" {
+    const entry = this.#entries.get(nameOf(resource, key));
+    if (entry === undefined) return "absent";
+    if (entry.unanswered.length > 0) return "unknown";
+    return entry.history.at(-1)?.written === undefined ? "absent" : "present";
+  }
+
+  async create<T extends KubeObject>(store: ObjectStore, resource: Resource<T>, object: T): Promise<void> {
+    const { namespace, name } = object.metadata;
+    const entry = this.#entry(resource, namespace === undefined ? { name } : { namespace, name });
+    const written = `${entry.history.length}-${entry.unanswered.length}`;
+    const annotations = { ...object.metadata.annotations, [WRITTEN]: written };
+    const made = { ...object, metadata: { ...object.metadata, annotations } };
+    await acknowledge(entry, written, () => store.create(resource, made));
+    this.acknowledged.created += 1;
+  }
+
+  async patch(store: ObjectStore, resource: Resource, key: ObjectKey, body: object = {}): Promise<void> {
+    const entry = this.#entry(resource, key);
+    const written = `${entry.history.length}-${entry.unanswered.length}`;
+    const merged = { ...body, metadata: { annotations: { [WRITTEN]: written } } };
+    await acknowledge(entry, written, () => store.patch(resource, key, { type: "merge", body: merged }));
+    this.acknowledged.patched += 1;
+  }
+
+  async delete(store: ObjectStore, resource: Resource, key: ObjectKey): Promise<void> {
+    await acknowledge(this.#entry(resource, key), undefined, () => store.delete(resource, key));
+    this.acknowledged.deleted += 1;
+  }
+
+  /** Compares all with what is there; what nobody answered is known from then on. The result is what is wrong. */
+  async settle(store: ObjectStore): Promise<string[]> {
+    const wrong: string[] = [];
+    for (const [name, entry] of this.#entries) {
+      const object = await getIfAny(store, entry.resource, entry.key);
+      const written = writtenIn(object);
+      const last = entry.history.at(-1)?.written;
+      if (written === last) {
+        entry.unanswered = [];
+        continue;
+      }
+      if (entry.unanswered.includes(written)) entry.history.push({ written, revision: undefined });
+      else wrong.push(`${name} is ${written ?? "gone"}: ${last ?? "its deletion"} was acknowledged`);
+      entry.unanswered = [];
+    }
+    return wrong;
+  }
+
+  /**
+   * The store was put back to a revision: what was acknowledged after it is not to be there any more. The result is what
+   * is wrong, and how many objects have lost something that way.
+   */
+  async rewind(store: ObjectStore, revision: number): Promise<{ wrong: string[]; excluded: number }> {
+    const wrong: string[] = [];
+    let excluded = 0;
+    for (const [name, entry] of this.#entries) {
+      const written = writtenIn(await getIfAny(store, entry.resource, entry.key));
+      const allowed = allowedAt(entry, revision);
+      if (!allowed.includes(written))
+        wrong.push(`${name} is ${written ?? "gone"}: at revision ${revision} it was ${allowed.join(" or ")}`);
+      if (written !== entry.history.at(-1)?.written) excluded += 1;
+      entry.history = [{ written, revision: undefined }];
+      entry.unanswered = [];
+    }
+    return { wrong, excluded };
+  }
+
+  /** All that are there, or may be. */
+  present(resource: Resource): ObjectKey[] {
+    return [...this.#entries.values()]
+      .filter((entry) => entry.resource === resource && this.state(resource, entry.key) !== "absent")
+      .map(({ key }) => key);
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Objects that are gone for certain need not be searched for in every round. */
+  forgetOld(): void {
+    for (const [name, { history, unanswered }] of this.#entries)
+      if (history.length > 1 && unanswered.length === 0 && history.at(-1)?.written === undefined)
+        this.#entries.delete(name);
+  }
+
+  #entry(resource: Resource, key: ObjectKey): Entry {
+    const name = nameOf(resource, key);
+    const present = this.#entries.get(name);
+    if (present !== undefined) return present;
+    const history = [{ written: undefined, revision: 0 }];
+    const entry: Entry = { resource, key, history, unanswered: [] };
+    this.#entries.set(name, entry);
+    return entry;
+  }
+}
+
+/** What may be seen of it after a restore to a revision. Where that of a change is not known, it may be there or not. */
+function allowedAt({ history, unanswered }: Entry, revision: number): Written[] {
+  const allowed: Written[] = [];
+  for (const version of history) {
+    if (version.revision === undefined) allowed.push(version.written);
+    else if (version.revision <= revision) allowed.splice(0, allowed.length, version.written);
+    else return allowed;
+  }
+  return [...allowed, ...unanswered];
+}
+
+async function acknowledge(
+  entry: Entry,
+  written: Written,
+  send: () => Promise<KubeObject | undefined>,
+): Promise<void> {
+  entry.unanswered.push(written);
+  const response = await send().catch((error: unknown) => {
+    // A refusal is an answer: nothing was done.
+    if (!isStatus(error, "ServiceUnavailable", "Timeout")) entry.unanswered.pop();
+    throw error;
+  });
+  // The revision of a deletion is not in what it answers with.
+  const revision = written === undefined ? undefined : Number(response?.metadata.resourceVersion);
+  entry.history.push({ written, revision });
+  entry.unanswered = [];
+}
+
+function writtenIn(object: KubeObject | undefined): Written {
+  if (object === undefined || object.metadata.deletionTimestamp !== undefined) return undefined;
+  return object.metadata.annotations?.[WRITTEN] ?? "nothing";
+}
+
+function nameOf(resource: Resource, { namespace, name }: ObjectKey): string {
+  return `${resource.kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
+}

@@ -1,0 +1,137 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { VolumeGroupClasses } from "@mooring/sidecars";
+import {
+  defined,
+  isAlreadyExists,
+  type KubeObject,
+  Namespaces,
+  type ObjectStore,
+  type Resource,
+  RestStore,
+} from "@mooring/store";
+import { Up } from "../../support/up.ts";
+import { Clock } from "./clock.ts";
+import { EVENTS, type LoopEvent } from "./events.ts";
+import { GROUP_CLASS, GroupClient } from "./group-client.ts";
+import { Ledger } from "./ledger.ts";
+import { churn, Life, NAMESPACE } from "./life.ts";
+import { ObjectClient } from "./object-client.ts";
+import type { Random } from "./random.ts";
+import { VolumeClient } from "./volume-client.ts";
+
+export interface LoopOptions {
+  pool: "xfs" | "btrfs";
+  /** A folder of its own, outside of the state folder. */
+  folder: string;
+  random: Random;
+  failpoints: readonly string[];
+}
+
+/** A `mooring up` that is killed again and again while clients use it, and what it has acknowledged. */
+export class KillLoop {
+  readonly up: Up;
+  readonly clock: Clock;
+  readonly ledger = new Ledger();
+  readonly random: Random;
+  readonly volumes: readonly VolumeClient[];
+  readonly groups: GroupClient;
+  readonly #objects = [new ObjectClient(0), new ObjectClient(1)];
+  readonly #failpoints: readonly string[];
+  readonly #acks: string;
+  /** How often which event was. */
+  readonly events = new Map<string, number>();
+  kills = 0;
+  /** Containers have to be those of the life before. */
+  sameContainers = false;
+
+  private constructor(up: Up, { folder, random, failpoints }: LoopOptions, clock: Clock) {
+    this.up = up;
+    this.clock = clock;
+    this.random = random;
+    this.#failpoints = failpoints;
+    this.#acks = join(folder, "acks");
+    this.volumes = [0, 1, 2].map((index) => new VolumeClient(this.ledger, this.#acks, index));
+    this.groups = new GroupClient(this.ledger);
+  }
+
+  static async create(options: LoopOptions): Promise<KillLoop> {
+    const clock = new Clock(join(options.folder, "clock"));
+    const up = await Up.create({
+      ...{ pool: options.pool, poolSize: "768Mi", env: clock.env },
+      args: ["--pool-overcommit", "10"],
+    });
+    return new KillLoop(up, options, clock);
+  }
+
+  /** One life: an event, clients, a kill. Resolves with what is wrong. */
+  async live(): Promise<string[]> {
+    const event = this.random.weighted(EVENTS);
+    const failpoint = this.random.chance(40) ? this.#failpoint() : undefined;
+    // One kills where it is told to, or, when nothing comes by there, when so much is acknowledged.
+    const operations = failpoint === undefined ? this.random.between(1, 40) : 60;
+    await this.up.start(defined({ MOORING_FAILPOINT: failpoint }), { mayDie: true });
+    const wrong: string[] = [];
+    const life = await this.#life(operations);
+    if (life !== undefined && (await life.lives(async () => wrong.push(...(await this.check(life)))))) {
+      this.events.set(event.name, (this.events.get(event.name) ?? 0) + 1);
+      await this.#churn(life, event);
+    }
+    await this.up.end("SIGKILL");
+    this.kills += 1;
+    this.sameContainers = true;
+    await event.dead?.(this, wrong);
+    return wrong.map((each) => `${each} (event ${event.name}, failpoint ${failpoint}, after ${operations})`);
+  }
+
+  async #churn(life: Life, event: LoopEvent): Promise<void> {
+    const clients = [...this.#objects, ...this.volumes, this.groups];
+    const alive = event.alive?.bind(event);
+    const once = async () => void (await life.lives(async () => alive?.(this, life)));
+    await Promise.all([once(), churn(life, clients, this.random)]);
+  }
+
+  /** What is there against what was acknowledged. */
+  async check(life: Life): Promise<string[]> {
+    const wrong = await this.ledger.settle(life.store);
+    for (const client of this.volumes)
+      wrong.push(...(await client.inspect(life, { sameContainer: this.sameContainers })));
+    return wrong;
+  }
+
+  /** A start without a kill at its end. */
+  async startWhole(): Promise<Life> {
+    await this.up.start();
+    return (await this.#life(Number.POSITIVE_INFINITY)) ?? this.startWhole();
+  }
+
+  #failpoint(): string {
+    return `${this.random.one(this.#failpoints)}#${this.random.between(1, 3)}`;
+  }
+
+  async #life(operations: number): Promise<Life | undefined> {
+    if (!this.up.alive) return undefined;
+    const { up, ledger } = this;
+    const store = await this.store();
+    const life = new Life({ up, store, ledger, acks: this.#acks }, operations);
+    return (await life.lives(() => ensureBasics(store))) ? life : undefined;
+  }
+
+  /** Under another clock a new certificate is not good yet, or no more, for the clock of this process. */
+  async store(): Promise<ObjectStore> {
+    const text = await readFile(this.up.kubeconfig, "utf8");
+    const path = join(this.#acks, "..", "kubeconfig");
+    await writeFile(path, text.replace(/certificate-authority-data: .*/, "insecure-skip-tls-verify: true"));
+    return RestStore.fromKubeconfig(path);
+  }
+}
+
+async function ensureBasics(store: ObjectStore): Promise<void> {
+  const ensure = async <T extends KubeObject>(resource: Resource<T>, object: T): Promise<void> => {
+    await store.create(resource, object).catch((error: unknown) => {
+      if (!isAlreadyExists(error)) throw error;
+    });
+  };
+  await ensure(Namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } });
+  await ensure(VolumeGroupClasses, GROUP_CLASS);
+}
