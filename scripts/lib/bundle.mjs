@@ -115,7 +115,7 @@ async function definitions() {
   const { parseAllDocuments } = await import("yaml");
   const folder = join(ROOT, "deploy", "crds");
   const texts = await Promise.all(
-    (await readdir(folder)).map((name) => readFile(join(folder, name), "utf8")),
+    (await readdir(folder)).sort().map((name) => readFile(join(folder, name), "utf8")),
   );
   const parsed = texts.map((text) => [
     createHash("sha256").update(text).digest("hex"),

@@ -1,11 +1,11 @@
 // The file system of the image: the programs that Mooring runs, the libraries that those need, Node.js and the command.
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { chmod, cp, mkdir, readFile, realpath, symlink, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, realpath, symlink, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { copyPackages, copyProgram } from "../program-folder.mjs";
 import { stop } from "../say.mjs";
-import { ROOT } from "../setup.mjs";
 
 const execute = promisify(execFile);
 
@@ -57,9 +57,6 @@ const PROGRAMS = {
   "btrfs-progs": ["btrfs", "mkfs.btrfs", "btrfstune"],
 };
 const FOLDERS = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-
-/** Packages that the bundle leaves out, as they are native code or read their own files. */
-const PACKAGES = ["lmdb", "koffi", "@marcbachmann/cel-js"];
 
 export async function fillRoot(root) {
   for (const folder of [
@@ -158,37 +155,11 @@ async function users(root) {
 
 async function command(root) {
   const opt = join(root, "opt/mooring");
-  await cp(join(ROOT, "dist/mooring.mjs"), join(opt, "dist/mooring.mjs"));
-  await cp(join(ROOT, "dist/package.json"), join(opt, "dist/package.json"));
-  const text = await readFile(join(ROOT, "dist/mooring.mjs"), "utf8");
-  const [, serving] = /\.\/parts\/(serving-[A-Z0-9]+\.cjs)/.exec(text) ?? [];
-  await cp(join(ROOT, "dist/parts", serving), join(opt, "dist/parts", serving));
-  await cp(join(ROOT, "deploy"), join(opt, "deploy"), {
-    recursive: true,
-    filter: (path) => !path.includes("/chart"),
-  });
-  for (const name of await withDependencies(PACKAGES))
-    await cp(join(ROOT, "node_modules", name), join(opt, "node_modules", name), {
-      recursive: true,
-      dereference: true,
-    });
+  await copyProgram(opt);
+  await copyPackages(opt);
   await writeFile(
     join(root, "usr/bin/mooring"),
     '#!/bin/sh\nexec /usr/bin/node /opt/mooring/dist/mooring.mjs "$@"\n',
     { mode: 0o755 },
   );
-}
-
-/** Installed packages, those that they need, and of the platforms' own ones that of this machine. */
-async function withDependencies(names) {
-  const all = new Set();
-  const add = async (name) => {
-    const manifest = join(ROOT, "node_modules", name, "package.json");
-    if (all.has(name) || !existsSync(manifest)) return;
-    all.add(name);
-    const { dependencies = {}, optionalDependencies = {} } = JSON.parse(await readFile(manifest, "utf8"));
-    for (const each of Object.keys({ ...dependencies, ...optionalDependencies })) await add(each);
-  };
-  for (const name of names) await add(name);
-  return [...all].sort();
 }
