@@ -95,7 +95,8 @@ export async function bundle({ force = false } = {}) {
   const elsewhere = {
     name: "serving",
     setup: ({ onResolve, onLoad }) => {
-      onResolve({ filter: /\/serving\.ts$/ }, () => ({ path: name, namespace: "elsewhere" }));
+      // By its name alone: a path of this machine has no place in a program.
+      onResolve({ filter: /\/serving\.ts$/ }, () => ({ path: basename(name), namespace: "elsewhere" }));
       onLoad({ filter: /./, namespace: "elsewhere" }, () => ({ contents: loading(name), resolveDir: ROOT }));
     },
   };
