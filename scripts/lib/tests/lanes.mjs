@@ -60,6 +60,7 @@ const THOROUGH = [
     "e2e/postgresql-chart",
     "e2e/shared-volumes",
     "group/two-nodes",
+    "release/release",
     "scale/two-hundred",
   ].map((name) => `test/${name}`),
   ...["directory", "multi-node-modes", "two-processes"].map((name) => `test/csi/${name}`),

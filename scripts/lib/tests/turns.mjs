@@ -15,7 +15,7 @@ const TURNS = [
     ...["apiserver/fuzz/leases", "controllers/garbage-collector/crash", "controllers/job/crash"].map(
       (name) => `packages/standalone/src/${name}`,
     ),
-    ...["csi/crash", "fuzz/driver", "scale/two-hundred"].map((name) => `test/${name}`),
+    ...["csi/crash", "fuzz/driver", "release/release", "scale/two-hundred"].map((name) => `test/${name}`),
   ],
   [
     "packages/driver/src/crash/crash",

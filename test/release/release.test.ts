@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { type ExecFileOptions, execFile } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { promisify } from "node:util";
+
+const ROOT = join(import.meta.dirname, "../..");
+const execute = promisify(execFile);
+const { version } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as { version: string };
+
+describe("npm run release", () => {
+  let folder: string;
+  const at = (...names: string[]) => join(folder, ...names);
+  const make = (out: string, options: ExecFileOptions = {}) =>
+    execute(
+      process.execPath,
+      [join(ROOT, "scripts/release.mjs"), "--without-image", "--out", at(out)],
+      options,
+    );
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "mooring-release-"));
+    await make("first");
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  test("a second one, elsewhere and under another umask, is the same bytes", async () => {
+    await mkdir(at("elsewhere"));
+    const before = process.umask(0o077);
+    try {
+      await make("second", { env: { ...process.env, TMPDIR: at("elsewhere") } });
+    } finally {
+      process.umask(before);
+    }
+    const sums = (name: string) => readFile(at(name, "SHA256SUMS"), "utf8");
+    assert.equal(await sums("second"), await sums("first"));
+    const listed = (await sums("first"))
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.split("  ")[1]);
+    const files = (await readdir(at("first"))).filter((name) => name !== "SHA256SUMS");
+    assert.deepEqual(listed.sort(), files.sort());
+    await execute("sha256sum", ["--check", "--strict", "SHA256SUMS"], { cwd: at("first") });
+  });
+
+  test("the npm package installs by itself, and its command runs the demo", async () => {
+    const prefix = at("prefix");
+    const pack = at("first", `mooring-${version}.tgz`);
+    await execute("npm", ["install", "--global", "--prefix", prefix, "--no-audit", "--no-fund", pack]);
+    const mooring = join(prefix, "bin/mooring");
+    const { stdout: shown } = await execute(mooring, ["version"]);
+    assert.ok(shown.includes(version), shown);
+    const { stdout } = await execute(mooring, ["demo"], { maxBuffer: 16 << 20 });
+    assert.match(stdout, /the group lost nothing acknowledged\s+ok/);
+  });
+
+  test("the Debian package has the command, its unit and its settings, and needs what Mooring runs", async () => {
+    const [deb = ""] = (await readdir(at("first"))).filter((name) => name.endsWith(".deb"));
+    const field = async (name: string) =>
+      (await execute("dpkg-deb", ["--field", at("first", deb), name])).stdout.trimEnd();
+    assert.deepEqual([await field("Package"), await field("Version")], ["mooring", version]);
+    const needed = `${await field("Depends")}, ${await field("Recommends")}`.split(", ");
+    for (const name of [
+      "nodejs (>= 20.19)",
+      "perl-base",
+      "mount",
+      "xfsprogs",
+      "e2fsprogs",
+      "btrfs-progs",
+      "runc",
+    ])
+      assert.ok(needed.includes(name), name);
+    const root = at("root");
+    await execute("dpkg-deb", ["--extract", at("first", deb), root]);
+    const { stdout } = await execute(process.execPath, [
+      join(root, "usr/lib/mooring/dist/mooring.mjs"),
+      "version",
+    ]);
+    assert.ok(stdout.includes(version), stdout);
+    const unit = await readFile(join(root, "usr/lib/systemd/system/mooring.service"), "utf8");
+    assert.match(unit, /^ExecStart=\/usr\/bin\/mooring up --config \/etc\/mooring\/config\.yaml$/m);
+    const { stdout: help } = await execute(join(ROOT, "mooring"), ["up", "--help"]);
+    const settings = await readFile(join(root, "etc/mooring/config.yaml"), "utf8");
+    for (const [, name] of settings.matchAll(/^(?:# )?([a-z-]+): /gm))
+      assert.ok(help.includes(`--${name} `), name);
+    await execute("dpkg-deb", ["--control", at("first", deb), at("control")]);
+    assert.equal(await readFile(at("control", "conffiles"), "utf8"), "/etc/mooring/config.yaml\n");
+    for (const script of ["postinst", "prerm", "postrm"]) await execute("sh", ["-n", at("control", script)]);
+  });
+
+  test("the chart is what the repository's folder renders, and names no file outside of it", async () => {
+    const chart = at("first", `mooring-chart-${version}.tgz`);
+    const { stdout } = await execute("tar", ["-tvzf", chart]);
+    const lines = stdout.trimEnd().split("\n");
+    assert.ok(
+      lines.every((line) => /^[d-]/.test(line)),
+      "an archive of a chart has no links",
+    );
+    for (const name of [
+      "Chart.yaml",
+      "values.yaml",
+      "values.schema.json",
+      "crds/storage.mooring.dev_volumes.yaml",
+    ])
+      assert.ok(
+        lines.some((line) => line.endsWith(` mooring/${name}`)),
+        name,
+      );
+  });
+});
