@@ -17,34 +17,35 @@ const AT_ONCE = "at once";
 const FAILPOINTS: Readonly<Record<string, readonly string[]>> = {
   CreateVolume: [
     ...["driver/create-volume/volume-recorded", "driver/create-volume/volume-ready"],
-    ...["engine/volume/recorded-creating", "engine/volume/image-created", "engine/volume/recorded-created"],
-    ...["engine/pool/image-written", "engine/pool/image-renamed", "engine/pool/usage-recorded"],
+    ...["engine/volume/record-creating", "engine/volume/create-image", "engine/volume/record-created"],
+    ...["engine/pool/image-written", "engine/pool/image-renamed", "engine/pool/record-usage"],
   ],
   "CreateVolume from a snapshot": [
     ...["driver/create-volume/volume-recorded", "engine/pool/image-written", "engine/pool/image-renamed"],
-    ...["engine/volume/image-created", "engine/volume/recorded-created"],
+    ...["engine/volume/create-image", "engine/volume/record-created"],
   ],
   "CreateVolume from a volume": [
     ...["driver/create-volume/volume-recorded", "engine/copy/frozen", "engine/copy/cloned-while-frozen"],
-    ...["engine/pool/image-written", "engine/pool/image-renamed", "engine/volume/image-created"],
-    ...["engine/volume/recorded-created", "driver/create-volume/volume-ready"],
+    ...["engine/pool/image-written", "engine/pool/image-renamed", "engine/volume/create-image"],
+    ...["engine/volume/record-created", "driver/create-volume/volume-ready"],
   ],
   DeleteVolume: [
-    ...["driver/delete-volume/volume-marked", "engine/volume/recorded-deleting"],
-    ...["engine/volume/image-removed", "engine/volume/finalizer-removed"],
+    ...["driver/delete-volume/volume-marked", "engine/volume/record-deleting"],
+    ...["engine/volume/remove-image", "engine/volume/remove-finalizer"],
   ],
   ControllerPublishVolume: [
     ...["driver/publish-volume/ticket-added", "driver/publish-volume/attached"],
     ...["engine/arbiter/results-written", "engine/arbiter/volume-placed"],
-    ...["engine/volume/recorded-attaching", "engine/volume/device-opened", "engine/volume/recorded-attached"],
+    "engine/arbiter/record-results",
+    ...["engine/volume/record-attaching", "engine/volume/open-device", "engine/volume/record-attached"],
   ],
   ControllerUnpublishVolume: [
-    ...["driver/unpublish-volume/tickets-removed", "engine/arbiter/volume-placed"],
-    ...["engine/volume/recorded-detaching", "engine/volume/device-closed", "engine/volume/recorded-detached"],
+    ...["driver/unpublish-volume/tickets-removed", "engine/arbiter/place-volume"],
+    ...["engine/volume/record-detaching", "engine/volume/close-device", "engine/volume/record-detached"],
   ],
   ControllerExpandVolume: [
-    ...["driver/expand-volume/size-recorded", "engine/volume/image-grown"],
-    ...["engine/volume/device-refreshed", "engine/volume/recorded-size"],
+    ...["driver/expand-volume/size-recorded", "engine/volume/grow-image"],
+    ...["engine/volume/refresh-device", "engine/volume/record-size"],
   ],
   ControllerModifyVolume: [
     ...["driver/modify-volume/recorded", "driver/tuning/read-ahead-set", "driver/modify-volume/tuned"],
@@ -52,23 +53,23 @@ const FAILPOINTS: Readonly<Record<string, readonly string[]>> = {
   ],
   CreateSnapshot: [
     ...["driver/create-snapshot/snapshot-recorded", "driver/create-snapshot/snapshot-ready"],
-    ...["engine/snapshot/recorded-copying", "engine/copy/frozen", "engine/copy/cloned-while-frozen"],
-    ...["engine/pool/image-written", "engine/pool/image-renamed", "engine/snapshot/copied"],
-    "engine/snapshot/recorded-ready",
+    ...["engine/snapshot/record-copying", "engine/copy/frozen", "engine/copy/cloned-while-frozen"],
+    ...["engine/pool/image-written", "engine/pool/image-renamed", "engine/snapshot/copy"],
+    "engine/snapshot/record-ready",
   ],
   DeleteSnapshot: [
-    ...["driver/withdraw/object-marked", "engine/snapshot/image-removed"],
-    "engine/snapshot/finalizer-removed",
+    ...["driver/withdraw/object-marked", "engine/snapshot/remove-image"],
+    "engine/snapshot/remove-finalizer",
   ],
   CreateVolumeGroupSnapshot: [
     ...["driver/create-group-snapshot/group-recorded", "driver/create-group-snapshot/group-ready"],
-    ...["engine/group-snapshot/member-created", "engine/group-snapshot/prepared"],
-    ...["engine/group-snapshot/copied", "engine/group-snapshot/recorded-committed"],
-    ...["engine/group-snapshot/finished", "engine/group-snapshot/recorded-ready"],
+    ...["engine/group-snapshot/member-created", "engine/group-snapshot/prepare"],
+    ...["engine/group-snapshot/copied", "engine/group-snapshot/record-committed"],
+    ...["engine/group-snapshot/run", "engine/group-snapshot/record-ready"],
   ],
   DeleteVolumeGroupSnapshot: [
-    ...["engine/group-snapshot/recorded-deleting", "engine/group-snapshot/member-deleted"],
-    "engine/group-snapshot/finalizer-removed",
+    ...["engine/group-snapshot/record-deleting", "engine/group-snapshot/member-deleted"],
+    "engine/group-snapshot/remove-finalizer",
   ],
   NodeStageVolume: [
     ...["driver/stage/recorded", "driver/stage/target-made", "engine/filesystem/format-intended"],
@@ -88,18 +89,18 @@ const FAILPOINTS: Readonly<Record<string, readonly string[]>> = {
  * those of group snapshots that have tests of their own, step by step.
  */
 const ELSEWHERE = [
-  /^engine\/pool\/(backing|finalizer|opened|removed|folder|group)/,
-  /^engine\/arbiter\/tickets-edited/,
-  /^engine\/(volume|snapshot)\/(finalizer-added|recorded-(lost|settled|device-lost|faulted|recovered))/,
-  /^engine\/volume\/(device-hidden|expansion-recorded|filesystem-grown|image-restored|restore-recorded)/,
-  /^engine\/volume\/(repaired|repair-recorded)/,
-  /^engine\/volume\/(device-dropped|image-renewed|lease-taken|lease-removed|recorded-released)/,
+  /^engine\/pool\/(backing|add-finalizer|remove|open|limit|folder)/,
+  /^engine\/arbiter\/(edit-tickets|make-attachment|release-attachment)/,
+  /^engine\/(volume|snapshot)\/(add-finalizer|record-(lost|settled|device-lost|faulted|recovered))/,
+  /^engine\/volume\/(hide-device|grow-filesystem|filesystem-grown|image-restored|restore-image)/,
+  /^engine\/volume\/repair/,
+  /^engine\/volume\/(drop-device|renew-image|take-lease|guard-device|record-released)/,
   /^engine\/(services|freezes|group-snapshot|migration|share)\//,
   /^driver\/expand\/offline-noted/,
   // Of group reverts: packages/engine/src/cluster/group-revert/crash.test.ts.
   /^engine\/group-revert\//,
   // Nobody is killed there yet: what a pool has, and what was reported to its volumes, is read again at every start.
-  /^engine\/pool\/(enlarged|reported-to-volumes)/,
+  /^engine\/pool\/(enlarge|report-to-volumes)/,
   // Of volume groups: packages/driver/src/crash/groups.test.ts.
   /^driver\/(create-volume-group|delete-volume-group|volume-group)\//,
 ];

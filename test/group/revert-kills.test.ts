@@ -83,7 +83,7 @@ for (const pool of sample(POOLS, { everyday: 0, full: 1 })) {
       const play = stage(await scratch(t, createHost()), pool);
       const { killed, violations } = await play({
         way: "apart",
-        failpoint: "engine/volume/restore-recorded",
+        failpoint: "engine/volume/restore-image",
       });
       assert.ok(killed);
       assert.ok(

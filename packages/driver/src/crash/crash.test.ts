@@ -124,7 +124,7 @@ const failpoints = failpointNames().filter(
 );
 /** Failpoints that this life does not reach: an operator's tickets, jobs, damage, pools, shared pools, a kernel that refuses to grow ext4. */
 const UNREACHED =
-  /tickets-edited|device-lost|device-dropped|image-renewed|lease|recorded-released|volume-released|faulted|recovered|lost$|refreshed|pool|settled|finalizer-added|orphan|copy\/|leak|services|offline|device-hidden|restore|expansion|filesystem-grown|volume\/repair|engine\/group-snapshot|engine\/migration|engine\/share|freezes/;
+  /edit-tickets|device-lost|drop-device|renew-image|lease|guard-device|record-released|volume-released|faulted|recovered|lost$|refresh-device|pool|settled|add-finalizer|orphan|copy\/|leak|services|offline|hide-device|restore|filesystem|volume\/repair|engine\/group-|engine\/migration|engine\/share|freezes/;
 
 describe("a driver that is killed between any two steps", { concurrency: 2 }, () => {
   killEveryFailpoint(failpoints, { everyday: 1, full: 36 }, (failpoint) => {

@@ -21,12 +21,12 @@ after(child.remove);
 
 /** Failpoints that the child's story does not reach; each has its own test elsewhere. */
 const ELSEWHERE: readonly string[] = [
-  "engine/snapshot/recorded-lost",
-  "engine/snapshot/recorded-settled",
-  "engine/volume/recorded-device-lost",
-  "engine/volume/recorded-faulted",
-  "engine/volume/recorded-recovered",
-  "engine/volume/recorded-settled",
+  "engine/snapshot/record-lost",
+  "engine/snapshot/record-settled",
+  "engine/volume/record-device-lost",
+  "engine/volume/record-faulted",
+  "engine/volume/record-recovered",
+  "engine/volume/record-settled",
   // Reached by jobs, which have volumes through tickets: see the crash test of the data services.
   ...OF_JOBS,
   // Passed with a shared pool only: see the crash test of the leases.

@@ -20,10 +20,12 @@ import { createHost } from "../host/create-host.ts";
 import { makeFilesystem } from "../host/filesystems.ts";
 import { startAgent } from "../node/index.ts";
 import { engineRegistry, NODE, POOL, snapshotObject, until, volumeObject } from "./agent.ts";
+import { armLife } from "./passed.ts";
 import { GIB, MIB } from "./scratch.ts";
 
 const [dir = "", type = "xfs"] = process.argv.slice(2);
 const block = type !== "directory";
+const ended = armLife(dir);
 const host = createHost();
 const stop = new AbortController();
 const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
@@ -153,3 +155,4 @@ for (const [index, phase] of [...phases.entries()].slice(from)) {
 stop.abort();
 await agent.done;
 await store.close();
+await ended();

@@ -5,9 +5,11 @@ import { ensureAttachment, releaseAttachment } from "../../tickets/attachment-ob
 import { emitEvents, reportLost } from "./events.ts";
 import type { ArbiterStep } from "./steps.ts";
 
-const afterTickets = failpoint("engine/arbiter/tickets-edited");
-const afterStatus = failpoint("engine/arbiter/results-written");
-const afterPlacement = failpoint("engine/arbiter/volume-placed");
+/** Of the two writes that are made at the same time. */
+const failpoints = {
+  resultsWritten: failpoint("engine/arbiter/results-written"),
+  volumePlaced: failpoint("engine/arbiter/volume-placed"),
+};
 
 interface ArbiterEffects {
   store: ObjectStore;
@@ -26,12 +28,11 @@ export async function applyStep({ store, events, signal }: ArbiterEffects, step:
       return releaseAttachment(store, step.attachment, signal);
     case "edit-tickets":
       await store.update(VolumeAttachments, step.attachment, { signal });
-      afterTickets();
       break;
     case "record-results": {
-      const writes = [record(store, step.attachment, signal)];
-      if (step.volume !== undefined) writes.push(place(store, step.volume, signal));
-      await Promise.all(writes).finally(() => Promise.allSettled(writes));
+      const results = record(store, step.attachment, signal);
+      if (step.volume === undefined) await results;
+      else await both(results, place(store, step.volume, signal));
       break;
     }
     case "place-volume":
@@ -42,10 +43,14 @@ export async function applyStep({ store, events, signal }: ArbiterEffects, step:
 
 async function record(store: ObjectStore, attachment: VolumeAttachment, signal: AbortSignal): Promise<void> {
   await store.updateStatus(VolumeAttachments, attachment, { signal });
-  afterStatus();
 }
 
 async function place(store: ObjectStore, volume: Volume, signal: AbortSignal): Promise<void> {
   await store.update(Volumes, volume, { signal });
-  afterPlacement();
+}
+
+/** Ends when both have, whichever is first, also when one fails. */
+async function both(results: Promise<void>, placement: Promise<void>): Promise<void> {
+  const writes = [results.then(failpoints.resultsWritten), placement.then(failpoints.volumePlaced)];
+  await Promise.all(writes).finally(() => Promise.allSettled(writes));
 }

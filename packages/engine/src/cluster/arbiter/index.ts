@@ -11,6 +11,7 @@ import {
   type Outcome,
   Reconciler,
   source,
+  stepFailpoints,
 } from "@mooring/store";
 import { VolumeAttachments } from "../../api/attachment.ts";
 import { NodeAgents } from "../../api/node-agent.ts";
@@ -37,6 +38,14 @@ export interface ArbiterOptions {
   /** For tests; default the machine's clock. */
   now?: () => Date;
 }
+
+const failpoints = stepFailpoints<ArbiterStep>("engine/arbiter", {
+  "make-attachment": true,
+  "release-attachment": true,
+  "edit-tickets": true,
+  "record-results": true,
+  "place-volume": true,
+});
 
 const DELETION_WAITS =
   "the tickets of a volume stay as long as the volume: this object goes when there is no ticket, and is made again";
@@ -79,7 +88,7 @@ export async function startArbiter(options: ArbiterOptions): Promise<Arbiter> {
   });
   const sources = { agents, pools, shares, kubernetes, now, signal };
   const controller = new Reconciler<ArbiterReading, ArbiterStep | Outcome>({
-    ...{ name: "arbiter", store, logger },
+    ...{ name: "arbiter", store, logger, failpoints },
     sources: [
       source(volumes, ({ metadata }) => [metadata.name]),
       source(attachments, ({ metadata }) => [metadata.name]),

@@ -4,11 +4,12 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { failpointNames, getIfAny, LocalStore } from "@mooring/store";
-import { bundleProgram, killEveryFailpoint } from "@mooring/store/testing";
+import { bundleProgram, killEveryFailpoint, thorough } from "@mooring/store/testing";
 import { VolumeGroupReverts } from "../../api/group-revert.ts";
 import { createHost } from "../../host/create-host.ts";
 import { findLeaks } from "../../node/leaks/find-leaks.ts";
 import { engineRegistry } from "../../testing/agent.ts";
+import { notPassed } from "../../testing/passed.ts";
 import { cleanUp, scratch } from "../../testing/scratch.ts";
 import { NAMESPACE } from "./testing/group.ts";
 import { present } from "./testing/images.ts";
@@ -17,9 +18,7 @@ const host = createHost();
 const child = await bundleProgram(new URL("testing/crash-child.ts", import.meta.url));
 after(child.remove);
 
-/** Its own test: only a revert that fails releases members. */
-const ELSEWHERE = ["engine/group-revert/volume-released"];
-const OF_THE_SWAP = ["engine/volume/image-restored", "engine/volume/restore-recorded"];
+const OF_THE_SWAP = ["engine/volume/image-restored", "engine/volume/restore-image"];
 
 async function live(dir: string, failpoint: string | undefined): Promise<unknown> {
   const { MOORING_FAILPOINT: _, ...env } = process.env;
@@ -42,8 +41,16 @@ async function phase(dir: string): Promise<string | undefined> {
 }
 
 const names = failpointNames()
-  .filter((name) => name.startsWith("engine/group-revert/") && !ELSEWHERE.includes(name))
+  .filter((name) => name.startsWith("engine/group-revert/"))
   .concat(OF_THE_SWAP);
+
+test("a life that nobody kills passes every failpoint", thorough(), async (t) => {
+  const dir = await scratch(t, host);
+  assert.equal(await live(dir, undefined), 0, "3: not all have the old bytes");
+  assert.deepEqual(await notPassed(names, dir), []);
+  await cleanUp(host, dir);
+});
+
 describe("a group revert, killed", { concurrency: 2 }, () => {
   killEveryFailpoint(names, { everyday: 1 }, (name) => {
     test(`killed at ${name}, nothing has changed before the decision, and all members are back after it`, async (t) => {

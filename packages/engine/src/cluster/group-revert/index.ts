@@ -7,6 +7,7 @@ import {
   PersistentVolumes,
   Reconciler,
   source,
+  stepFailpoints,
   VolumeGroupSnapshotContents,
   VolumeGroupSnapshots,
 } from "@mooring/store";
@@ -21,6 +22,16 @@ import type { RevertContext, RevertInformers } from "./context.ts";
 import { decide } from "./decide.ts";
 import { readRevert } from "./read.ts";
 import type { RevertStep, RevertView } from "./view.ts";
+
+const failpoints = stepFailpoints<RevertStep>("engine/group-revert", {
+  "add-finalizer": true,
+  record: true,
+  request: true,
+  commit: true,
+  order: true,
+  release: true,
+  "remove-finalizer": true,
+});
 
 /** What the controller of reverts is started with. */
 export interface GroupRevertOptions {
@@ -46,6 +57,7 @@ export function startGroupReverts(options: GroupRevertOptions): { done: Promise<
   const reconciler = new Reconciler<RevertView, RevertStep | { do: "done" } | { do: "wait" }>({
     name: "group-revert",
     ...{ store, logger },
+    failpoints: (step) => failpoints(step as RevertStep),
     // See `rivalOf`. All that takes long is done by others.
     concurrency: 1,
     sources: [source(reverts, (revert) => [keyOf(revert)])],

@@ -1,4 +1,4 @@
-import { failpoint, getIfAny, mutate } from "@mooring/store";
+import { getIfAny, mutate } from "@mooring/store";
 import {
   DEFAULT_BARRIER_SECONDS,
   type GroupSnapshot,
@@ -12,11 +12,6 @@ import { Barrier } from "./barrier.ts";
 import type { GroupStep, GroupView } from "./decide.ts";
 import { membersOf } from "./read.ts";
 import { Session } from "./sessions.ts";
-
-const PHASES: readonly NodeBarrier["phase"][] = ["prepared", "quiesced", "cut", "done", "failed"];
-const reported = new Map(
-  PHASES.map((phase) => [phase, failpoint(`engine/group-snapshot/reported-${phase}`)]),
-);
 
 /** Makes the one change that a decision asks for. */
 export async function applyGroupStep(
@@ -86,5 +81,4 @@ async function report(
     { name },
     { change: put, subresource: "status", signal, attempts: 100 },
   );
-  reported.get(latest.phase)?.();
 }

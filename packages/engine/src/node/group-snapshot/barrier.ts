@@ -15,11 +15,10 @@ import type { MemberUse, Quiesce } from "./choose-quiesce.ts";
 import { type LocatedMember, locate, readUses, requireLeases } from "./read-uses.ts";
 import { steadyUses } from "./steady-uses.ts";
 
-const prepared = failpoint("engine/group-snapshot/prepared");
+/** Of what is one step where no other node takes part, and of what a failure undoes. */
 const quiesced = failpoint("engine/group-snapshot/quiesced");
 const copied = failpoint("engine/group-snapshot/copied");
 const released = failpoint("engine/group-snapshot/released");
-const finished = failpoint("engine/group-snapshot/finished");
 const abandoned = failpoint("engine/group-snapshot/abandoned");
 
 interface BarrierRequest {
@@ -64,7 +63,6 @@ export class Barrier implements BarrierSteps {
       this.#preCopies.set(open.name, await open.backend.preCopy(still, this.#context.signal));
     }
     await flushUses(this.#context, uses);
-    prepared();
   }
 
   /** From here on nobody writes, until `release` or the deadline. Throws, naming the members, when somebody goes on. */
@@ -126,7 +124,6 @@ export class Barrier implements BarrierSteps {
     this.#locked?.signal.throwIfAborted();
     await this.#requireSameUses();
     await settled(this.#copies.map((each) => each.finish(this.#locked?.signal)));
-    finished();
     this.#locked?.release();
     for (const { name } of new Set(this.#members.map(({ open }) => open))) this.#context.pools.touched(name);
     return {

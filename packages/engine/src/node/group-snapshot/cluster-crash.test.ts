@@ -2,11 +2,21 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { describe, test } from "node:test";
-import { killEveryFailpoint } from "@mooring/store/testing";
+import { failpointNames } from "@mooring/store";
+import { killEveryFailpoint, thorough } from "@mooring/store/testing";
 import { GroupSnapshots } from "../../api/group-snapshot.ts";
 import { until } from "../../testing/agent.ts";
 import type { ClusterPool } from "../../testing/cluster.ts";
-import { kill, type Part, type Scene, type Stage, writersGoOn } from "./testing/cluster-killing.ts";
+import {
+  kill,
+  live,
+  type Part,
+  type Scene,
+  type Stage,
+  silence,
+  writersGoOn,
+} from "./testing/cluster-killing.ts";
+import { OF_NODES } from "./testing/of-nodes.ts";
 
 /** Long enough for a part to come back before anybody gives up, on any machine. */
 const PATIENT = 60;
@@ -24,19 +34,21 @@ const OTHERS: Readonly<Record<string, Scene>> = {
 };
 
 const PATIENTLY: readonly [Part, string][] = [
-  ["agent", "reported-prepared"],
+  ["agent", "report-prepared"],
   ["agent", "quiesced"],
-  ["agent", "reported-quiesced"],
+  ["agent", "quiesce"],
+  ["agent", "report-quiesced"],
   ["agent", "copied"],
-  ["agent", "reported-cut"],
+  ["agent", "copy"],
+  ["agent", "report-cut"],
   ["agent", "released"],
-  ["agent", "finished"],
-  ["agent", "reported-done"],
-  ["coordinator", "recorded-preparing"],
-  ["coordinator", "recorded-quiescing"],
-  ["coordinator", "recorded-cutting"],
-  ["coordinator", "recorded-releasing"],
-  ["coordinator", "recorded-committed"],
+  ["agent", "release"],
+  ["agent", "report-done"],
+  ["coordinator", "record-preparing"],
+  ["coordinator", "record-quiescing"],
+  ["coordinator", "record-cutting"],
+  ["coordinator", "record-releasing"],
+  ["coordinator", "record-committed"],
 ];
 
 function backInTime(what: string, scene: Scene, part: Part, failpoint: string): void {
@@ -51,12 +63,12 @@ type Phase = "done" | "failed";
 /** Where others wait, keeping still, for the one that was killed; `done`: where they have been allowed to go on. */
 const ALONE: readonly [Part, string, Phase][] = [
   ["agent", "quiesced", "failed"],
-  ["agent", "reported-quiesced", "failed"],
+  ["agent", "report-quiesced", "failed"],
   ["agent", "copied", "failed"],
-  ["agent", "reported-cut", "done"],
-  ["coordinator", "recorded-quiescing", "failed"],
-  ["coordinator", "recorded-cutting", "failed"],
-  ["coordinator", "recorded-releasing", "done"],
+  ["agent", "report-cut", "done"],
+  ["coordinator", "record-quiescing", "failed"],
+  ["coordinator", "record-cutting", "failed"],
+  ["coordinator", "record-releasing", "done"],
 ];
 
 async function untilPhase(
@@ -95,6 +107,20 @@ async function killFreezers(mount: string): Promise<void> {
   assert.ok(killed.includes(1), "somebody had it frozen");
 }
 
+test("a group on two nodes that nobody kills passes every failpoint of its own", thorough(), async (t) => {
+  const passed = new Set(await live(t, XFS));
+  const names = failpointNames().filter((name) => OF_NODES.test(name));
+  assert.deepEqual(
+    names.filter((name) => !passed.has(name)),
+    [],
+  );
+  const killed = new Set([...PATIENTLY.map(([, failpoint]) => failpoint), "note"]);
+  assert.deepEqual(
+    names.filter((name) => !killed.has(name.split("/").at(-1) ?? "")),
+    [],
+  );
+});
+
 // Most of their time is spent in waiting for a deadline.
 describe("parts of a barrier that are killed", { concurrency: 4 }, () => {
   const cases: (() => void)[] = [
@@ -105,14 +131,21 @@ describe("parts of a barrier that are killed", { concurrency: 4 }, () => {
     ),
     ...ALONE.map((killing) => () => notBack("two nodes", XFS, killing)),
     ...Object.entries(OTHERS).flatMap(([what, scene]) => [
-      ...["quiesced", "copied", "finished"].map(
+      ...["quiesced", "copied", "release"].map(
         (failpoint) => () => backInTime(`two nodes, ${what}`, scene, "agent", failpoint),
       ),
-      () => backInTime(`two nodes, ${what}`, scene, "coordinator", "recorded-cutting"),
+      () => backInTime(`two nodes, ${what}`, scene, "coordinator", "record-cutting"),
       () => notBack(`two nodes, ${what}`, scene, ["agent", "copied", "failed"]),
-      () => notBack(`two nodes, ${what}`, scene, ["coordinator", "recorded-cutting", "failed"]),
+      () => notBack(`two nodes, ${what}`, scene, ["coordinator", "record-cutting", "failed"]),
     ]),
   ];
+  cases.push(() =>
+    test("two nodes, one silent: coordinator killed at note, and the group snapshot is finished when the node is back", async (t) => {
+      const killing = { scene: XFS, part: "coordinator", failpoint: "note", before: silence } as const;
+      const meanwhile = ({ cluster }: Stage) => cluster.startNode("z");
+      assert.equal(await kill(t, { ...killing, deadlineSeconds: PATIENT, meanwhile }), "ready");
+    }),
+  );
   killEveryFailpoint(cases, { everyday: 1, full: 13 }, (declare) => declare());
 
   test("two nodes: the freezing process killed inside the barrier, its agent lets the writers go on by the deadline, the group fails whole", async (t) => {
@@ -123,7 +156,7 @@ describe("parts of a barrier that are killed", { concurrency: 4 }, () => {
       await untilPhase(stage, "agent", "failed");
       await writersGoOn(stage);
     };
-    const killing = { scene: XFS, part: "agent", failpoint: "reported-quiesced", meanwhile } as const;
+    const killing = { scene: XFS, part: "agent", failpoint: "report-quiesced", meanwhile } as const;
     assert.equal(await kill(t, { ...killing, deadlineSeconds: 10 }), "failed");
   });
 });

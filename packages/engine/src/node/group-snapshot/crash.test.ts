@@ -5,22 +5,22 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { failpointNames, LocalStore } from "@mooring/store";
-import { bundleProgram, killEveryFailpoint } from "@mooring/store/testing";
+import { bundleProgram, killEveryFailpoint, thorough } from "@mooring/store/testing";
 import type { PoolType } from "../../api/pool.ts";
 import { createHost } from "../../host/create-host.ts";
 import { engineRegistry } from "../../testing/agent.ts";
+import { notPassed } from "../../testing/passed.ts";
 import { cleanUp, scratch } from "../../testing/scratch.ts";
 import { findLeaks } from "../leaks/find-leaks.ts";
 import "../index.ts";
 import "../../cluster/services/index.ts";
+import { OF_NODES } from "./testing/of-nodes.ts";
 import { FROZEN_BY_OTHERS, MOUNTED } from "./testing/story.ts";
 
 const host = createHost();
 const child = await bundleProgram(new URL("./testing/crash-child.ts", import.meta.url));
 after(child.remove);
 
-/** Failpoints that a group on one node does not reach; `cluster-crash.test.ts` has all but a ready group that is damaged. */
-const ELSEWHERE = /recorded-(cutting|releasing|unready)|reported-(quiesced|cut)$/;
 /** Only btrfs pools have a subvolume. */
 const SUBVOLUME = /subvolume|images-extracted/;
 /** On btrfs nobody is frozen, so nothing fails. */
@@ -71,12 +71,25 @@ function crash(type: PoolType, failpoint: string): void {
 }
 
 const names = failpointNames().filter(
-  (name) => name.startsWith("engine/group-snapshot/") && !ELSEWHERE.test(name),
+  (name) => name.startsWith("engine/group-snapshot/") && !OF_NODES.test(name),
 );
 const onBtrfs = (name: string) =>
-  !FREEZING.test(name) && (SUBVOLUME.test(name) || /\/(quiesced|copied|released|finished)$/.test(name));
+  !FREEZING.test(name) && (SUBVOLUME.test(name) || /\/(quiesced|copied|released|run)$/.test(name));
 const cases: [PoolType, string][] = [
   ...names.filter((name) => !SUBVOLUME.test(name)).map((name): [PoolType, string] => ["xfs", name]),
   ...names.filter(onBtrfs).map((name): [PoolType, string] => ["btrfs", name]),
 ];
+
+test("lives that nobody kills pass every failpoint", thorough(), async (t) => {
+  const types = ["xfs", "btrfs"] as const;
+  const dirs = await Promise.all(types.map(() => scratch(t, host)));
+  const ends = await Promise.all(types.map((type, index) => live(dirs[index] ?? "", type, undefined)));
+  assert.deepEqual(ends, [0, 0]);
+  for (const [index, type] of types.entries()) {
+    const names = cases.filter(([each]) => each === type).map(([, name]) => name);
+    assert.deepEqual(await notPassed(names, dirs[index] ?? ""), [], type);
+  }
+  for (const dir of dirs) await cleanUp(host, dir);
+});
+
 killEveryFailpoint(cases, { everyday: 1, full: 12 }, ([type, name]) => crash(type, name));

@@ -23,7 +23,7 @@ export type GroupStep =
   | { do: "release" }
   /** All of it at once: no other node has to be waited for. */
   | { do: "run" }
-  | { do: "report"; report: NodeBarrier };
+  | { do: "report"; what: NodeBarrier["phase"]; report: NodeBarrier };
 
 /** The next step of this node for a group. Pure. */
 export function decide({ group, nodeID, session }: GroupView): GroupStep {
@@ -42,7 +42,7 @@ export function decide({ group, nodeID, session }: GroupView): GroupStep {
   if (reported === "done") return REST;
   if (session === undefined) return begin(attempt, reported);
   if (session.phase === "begun") return REST;
-  if (session.phase !== reported) return { do: "report", report: reportOf(session) };
+  if (session.phase !== reported) return report(reportOf(session));
   return advance(state, reported, nodes.length === 1);
 }
 
@@ -50,7 +50,7 @@ export function decide({ group, nodeID, session }: GroupView): GroupStep {
 function begin(attempt: number, reported: NodeBarrier["phase"] | undefined): GroupStep {
   if (reported === undefined || reported === "prepared") return { do: "prepare", attempt };
   const error = { code: "ABORTED", message: "the agent was stopped in the middle of the barrier" };
-  return { do: "report", report: { attempt, phase: "failed", interrupted: true, error } };
+  return report({ attempt, phase: "failed", interrupted: true, error });
 }
 
 function advance(state: string | undefined, reported: NodeBarrier["phase"], alone: boolean): GroupStep {
@@ -58,6 +58,10 @@ function advance(state: string | undefined, reported: NodeBarrier["phase"], alon
   if (state === "cutting" && reported === "quiesced") return { do: "copy" };
   if (state === "releasing" && reported === "cut") return { do: "release" };
   return REST;
+}
+
+function report(latest: NodeBarrier): GroupStep {
+  return { do: "report", what: latest.phase, report: latest };
 }
 
 function reportOf({ attempt, phase, error, report }: NonNullable<GroupView["session"]>): NodeBarrier {

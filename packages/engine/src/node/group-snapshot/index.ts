@@ -1,11 +1,21 @@
-import { Reconciler, source } from "@mooring/store";
-import { asOutcome, failure } from "../../end-step.ts";
+import { Reconciler, source, stepFailpoints } from "@mooring/store";
+import { asOutcome, type EndStep, failure } from "../../end-step.ts";
 import type { AgentContext } from "../context.ts";
 import type { AgentInformers } from "../controllers.ts";
 import { readContext } from "../read-context.ts";
 import { applyGroupStep } from "./apply.ts";
 import { decide, type GroupStep, type GroupView } from "./decide.ts";
 import { readGroup } from "./read.ts";
+
+const failpoints = stepFailpoints<Exclude<GroupStep, EndStep>>("engine/group-snapshot", {
+  drop: true,
+  prepare: true,
+  quiesce: true,
+  copy: true,
+  release: true,
+  run: true,
+  report: { prepared: true, quiesced: true, cut: true, done: true, failed: true },
+});
 
 /** Short, because what is waited for most often, the end of a mount, sends no event. */
 const BACKOFF = { maxMs: 10_000 };
@@ -16,6 +26,7 @@ export function runGroups(context: AgentContext, { groups }: AgentInformers): Pr
     name: "group-snapshot",
     store: context.store,
     logger: context.logger,
+    failpoints,
     backoff: BACKOFF,
     sources: [source(groups, ({ metadata }) => [metadata.name])],
     async read(name, { reader }) {

@@ -7,22 +7,6 @@ import { takeLease } from "../sharing/take-lease.ts";
 import type { MigrationRecord, MigrationStep } from "./decide.ts";
 import type { MigrationReading } from "./read.ts";
 
-const after = {
-  "withhold-device": failpoint("engine/migration/device-withheld"),
-  fence: failpoint("engine/migration/device-fenced"),
-  "drop-device": failpoint("engine/migration/device-dropped"),
-  "close-source": failpoint("engine/migration/source-closed"),
-  "hand-over": failpoint("engine/migration/lease-handed-over"),
-  "take-lease": failpoint("engine/migration/lease-taken"),
-  "activate-device": failpoint("engine/migration/device-activated"),
-};
-const recorded: Readonly<Record<MigrationRecord, () => void>> = {
-  "target-ready": failpoint("engine/migration/recorded-target-ready"),
-  "target-lost": failpoint("engine/migration/recorded-target-lost"),
-  "target-closed": failpoint("engine/migration/recorded-target-closed"),
-  "target-gone": failpoint("engine/migration/recorded-target-gone"),
-  moved: failpoint("engine/migration/recorded-moved"),
-};
 const protectedDevice = failpoint("engine/migration/device-protected");
 
 type ActiveStep = Exclude<MigrationStep, { do: "wait" }>;
@@ -42,28 +26,27 @@ export async function applyMigrationStep(
       return;
     case "withhold-device":
       await host.loops.attachWithheld(file);
-      break;
+      return;
     case "fence":
       await host.loops.fence(path);
-      break;
+      return;
     case "drop-device":
       await host.loops.detach(path, { lastUser: true });
-      break;
+      return;
     case "close-source":
       // A copy that is being made of it ends first; refused while a workload still has it open.
       await copies.without(copyKey(volume.spec.pool, name), () => host.loops.detach(path));
-      break;
+      return;
     case "hand-over":
       await sharing?.leases.handOver(name, step.to, signal);
-      break;
+      return;
     case "take-lease":
       await takeLease(context, volume);
-      break;
+      return;
     case "activate-device":
       // Not in the middle of a copy: a device that comes to life then would be written to unseen.
       await copies.after(copyKey(volume.spec.pool, name), () => activate(context, name, path));
   }
-  after[step.do]();
 }
 
 /** Guarded before anything can be written: from here on it works for as long as the lease does. */
@@ -84,7 +67,6 @@ async function writeRecord(
   const { volume, nodeID } = view;
   const status = NEXT[what](volume.status ?? { state: "detached" }, view, host.clock.now());
   await store.updateStatus(Volumes, { ...volume, status }, { signal });
-  recorded[what]();
   if (what !== "moved") return;
   const from = volume.status?.currentNodeID ?? "";
   events.event(volume, "Normal", "Migrated", `the volume has moved from node "${from}" to node "${nodeID}"`);

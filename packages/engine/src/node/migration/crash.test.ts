@@ -23,12 +23,12 @@ interface Killing {
   fate: Fate;
 }
 
-const SOURCE_FAILPOINTS = ["source-closed", "lease-handed-over"] as const;
-const PREPARING = ["device-withheld", "recorded-target-ready"] as const;
-const MOVING = ["lease-taken", "device-protected", "device-activated", "recorded-moved"] as const;
-const LEAVING = ["device-dropped", "recorded-target-closed"] as const;
+const SOURCE_FAILPOINTS = ["close-source", "hand-over"] as const;
+const PREPARING = ["withhold-device", "record-target-ready"] as const;
+const MOVING = ["take-lease", "device-protected", "activate-device", "record-moved"] as const;
+const LEAVING = ["drop-device", "record-target-closed"] as const;
 /** Passed only after a restart of the machine, by a node that takes over, or by one that was too late. */
-const ELSEWHERE = /device-fenced|recorded-target-(lost|gone)/;
+const ELSEWHERE = /fence|record-target-(lost|gone)/;
 
 const FATES: readonly Fate[] = ["comes back", "is lost"];
 const KILLINGS: readonly Killing[] = FATES.flatMap((fate) => [

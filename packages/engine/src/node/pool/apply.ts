@@ -1,5 +1,5 @@
 import { rm, rmdir } from "node:fs/promises";
-import { defined, failpoint, removeFinalizer } from "@mooring/store";
+import { defined, removeFinalizer } from "@mooring/store";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { isShared, type Pool, Pools } from "../../api/pool.ts";
 import type { EndStep } from "../../end-step.ts";
@@ -14,18 +14,6 @@ import { limitsOf, type PoolStep, type PoolView } from "./decide.ts";
 import { layoutOf } from "./layout-of.ts";
 import { reportToVolumes } from "./report-to-volumes.ts";
 
-const after = {
-  "add-finalizer": failpoint("engine/pool/finalizer-added"),
-  "remove-finalizer": failpoint("engine/pool/finalizer-removed"),
-  open: failpoint("engine/pool/opened"),
-  // In memory only: a kill after it is a kill before it.
-  limit: () => {},
-  enlarge: failpoint("engine/pool/enlarged"),
-  "record-usage": failpoint("engine/pool/usage-recorded"),
-  "report-to-volumes": failpoint("engine/pool/reported-to-volumes"),
-  remove: failpoint("engine/pool/removed"),
-};
-
 /** Makes the one change that a decision asks for. */
 export async function applyPoolStep(
   context: AgentContext,
@@ -38,36 +26,35 @@ export async function applyPoolStep(
     case "add-finalizer": {
       const finalizers = [...(pool.metadata.finalizers ?? []), ENGINE_FINALIZER];
       await store.update(Pools, { ...pool, metadata: { ...pool.metadata, finalizers } }, { signal });
-      break;
+      return;
     }
     case "remove-finalizer":
       // A kill may have come between the pool's file and the folder it was in.
       await removeFolder(layoutOf(context, pool));
       await removeFinalizer(store, { resource: Pools, key: { name } }, ENGINE_FINALIZER, signal);
-      break;
+      return;
     case "open":
       await open(context, pool);
-      break;
+      return;
     case "limit":
       context.pools.get(name)?.backend.limit(step.limits);
-      break;
+      return;
     case "enlarge":
       await context.pools.get(name)?.backend.enlarge(step.size);
-      break;
+      return;
     case "record-usage": {
       await store.updateStatus(Pools, { ...pool, status: step.status }, { signal });
       for (const { type, reason, message } of news(pool.status?.conditions, step.status.conditions ?? [])) {
         context.events.event(pool, type, reason, message);
       }
-      break;
+      return;
     }
     case "report-to-volumes":
       await reportToVolumes(context, pool, step.names);
-      break;
+      return;
     case "remove":
       await remove(context, name);
   }
-  after[step.do]();
 }
 
 async function open(context: AgentContext, pool: Pool): Promise<void> {

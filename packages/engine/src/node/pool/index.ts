@@ -1,5 +1,5 @@
-import { Reconciler, source, wait } from "@mooring/store";
-import { asOutcome, failure } from "../../end-step.ts";
+import { Reconciler, source, stepFailpoints, wait } from "@mooring/store";
+import { asOutcome, type EndStep, failure } from "../../end-step.ts";
 import type { AgentContext } from "../context.ts";
 import type { AgentInformers } from "../controllers.ts";
 import { openPoolTopic } from "../read-context.ts";
@@ -13,6 +13,17 @@ import { watchUsage } from "./watch-usage.ts";
 const USAGE_EVERY_MS = 30_000;
 /** Usage is read this long after the last change in a pool, so that many at once cost one write. */
 const USAGE_DELAY_MS = 250;
+
+const failpoints = stepFailpoints<Exclude<PoolStep, EndStep>>("engine/pool", {
+  "add-finalizer": true,
+  "remove-finalizer": true,
+  open: true,
+  limit: true,
+  enlarge: true,
+  "record-usage": true,
+  "report-to-volumes": true,
+  remove: true,
+});
 
 type Step = ReturnType<typeof asOutcome<PoolStep>>;
 
@@ -35,6 +46,7 @@ export function runPools(
   };
   const reconciler = new Reconciler<PoolView, Step>({
     ...{ name: "pool", store: context.store, logger: context.logger, polls: true },
+    failpoints,
     sources: [source(pools, ({ metadata }) => [metadata.name])],
     watched: [volumes, snapshots],
     read: (name, { reader }) => readPool(context, informers, name, { reader, usage }),

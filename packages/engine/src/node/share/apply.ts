@@ -15,16 +15,6 @@ import { endServer, rereadConfig, startServer } from "./server.ts";
 type ActiveStep = Exclude<ShareStep, { do: "rest" | "fail" }>;
 
 const configured = failpoint("engine/share/config-written");
-const ended = failpoint("engine/share/ended");
-const unmounted = failpoint("engine/share/unmounted");
-const after = {
-  mount: failpoint("engine/share/mounted"),
-  grow: failpoint("engine/share/grown"),
-  start: failpoint("engine/share/started"),
-  admit: failpoint("engine/share/admitted"),
-  "remove-folder": failpoint("engine/share/folder-removed"),
-  record: failpoint("engine/share/recorded"),
-};
 
 /** Makes the one change that a decision asks for. */
 export async function applyShareStep(
@@ -36,16 +26,16 @@ export async function applyShareStep(
   switch (step.do) {
     case "mount":
       await mount(context, view);
-      break;
+      return;
     case "grow":
       await grow(context, view);
-      break;
+      return;
     case "start":
       await start(context, view);
-      break;
+      return;
     case "admit":
       await admit(context, view);
-      break;
+      return;
     case "end":
       await end(context, name, layout);
       return;
@@ -54,13 +44,12 @@ export async function applyShareStep(
       return;
     case "remove-folder":
       await rm(layout.folder, { recursive: true, force: true });
-      break;
+      return;
     case "record":
       // First: an agent that is killed in between finds the old address again.
       await emitMoved(context, view, step.status);
       await recordStatus(context, name, step.status);
   }
-  after[step.do]();
 }
 
 /** Ends the server: nothing is written for clients any more. */
@@ -72,13 +61,11 @@ export async function end(
   await endServer(layout, host.clock);
   silences.delete(name);
   admitted.delete(name);
-  ended();
 }
 
 /** Only after its server has ended, or it would go on with what is below the mount. */
 export async function unmount({ host }: AgentContext, layout: ShareLayout): Promise<void> {
   await host.mounts.unmount(layout.mount);
-  unmounted();
 }
 
 async function mount(context: AgentContext, { volume, device, layout }: ShareReading): Promise<void> {

@@ -1,9 +1,9 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { Reconciler, source } from "@mooring/store";
+import { Reconciler, source, stepFailpoints } from "@mooring/store";
 import { ShareManagers } from "../../api/share-manager.ts";
 import { isServed } from "../../api/volume.ts";
-import { asOutcome, failure } from "../../end-step.ts";
+import { asOutcome, type EndStep, failure } from "../../end-step.ts";
 import { absent } from "../../pools/file-images.ts";
 import { isImageId } from "../../pools/image-id.ts";
 import type { AgentContext } from "../context.ts";
@@ -17,6 +17,17 @@ import { readShare, type ShareReading } from "./read.ts";
 /** Short, because what is waited for most often, the end of a mount, sends no event. */
 const BACKOFF = { maxMs: 10_000 };
 
+const failpoints = stepFailpoints<Exclude<ShareStep, EndStep>>("engine/share", {
+  mount: true,
+  grow: true,
+  start: true,
+  admit: true,
+  end: true,
+  unmount: true,
+  "remove-folder": true,
+  record: true,
+});
+
 type Step = ReturnType<typeof asOutcome<ShareStep>>;
 
 /** Serves volumes from this node, or ends that, as far as it can go now. */
@@ -24,6 +35,7 @@ export async function runShares(context: AgentContext, { volumes, shares }: Agen
   const { store, logger, nodeID, shareLocks, signal, stateDir } = context;
   const reconciler = new Reconciler<ShareReading, Step>({
     ...{ name: "share", store, logger, backoff: BACKOFF, polls: true },
+    failpoints,
     sources: [
       source(shares, ({ metadata }) => [metadata.name]),
       source(volumes, (volume) => (isServed(volume) ? [volume.metadata.name] : [])),
@@ -51,14 +63,16 @@ function isRest(step: Step): step is Extract<Step, { do: "done" | "wait" | "fail
   return step.do === "done" || step.do === "wait" || step.do === "fail";
 }
 
-/** Ends the serving of a volume whose device is about to be closed: its server's files keep the device busy. */
+/** Makes the last steps of a share for a volume whose device is about to be closed: its server's files keep the device busy. */
 export async function endShare(context: AgentContext, name: string): Promise<void> {
   const { host, stateDir, shareLocks } = context;
   const layout = shareLayout(stateDir, name);
   if ((await host.mounts.at(layout.mount)).length === 0) return;
   await shareLocks.run(name, async () => {
     await end(context, name, layout);
+    failpoints({ do: "end" });
     await unmount(context, layout);
+    failpoints({ do: "unmount" });
   });
 }
 

@@ -21,16 +21,16 @@ type Life = { node: "a" | "b"; ends: "fenced" | "at the failpoint" | "well" };
 
 /** The lives that end at the failpoint, and the ones that put everything in order. */
 const STORIES: readonly { failpoint: string; when: string; lives: readonly Life[] }[] = [
-  { failpoint: "engine/volume/lease-taken", when: "first use", lives: alone() },
-  { failpoint: "engine/volume/recorded-released", when: "first use", lives: alone() },
-  { failpoint: "engine/volume/finalizer-removed", when: "last use", lives: alone() },
+  { failpoint: "engine/volume/take-lease", when: "first use", lives: alone() },
+  { failpoint: "engine/volume/record-released", when: "first use", lives: alone() },
+  { failpoint: "engine/volume/remove-finalizer", when: "last use", lives: alone() },
   {
-    failpoint: "engine/volume/device-dropped",
+    failpoint: "engine/volume/drop-device",
     when: "coming back",
     lives: [{ node: "a", ends: "fenced" }, ...alone()],
   },
-  { failpoint: "engine/volume/lease-taken", when: "takeover", lives: takeover() },
-  { failpoint: "engine/volume/image-renewed", when: "takeover", lives: takeover() },
+  { failpoint: "engine/volume/take-lease", when: "takeover", lives: takeover() },
+  { failpoint: "engine/volume/renew-image", when: "takeover", lives: takeover() },
 ];
 
 function alone(): Life[] {

@@ -1,4 +1,4 @@
-import { failpoint, removeFinalizer } from "@mooring/store";
+import { removeFinalizer } from "@mooring/store";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { Snapshots } from "../../api/snapshot.ts";
 import type { EndStep } from "../../end-step.ts";
@@ -8,19 +8,6 @@ import { copyImage } from "../copy/copy.ts";
 import type { OpenPool } from "../open-pools.ts";
 import { requireVolumeHere } from "../require-volume-here.ts";
 import type { SnapshotStep, SnapshotView } from "./decide.ts";
-
-const recorded = {
-  copying: failpoint("engine/snapshot/recorded-copying"),
-  ready: failpoint("engine/snapshot/recorded-ready"),
-  lost: failpoint("engine/snapshot/recorded-lost"),
-  settled: failpoint("engine/snapshot/recorded-settled"),
-};
-const after = {
-  "add-finalizer": failpoint("engine/snapshot/finalizer-added"),
-  "remove-finalizer": failpoint("engine/snapshot/finalizer-removed"),
-  copy: failpoint("engine/snapshot/copied"),
-  "remove-image": failpoint("engine/snapshot/image-removed"),
-};
 
 /** Makes the one change that a decision asks for. */
 export async function applySnapshotStep(
@@ -33,17 +20,16 @@ export async function applySnapshotStep(
   switch (step.do) {
     case "record":
       await store.updateStatus(Snapshots, { ...snapshot, status: step.status }, { signal });
-      recorded[step.what]();
       return;
     case "add-finalizer": {
       const finalizers = [...(snapshot.metadata.finalizers ?? []), ENGINE_FINALIZER];
       const metadata = { ...snapshot.metadata, finalizers };
       await store.update(Snapshots, { ...snapshot, metadata }, { signal });
-      break;
+      return;
     }
     case "remove-finalizer":
       await removeFinalizer(store, { resource: Snapshots, key: { name } }, ENGINE_FINALIZER, signal);
-      break;
+      return;
     case "copy":
       await copyImage(context, openPool(context, snapshot.spec.pool), {
         source: snapshot.spec.volume,
@@ -51,12 +37,11 @@ export async function applySnapshotStep(
         requireSource: () => requireVolumeHere(context, snapshot.spec.volume),
       });
       pools.touched(snapshot.spec.pool);
-      break;
+      return;
     case "remove-image":
       await openPool(context, snapshot.spec.pool).backend.remove(name);
       pools.touched(snapshot.spec.pool);
   }
-  after[step.do]();
 }
 
 function openPool({ pools }: AgentContext, name: string): OpenPool {

@@ -1,6 +1,6 @@
-import { Reconciler, source } from "@mooring/store";
+import { Reconciler, source, stepFailpoints } from "@mooring/store";
 import { Snapshots } from "../../api/snapshot.ts";
-import { asOutcome, failure, Refused } from "../../end-step.ts";
+import { asOutcome, type EndStep, failure, Refused } from "../../end-step.ts";
 import type { AgentContext } from "../context.ts";
 import type { AgentInformers } from "../controllers.ts";
 import { reportFailure } from "../failure.ts";
@@ -8,6 +8,14 @@ import { openPoolTopic, readContext } from "../read-context.ts";
 import { applySnapshotStep } from "./apply.ts";
 import { decide, type SnapshotStep, type SnapshotView } from "./decide.ts";
 import { readSnapshot } from "./read.ts";
+
+const failpoints = stepFailpoints<Exclude<SnapshotStep, EndStep>>("engine/snapshot", {
+  "add-finalizer": true,
+  "remove-finalizer": true,
+  record: { copying: true, ready: true, lost: true, settled: true },
+  copy: true,
+  "remove-image": true,
+});
 
 /** Short, because what is waited for most often, the end of a mount, sends no event. */
 const BACKOFF = { maxMs: 10_000 };
@@ -21,6 +29,7 @@ export function runSnapshots(
     name: "snapshot",
     store: context.store,
     logger: context.logger,
+    failpoints,
     backoff: BACKOFF,
     sources: [source(snapshots, ({ metadata }) => [metadata.name])],
     watched: [volumes, pools, groups, ...(context.sharing === undefined ? [] : [context.sharing.agents])],

@@ -1,6 +1,7 @@
-import { failpoint, removeFinalizer } from "@mooring/store";
+import { removeFinalizer } from "@mooring/store";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { isThickVolume, Volumes } from "../../api/volume.ts";
+import type { EndStep } from "../../end-step.ts";
 import { EngineError } from "../../errors.ts";
 import type { Image } from "../../pools/image.ts";
 import type { AgentContext } from "../context.ts";
@@ -11,44 +12,14 @@ import { requireVolumeHere } from "../require-volume-here.ts";
 import { endShare } from "../share/index.ts";
 import { takeLease } from "../sharing/take-lease.ts";
 import { deviceUsers } from "./device-users.ts";
+import { failpoints } from "./failpoints.ts";
 import { applyJob } from "./jobs/apply.ts";
 import type { VolumeReading } from "./read.ts";
 import { dropDevice } from "./release-lease.ts";
 import { damageOf } from "./statuses.ts";
-import type { JobStep, VolumeRecord, VolumeStep } from "./view.ts";
+import type { JobStep, VolumeStep } from "./view.ts";
 
-type ActiveStep = Exclude<VolumeStep, { do: "rest" | "fail" }>;
-
-const RECORDS: readonly VolumeRecord[] = [
-  "creating",
-  "created",
-  "attaching",
-  "attached",
-  "device-lost",
-  "detaching",
-  "detached",
-  "deleting",
-  "faulted",
-  "recovered",
-  "size",
-  "settled",
-  "released",
-];
-const recorded = new Map(RECORDS.map((what) => [what, failpoint(`engine/volume/recorded-${what}`)]));
-const after = {
-  "take-lease": failpoint("engine/volume/lease-taken"),
-  "renew-image": failpoint("engine/volume/image-renewed"),
-  "drop-device": failpoint("engine/volume/device-dropped"),
-  "add-finalizer": failpoint("engine/volume/finalizer-added"),
-  "remove-finalizer": failpoint("engine/volume/finalizer-removed"),
-  "create-image": failpoint("engine/volume/image-created"),
-  "grow-image": failpoint("engine/volume/image-grown"),
-  "open-device": failpoint("engine/volume/device-opened"),
-  "refresh-device": failpoint("engine/volume/device-refreshed"),
-  "hide-device": failpoint("engine/volume/device-hidden"),
-  "close-device": failpoint("engine/volume/device-closed"),
-  "remove-image": failpoint("engine/volume/image-removed"),
-};
+type ActiveStep = Exclude<VolumeStep, EndStep>;
 
 /** Makes the one change that a decision asks for. */
 export async function applyVolumeStep(
@@ -66,7 +37,6 @@ export async function applyVolumeStep(
       if (step.what === "detached") await context.copies.without(copyKey(volume.spec.pool, name), write);
       else if (step.what === "attaching" && opensMeanwhile(view)) await openMeanwhile(context, view, write());
       else await write();
-      recorded.get(step.what)?.();
       // What the last health check found was about a device that is gone.
       if (step.what === "detached") context.faults.delete(name);
       if (step.what === "faulted") {
@@ -81,12 +51,12 @@ export async function applyVolumeStep(
         device === undefined || open === undefined ? [] : await deviceUsers(context, open, device.path);
       if (users.length > 0) throw inUse(view, users);
       await store.updateStatus(Volumes, { ...volume, status: step.status }, { signal });
-      break;
+      return;
     }
     case "add-finalizer": {
       const finalizers = [...(volume.metadata.finalizers ?? []), ENGINE_FINALIZER];
       await store.update(Volumes, { ...volume, metadata: { ...volume.metadata, finalizers } }, { signal });
-      break;
+      return;
     }
     case "guard-device":
       // Known to this process and its guard only: a kill right after it changes nothing.
@@ -94,10 +64,10 @@ export async function applyVolumeStep(
       return;
     case "take-lease":
       await takeLease(context, volume);
-      break;
+      return;
     case "remove-finalizer":
       await removeFinalizer(store, { resource: Volumes, key: { name } }, ENGINE_FINALIZER, signal);
-      break;
+      return;
     case "repair":
     case "restore-image":
     case "grow-filesystem":
@@ -108,7 +78,6 @@ export async function applyVolumeStep(
       await changeData(context, step.do, view, openPool(view));
       context.pools.touched(volume.spec.pool);
   }
-  after[step.do]();
 }
 
 /**
@@ -127,7 +96,9 @@ async function openMeanwhile(
   view: VolumeReading,
   written: Promise<unknown>,
 ): Promise<void> {
-  const opened = changeData(context, "open-device", view, openPool(view)).then(after["open-device"]);
+  const opened = changeData(context, "open-device", view, openPool(view)).then(() =>
+    failpoints({ do: "open-device" }),
+  );
   await Promise.all([written, opened]).finally(() => Promise.allSettled([written, opened]));
 }
 

@@ -7,11 +7,13 @@ import { reportFailure } from "../failure.ts";
 import { watchHealth } from "../health/index.ts";
 import { applyMigrationStep } from "../migration/apply.ts";
 import { decideMigration, type MigrationStep } from "../migration/decide.ts";
+import { migrationFailpoints } from "../migration/failpoints.ts";
 import { type MigrationReading, readMigration } from "../migration/read.ts";
 import { openPoolTopic, readContext } from "../read-context.ts";
 import { LeaseHeldElsewhere } from "../sharing/take-lease.ts";
 import { applyVolumeStep } from "./apply.ts";
 import { decide } from "./decide.ts";
+import { failpoints } from "./failpoints.ts";
 import { readVolume, type VolumeReading } from "./read.ts";
 import { letGo } from "./release-lease.ts";
 import type { VolumeStep } from "./view.ts";
@@ -63,6 +65,7 @@ export function runVolumes(
       if (step.do === "migrate") await applyMigrationStep(context, step.step, step.reading);
       else await applyVolumeStep(context, step.step, step.reading);
     },
+    failpoints: (step) => (step.do === "migrate" ? migrationFailpoints(step.step) : failpoints(step.step)),
     ended: (name) => letGo(context, name),
     waitsFor: (error) =>
       error instanceof LeaseHeldElsewhere

@@ -1,19 +1,30 @@
 /**
  * One life of a node with its arbiter, data services and group reverts: `crash-child.ts DIR`. Puts two raw volumes back to
- * a group snapshot, and goes on where the last life was killed. Ends with exit code 0 when nobody has a volume any more and
+ * a group snapshot, gives up another revert, and goes on where the last life was killed. Ends with exit code 0 when nobody has a volume any more and
  * both have the old bytes, with 3 when they have not.
  */
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { getIfAny, LocalStore, silentLogger, waitFor } from "@mooring/store";
+import {
+  getIfAny,
+  isAlreadyExists,
+  isDeleting,
+  isNotFound,
+  LocalStore,
+  silentLogger,
+  waitFor,
+} from "@mooring/store";
+import { eventually } from "@mooring/store/testing";
 import { VolumeAttachments } from "../../../api/attachment.ts";
 import { VolumeGroupReverts } from "../../../api/group-revert.ts";
 import { Snapshots } from "../../../api/snapshot.ts";
-import { Volumes } from "../../../api/volume.ts";
+import { type Volume, Volumes } from "../../../api/volume.ts";
 import { createHost } from "../../../host/create-host.ts";
 import { startAgent } from "../../../node/index.ts";
 import { engineRegistry, NODE, POOL, snapshotObject, until, volumeObject } from "../../../testing/agent.ts";
+import { armLife } from "../../../testing/passed.ts";
 import { GIB } from "../../../testing/scratch.ts";
+import { addTicket, removeTickets } from "../../../tickets/tickets.ts";
 import { startArbiter } from "../../arbiter/index.ts";
 import { startServices } from "../../services/index.ts";
 import { startGroupReverts } from "../index.ts";
@@ -21,6 +32,7 @@ import { createRevert, groupSnapshot, NAMESPACE, revertIn } from "./group.ts";
 import { GROUP, imageOf, present } from "./images.ts";
 
 const [dir = ""] = process.argv.slice(2);
+const ended = armLife(dir);
 const host = createHost();
 const stop = new AbortController();
 const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
@@ -46,11 +58,40 @@ if ((await getIfAny(store, VolumeGroupReverts, { namespace: NAMESPACE, name: "r"
 }
 await revertIn(store, "r", "Complete", ({ metadata }) => (metadata.finalizers ?? []).length === 0);
 for (const volume of Object.keys(GROUP)) await idle(volume);
+await giveUp();
+for (const volume of Object.keys(GROUP)) await idle(volume);
 // The pool is unmounted when the agent has stopped.
 if ((await present(dir)).some((bytes) => bytes !== "old")) process.exitCode = 3;
 stop.abort();
 await Promise.all([agent.done, ...parts.map(({ done }) => done)]);
 await store.close();
+await ended();
+
+/** A revert that cannot begin, since a workload has a member, and is deleted: those that it has asked for are released. */
+async function giveUp(): Promise<void> {
+  const key = { namespace: NAMESPACE, name: "r-2" };
+  const [volume = ""] = Object.keys(GROUP);
+  await addTicket(store, volume, { id: "csi", type: "csi-attacher", nodeID: NODE }, { now: new Date() });
+  await createRevert(store, key.name, "g").catch((error: unknown) => {
+    if (!isAlreadyExists(error)) throw error;
+  });
+  // The last life may have been killed behind its deletion.
+  const asked = ({ spec }: Volume) => spec.restoreFrom?.revert?.name === `${NAMESPACE}/${key.name}`;
+  const isOver = async () => {
+    const revert = await getIfAny(store, VolumeGroupReverts, key);
+    return revert === undefined || isDeleting(revert);
+  };
+  await eventually(
+    "all to be asked for",
+    async () => (await isOver()) || (await store.list(Volumes)).items.every(asked),
+  );
+  await store.delete(VolumeGroupReverts, key).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+  });
+  const signal = AbortSignal.timeout(60_000);
+  await waitFor(store, { resource: VolumeGroupReverts, key }, (revert) => revert === undefined, signal);
+  await removeTickets(store, volume, ({ id }) => id === "csi");
+}
 
 async function write(volume: string, text: string): Promise<void> {
   const file = await open(imageOf(dir, volume), "r+");

@@ -1,13 +1,11 @@
-import { failpoint, getIfAny, source } from "@mooring/store";
+import { getIfAny, source } from "@mooring/store";
 import { Volumes } from "../../../api/volume.ts";
 import type { ServicesContext } from "../context.ts";
 import { runTicketService } from "../tickets/run-ticket-service.ts";
+import { ticketFailpoints } from "../tickets/steps.ts";
 import { decide } from "./decide.ts";
 
-const failpoints = {
-  taken: failpoint("engine/services/clone/ticket-taken"),
-  released: failpoint("engine/services/clone/ticket-released"),
-};
+const failpoints = ticketFailpoints("engine/services/clone");
 
 /** Holds the two volumes of every copy that is being made; the node's agent copies. */
 export function runClones(context: ServicesContext): Promise<void> {

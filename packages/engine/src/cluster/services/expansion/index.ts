@@ -1,13 +1,11 @@
-import { failpoint, getIfAny, source } from "@mooring/store";
+import { getIfAny, source } from "@mooring/store";
 import { Volumes } from "../../../api/volume.ts";
 import type { ServicesContext } from "../context.ts";
 import { runTicketService } from "../tickets/run-ticket-service.ts";
+import { ticketFailpoints } from "../tickets/steps.ts";
 import { decide } from "./decide.ts";
 
-const failpoints = {
-  taken: failpoint("engine/services/expansion/ticket-taken"),
-  released: failpoint("engine/services/expansion/ticket-released"),
-};
+const failpoints = ticketFailpoints("engine/services/expansion");
 
 /** Holds volumes whose file system has to grow while nobody uses it; the node's agent grows it. */
 export function runExpansions(context: ServicesContext): Promise<void> {

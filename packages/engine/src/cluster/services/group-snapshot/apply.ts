@@ -12,25 +12,11 @@ import { ENGINE_FINALIZER, MOORING_API_VERSION } from "../../../api/names.ts";
 import { type Snapshot, Snapshots } from "../../../api/snapshot.ts";
 import type { EndStep } from "../../../end-step.ts";
 import type { NodeClaims } from "./claims.ts";
-import type { CoordinatorStep, GroupRecord } from "./view.ts";
+import type { CoordinatorStep } from "./view.ts";
 
-const RECORDS: readonly GroupRecord[] = [
-  "preparing",
-  "quiescing",
-  "cutting",
-  "releasing",
-  "committed",
-  "ready",
-  "unready",
-  "failing",
-  "failed",
-  "deleting",
-];
-const recorded = new Map(RECORDS.map((what) => [what, failpoint(`engine/group-snapshot/recorded-${what}`)]));
+/** Of members that one step makes or deletes at the same time. */
 const memberCreated = failpoint("engine/group-snapshot/member-created");
 const memberDeleted = failpoint("engine/group-snapshot/member-deleted");
-const finalizerAdded = failpoint("engine/group-snapshot/finalizer-added");
-const finalizerRemoved = failpoint("engine/group-snapshot/finalizer-removed");
 
 interface CoordinatorContext {
   store: ObjectStore;
@@ -54,11 +40,11 @@ export async function applyGroupStep(
         { ...group, metadata: { ...group.metadata, finalizers } },
         { signal },
       );
-      return finalizerAdded();
+      return;
     }
     case "remove-finalizer":
       await removeFinalizer(store, { resource: GroupSnapshots, key: { name } }, ENGINE_FINALIZER, signal);
-      return finalizerRemoved();
+      return;
     case "resume-claim":
       return claims.resume(name, Object.keys(group.status?.nodes ?? {}));
     case "record":
@@ -72,7 +58,7 @@ export async function applyGroupStep(
         if (step.what === "quiescing") claims.drop(name);
         throw error;
       }
-      return recorded.get(step.what)?.();
+      return;
     case "note":
       await store.updateStatus(GroupSnapshots, { ...group, status: step.status }, { signal });
       return;

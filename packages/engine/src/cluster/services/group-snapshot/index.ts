@@ -1,6 +1,6 @@
-import { mutate, Reconciler, source } from "@mooring/store";
+import { mutate, Reconciler, source, stepFailpoints } from "@mooring/store";
 import { type GroupSnapshot, GroupSnapshots } from "../../../api/group-snapshot.ts";
-import { asOutcome, failure } from "../../../end-step.ts";
+import { asOutcome, type EndStep, failure } from "../../../end-step.ts";
 import { asRecorded } from "../../../errors.ts";
 import type { ServicesContext } from "../context.ts";
 import { applyGroupStep } from "./apply.ts";
@@ -10,6 +10,27 @@ import { NODE_CLAIMS, readGroup } from "./read.ts";
 import { hasEnded, isInBarrier } from "./states.ts";
 import { NEW } from "./statuses.ts";
 import type { CoordinatorStep, CoordinatorView } from "./view.ts";
+
+const failpoints = stepFailpoints<Exclude<CoordinatorStep, EndStep>>("engine/group-snapshot", {
+  "add-finalizer": true,
+  "remove-finalizer": true,
+  "resume-claim": true,
+  "create-members": true,
+  "delete-members": true,
+  note: true,
+  record: {
+    preparing: true,
+    quiescing: true,
+    cutting: true,
+    releasing: true,
+    committed: true,
+    ready: true,
+    unready: true,
+    failing: true,
+    failed: true,
+    deleting: true,
+  },
+});
 
 /**
  * Leads every GroupSnapshot from the wish to snapshots of all members at one moment, or to nothing: makes the
@@ -21,6 +42,7 @@ export async function runGroupSnapshots(context: ServicesContext): Promise<void>
   const claims = new NodeClaims(() => reconciler.changed(NODE_CLAIMS));
   const reconciler = new Reconciler<CoordinatorView, ReturnType<typeof asOutcome<CoordinatorStep>>>({
     ...{ name: "group-snapshot", store, logger, backoff: { maxMs: 10_000 } },
+    failpoints,
     sources: [source(groups, ({ metadata }) => [metadata.name])],
     watched: [nodes, pools, snapshots, volumes],
     read: (name, { reader }) => readGroup(context, claims, reader, name),

@@ -1,20 +1,10 @@
-import { failpoint, isAlreadyExists, isNotFound } from "@mooring/store";
+import { isAlreadyExists, isNotFound } from "@mooring/store";
 import { RecurringJobs } from "../../../api/recurring-job.ts";
 import { Snapshots } from "../../../api/snapshot.ts";
 import type { EndStep } from "../../../end-step.ts";
 import type { ServicesContext } from "../context.ts";
 import { snapshotFor } from "./snapshots.ts";
 import type { JobStep, JobView } from "./view.ts";
-
-const recorded = {
-  "run-begun": failpoint("engine/services/recurring-job/run-begun"),
-  task: failpoint("engine/services/recurring-job/task-recorded"),
-  "run-finished": failpoint("engine/services/recurring-job/run-finished"),
-  "moments-skipped": failpoint("engine/services/recurring-job/moments-skipped"),
-  plan: failpoint("engine/services/recurring-job/plan-recorded"),
-};
-const created = failpoint("engine/services/recurring-job/snapshot-created");
-const deleted = failpoint("engine/services/recurring-job/snapshot-deleted");
 
 /** Makes the one change that a decision asks for. */
 export async function applyJobStep(
@@ -27,7 +17,6 @@ export async function applyJobStep(
   switch (step.do) {
     case "record":
       await store.updateStatus(RecurringJobs, { ...job, status: step.status }, { signal });
-      recorded[step.what]();
       if (step.what === "run-finished") report(context, view, step.status.lastRun);
       return;
     case "create-snapshot": {
@@ -38,14 +27,12 @@ export async function applyJobStep(
       await store.create(Snapshots, snapshot, { signal }).catch((error: unknown) => {
         if (!isAlreadyExists(error)) throw error;
       });
-      created();
       return;
     }
     case "delete-snapshot":
       await store.delete(Snapshots, { name: step.snapshot }, { signal }).catch((error: unknown) => {
         if (!isNotFound(error)) throw error;
       });
-      deleted();
   }
 }
 

@@ -1,10 +1,16 @@
-import { Reconciler, source } from "@mooring/store";
-import { asOutcome, failure } from "../../../end-step.ts";
+import { Reconciler, source, stepFailpoints } from "@mooring/store";
+import { asOutcome, type EndStep, failure } from "../../../end-step.ts";
 import type { ServicesContext } from "../context.ts";
 import { applyJobStep } from "./apply.ts";
 import { decide } from "./decide.ts";
 import { readJob } from "./read.ts";
 import type { JobStep, JobView } from "./view.ts";
+
+const failpoints = stepFailpoints<Exclude<JobStep, EndStep>>("engine/services/recurring-job", {
+  record: { "run-begun": true, task: true, "run-finished": true, "moments-skipped": true, plan: true },
+  "create-snapshot": true,
+  "delete-snapshot": true,
+});
 
 /** Makes snapshots by the clock, and removes the old ones that it made. Tickets are the snapshots' own affair. */
 export function runRecurringJobs(context: ServicesContext): Promise<void> {
@@ -19,6 +25,7 @@ export function runRecurringJobs(context: ServicesContext): Promise<void> {
     read: (name, { reader }) => readJob(context, reader, name),
     decide: (view) => asOutcome(decide(view)),
     apply: (step, view) => applyJobStep(context, step, view),
+    failpoints,
     errorOf: failure,
     // A few for each volume.
     mostSteps: 10_000,

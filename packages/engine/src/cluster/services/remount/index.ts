@@ -7,6 +7,7 @@ import {
   type Outcome,
   Reconciler,
   source,
+  stepFailpoints,
 } from "@mooring/store";
 import type { AttachmentTicket } from "../../../api/attachment.ts";
 import { remountsOwed } from "../../../api/remount.ts";
@@ -14,6 +15,10 @@ import { type Volume, type VolumeStatus, Volumes } from "../../../api/volume.ts"
 import { getAttachment } from "../../../tickets/attachment-object.ts";
 import { ticketsOf } from "../../../tickets/tickets-of.ts";
 import type { ServicesContext } from "../context.ts";
+
+type RemountStep = { do: "clear-request" };
+
+const failpoints = stepFailpoints<RemountStep>("engine/services/remount", { "clear-request": true });
 
 interface RemountView {
   volume: Volume;
@@ -23,8 +28,9 @@ interface RemountView {
 /** Takes back the request to mount a volume again once nobody has it mounted as it was before. */
 export function runRemounts({ informers, logger, signal, store }: ServicesContext): Promise<void> {
   const { volumes, attachments } = informers;
-  return new Reconciler<RemountView, { do: "clear-request" } | Outcome>({
+  return new Reconciler<RemountView, RemountStep | Outcome>({
     name: "remount",
+    failpoints,
     store,
     logger,
     backoff: { maxMs: 10_000 },

@@ -1,15 +1,15 @@
-import { failpoint, getIfAny, type Reader, source } from "@mooring/store";
+import { getIfAny, type Reader, source, stepFailpoints } from "@mooring/store";
 import { Snapshots } from "../../../api/snapshot.ts";
 import { type Volume, type VolumeRestore, Volumes } from "../../../api/volume.ts";
 import type { ServicesContext } from "../context.ts";
 import { runTicketService } from "../tickets/run-ticket-service.ts";
+import { TICKET_STEPS, type TicketStep } from "../tickets/steps.ts";
 import { decide, type RestorePlan } from "./decide.ts";
 
-const failpoints = {
-  taken: failpoint("engine/services/restore/ticket-taken"),
-  released: failpoint("engine/services/restore/ticket-released"),
-};
-const refused = failpoint("engine/services/restore/refused");
+const failpoints = stepFailpoints<TicketStep | Refuse>("engine/services/restore", {
+  ...TICKET_STEPS,
+  refuse: true,
+});
 
 type PlanOf = RestorePlan & { volume: Volume };
 interface Refuse {
@@ -50,6 +50,5 @@ async function refuse(
 ): Promise<void> {
   const status = { ...(volume.status ?? { state: "detached" as const }), restore };
   await store.updateStatus(Volumes, { ...volume, status }, { signal });
-  refused();
   events.event(volume, "Warning", "RestoreRefused", restore.message ?? "");
 }

@@ -1,13 +1,11 @@
-import { failpoint, getIfAny, source } from "@mooring/store";
+import { getIfAny, source } from "@mooring/store";
 import { Volumes } from "../../../api/volume.ts";
 import type { ServicesContext } from "../context.ts";
 import { runTicketService } from "../tickets/run-ticket-service.ts";
+import { ticketFailpoints } from "../tickets/steps.ts";
 import { decide } from "./decide.ts";
 
-const failpoints = {
-  taken: failpoint("engine/services/salvage/ticket-taken"),
-  released: failpoint("engine/services/salvage/ticket-released"),
-};
+const failpoints = ticketFailpoints("engine/services/salvage");
 
 /** Holds faulted volumes for their repair; the node's agent finds the fault and repairs it. */
 export function runSalvages(context: ServicesContext): Promise<void> {

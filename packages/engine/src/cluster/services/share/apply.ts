@@ -1,11 +1,9 @@
-import { apiVersionOf, failpoint, isAlreadyExists, isNotFound } from "@mooring/store";
+import { apiVersionOf, isAlreadyExists, isNotFound } from "@mooring/store";
 import { type ShareManager, ShareManagers } from "../../../api/share-manager.ts";
 import type { Volume } from "../../../api/volume.ts";
 import type { ServicesContext } from "../context.ts";
 import type { ShareStep } from "./decide.ts";
 import type { PlannedShare } from "./read.ts";
-
-const recorded = failpoint("engine/services/share/manager-recorded");
 
 /** Makes the ShareManager as the plan has it, or removes that of a volume that is gone. */
 export async function applyShareStep(
@@ -30,7 +28,6 @@ export async function applyShareStep(
         if (!isAlreadyExists(cause)) throw cause;
       });
   }
-  recorded();
 }
 
 function managerOf({ apiVersion, kind, metadata }: Volume, nodeID: string, users: string[]): ShareManager {

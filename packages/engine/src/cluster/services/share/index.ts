@@ -1,16 +1,18 @@
-import { failpoint, source } from "@mooring/store";
+import { source, stepFailpoints } from "@mooring/store";
 import { isServed } from "../../../api/volume.ts";
 import type { ServicesContext } from "../context.ts";
 import { runTicketService } from "../tickets/run-ticket-service.ts";
+import { TICKET_STEPS, type TicketStep } from "../tickets/steps.ts";
 import { Absences } from "./absences.ts";
 import { applyShareStep } from "./apply.ts";
 import { nextShareStep, type ShareStep } from "./decide.ts";
 import { type PlannedShare, planShare } from "./read.ts";
 
-const failpoints = {
-  taken: failpoint("engine/services/share/ticket-taken"),
-  released: failpoint("engine/services/share/ticket-released"),
-};
+const failpoints = stepFailpoints<TicketStep | ShareStep>("engine/services/share", {
+  ...TICKET_STEPS,
+  "record-share": true,
+  "remove-share": true,
+});
 
 /** Gives every volume that many nodes use a node that serves it, and a ticket there while anybody uses it. */
 export function runShares(context: ServicesContext): Promise<void> {

@@ -1,15 +1,13 @@
-import { failpoint, getIfAny, isDeleting, type Reader, source } from "@mooring/store";
+import { getIfAny, isDeleting, type Reader, source } from "@mooring/store";
 import { Snapshots } from "../../../api/snapshot.ts";
 import { Volumes } from "../../../api/volume.ts";
 import type { ServicesContext } from "../context.ts";
 import type { TicketPlan } from "../tickets/plan.ts";
 import { runTicketService } from "../tickets/run-ticket-service.ts";
+import { ticketFailpoints } from "../tickets/steps.ts";
 import { decide } from "./decide.ts";
 
-const failpoints = {
-  taken: failpoint("engine/services/snapshot/ticket-taken"),
-  released: failpoint("engine/services/snapshot/ticket-released"),
-};
+const failpoints = ticketFailpoints("engine/services/snapshot");
 
 /** Gives every snapshot that has to be made a ticket of its volume, and takes it back when it is made. */
 export function runSnapshotTickets(context: ServicesContext): Promise<void> {

@@ -9,12 +9,14 @@ import type { PoolType } from "../../../api/pool.ts";
 import { createHost } from "../../../host/create-host.ts";
 import { startAgent } from "../../../node/index.ts";
 import { engineRegistry, NODE, POOL } from "../../../testing/agent.ts";
+import { armLife } from "../../../testing/passed.ts";
 import { GIB } from "../../../testing/scratch.ts";
 import { startArbiter } from "../../arbiter/index.ts";
 import { startServices } from "../index.ts";
 import { story } from "./story.ts";
 
 const [dir = "", type = "xfs"] = process.argv.slice(2);
+const ended = armLife(dir);
 const host = createHost();
 const stateDir = join(dir, "state");
 const stop = new AbortController();
@@ -40,3 +42,4 @@ for (const [index, phase] of [
 stop.abort();
 await Promise.all([agent.done, arbiter.done, services.done]);
 await store.close();
+await ended();

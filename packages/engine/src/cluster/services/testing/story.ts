@@ -8,7 +8,7 @@ import {
   waitFor,
 } from "@mooring/store";
 import { eventually } from "@mooring/store/testing";
-import { VolumeAttachments } from "../../../api/attachment.ts";
+import { type VolumeAttachment, VolumeAttachments } from "../../../api/attachment.ts";
 import { JOB_UID_LABEL, MOORING_API_VERSION } from "../../../api/names.ts";
 import { type NodeAgent, NodeAgents } from "../../../api/node-agent.ts";
 import { Pools } from "../../../api/pool.ts";
@@ -46,6 +46,18 @@ export function story(stage: Stage): (() => Promise<unknown>)[] {
     async () => {
       await store.create(Snapshots, snapshotObject("s-p-1", "v-p-1")).catch(made);
       await until(store, Snapshots, "s-p-1", (s) => s.status?.readyToUse === true);
+    },
+    () => untouched(stage, "v-p-1"),
+    // A ticket without a number, as an operator writes it.
+    async () => {
+      const ticket = { id: "by-hand", type: "longhorn-api" as const, nodeID: NODE };
+      await mutate(store, VolumeAttachments, { name: "v-p-1" }, ({ spec }) => {
+        spec.attachmentTickets = { ...spec.attachmentTickets, [ticket.id]: ticket };
+      });
+      const isSatisfied = ({ status }: VolumeAttachment) =>
+        status?.attachmentTicketStatuses?.[ticket.id]?.satisfied === true;
+      await until(store, VolumeAttachments, "v-p-1", isSatisfied);
+      await removeTickets(store, "v-p-1", ({ id }) => id === ticket.id);
     },
     () => untouched(stage, "v-p-1"),
     // A workload leaves while a job goes on: the device is hidden in place.

@@ -6,26 +6,22 @@ import {
   type Outcome,
   type Reader,
   Reconciler,
+  type StepFailpoints,
   type WatchedInformer,
   wait,
 } from "@mooring/store";
 import type { ServicesContext } from "../context.ts";
 import type { TicketPlan } from "./plan.ts";
 import { readTickets } from "./read.ts";
-import {
-  applyTicketStep,
-  nextTicketStep,
-  type TicketFailpoints,
-  type TicketState,
-  type TicketStep,
-} from "./steps.ts";
+import { applyTicketStep, nextTicketStep, type TicketState, type TicketStep } from "./steps.ts";
 
 /** What a service writes besides tickets. */
 type OwnStep = { do: string };
 
 interface TicketService<Plan extends TicketPlan, Own extends OwnStep> {
   name: string;
-  failpoints: TicketFailpoints;
+  /** Passed behind every step. */
+  failpoints: StepFailpoints<TicketStep | Own>;
   sources: readonly ControllerSource[];
   /** Whatever else `plan` reads; volumes, attachments, pools and nodes are watched anyway. */
   watched?: readonly WatchedInformer[];
@@ -66,9 +62,11 @@ export function runTicketService<Plan extends TicketPlan, Own extends OwnStep = 
       return step ?? (plan.afterMs === undefined ? DONE : wait(plan.afterMs));
     },
     async apply(step, { plan }) {
-      if (isTicketStep(step)) await applyTicketStep(context, step, failpoints);
+      if (isTicketStep(step)) await applyTicketStep(context, step);
       else await service.applyOwn?.(step as Own, plan);
     },
+    // Sound: outcomes are not applied.
+    failpoints: (step) => failpoints(step as TicketStep | Own),
     // The volume went while its ticket was being written.
     isOutdated: (error) => isConflict(error) || isNotFound(error),
   }).run(signal);

@@ -1,18 +1,21 @@
+import { type StepFailpoints, stepFailpoints } from "@mooring/store";
 import type { AttachmentTicket } from "../../../api/attachment.ts";
 import { addTicket, isSameRequest, removeTickets, type TicketRequest } from "../../../tickets/tickets.ts";
 import type { ServicesContext } from "../context.ts";
 import { ANYWHERE, type WantedTicket } from "./plan.ts";
 
-/** The failpoints after a ticket was written and after it was taken away; each service names its own. */
-export interface TicketFailpoints {
-  taken: () => void;
-  released: () => void;
-}
-
 /** Takes or releases one ticket. */
 export type TicketStep =
   | { do: "take-ticket"; volume: string; ticket: TicketRequest }
   | { do: "release-ticket"; planned: WantedTicket };
+
+/** The list of a service's ticket steps, for its failpoints. */
+export const TICKET_STEPS = { "take-ticket": true, "release-ticket": true } as const;
+
+/** The failpoints of a service, such as `engine/services/clone`, that writes nothing but tickets. */
+export function ticketFailpoints(service: string): StepFailpoints<TicketStep> {
+  return stepFailpoints<TicketStep>(service, TICKET_STEPS);
+}
 
 /** A ticket of the plan as it is now, and where one that may be anywhere can be. */
 export interface TicketState {
@@ -51,13 +54,11 @@ function stepFor({ planned, present, able = [] }: TicketState): TicketStep | und
 export async function applyTicketStep(
   { store, now, signal }: ServicesContext,
   step: TicketStep,
-  failpoints: TicketFailpoints,
 ): Promise<void> {
   if (step.do === "release-ticket") {
     const { id, type, volume } = step.planned;
     await removeTickets(store, volume, (t) => t.id === id && t.type === type, signal);
-    return failpoints.released();
+    return;
   }
   await addTicket(store, step.volume, step.ticket, { now: now(), signal });
-  failpoints.taken();
 }

@@ -6,11 +6,14 @@ import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { after, type TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
+import { armFailpoint, mutate } from "@mooring/store";
 import { bundleProgram, startTestApiServer } from "@mooring/store/testing";
 import { type GroupSnapshot, GroupSnapshots } from "../../../api/group-snapshot.ts";
+import { NodeAgents } from "../../../api/node-agent.ts";
 import { Snapshots } from "../../../api/snapshot.ts";
 import { until } from "../../../testing/agent.ts";
 import { Cluster, type ClusterPool } from "../../../testing/cluster.ts";
+import { reportNode } from "../../../testing/report-node.ts";
 import { findLeaks } from "../../leaks/find-leaks.ts";
 import { requirePrefix, startWriter, type Writer } from "./ordered-blocks.ts";
 import { gone, groupObject } from "./story.ts";
@@ -42,6 +45,8 @@ export interface Killing {
   part: Part;
   failpoint: string;
   deadlineSeconds: number;
+  /** Before the group is asked for. */
+  before?(stage: Stage): Promise<unknown>;
   /** Between the death and the new life. */
   meanwhile(stage: Stage): Promise<unknown>;
 }
@@ -131,9 +136,34 @@ async function notesLeft(folder: string): Promise<string[]> {
   }
 }
 
+/** Node z has no agent, and whoever observes nodes has seen it. */
+export async function silence({ cluster }: Stage): Promise<void> {
+  await cluster.stopNode("z");
+  const report = { change: reportNode("Suspect"), subresource: "status" } as const;
+  await mutate(cluster.store, NodeAgents, { name: "z" }, report);
+}
+
+/** A group snapshot that nobody interrupts, and whose node z comes late; the failpoints that were passed. */
+export async function live(t: TestContext, scene: Scene): Promise<string[]> {
+  const stage = await setUp(t, scene);
+  const { cluster, running } = stage;
+  try {
+    await silence(stage);
+    const passed = armFailpoint(undefined);
+    const acknowledged = running.acknowledged();
+    await cluster.store.create(GroupSnapshots, group(scene, 60));
+    await until(cluster.store, GroupSnapshots, "g", ({ status }) => status?.error !== undefined);
+    await cluster.startNode("z");
+    assert.equal(await requireWhole(stage, acknowledged), "ready");
+    return passed;
+  } finally {
+    await running.stop();
+  }
+}
+
 /** A group snapshot in which a part is killed, and starts again; how it ended: `ready` or `failed`. */
 export async function kill(t: TestContext, killing: Killing): Promise<string> {
-  const { scene, part, deadlineSeconds, meanwhile } = killing;
+  const { scene, part, deadlineSeconds, before, meanwhile } = killing;
   const stage = await setUp(t, scene);
   const { cluster, running } = stage;
   const { url } = await startTestApiServer(cluster, cluster.store);
@@ -142,6 +172,7 @@ export async function kill(t: TestContext, killing: Killing): Promise<string> {
   const died = once(mortal, "exit");
   const patience = globalThis.setTimeout(() => mortal.kill("SIGTERM"), 90_000);
   try {
+    await before?.(stage);
     const acknowledged = running.acknowledged();
     await cluster.store.create(GroupSnapshots, group(scene, deadlineSeconds));
     assert.deepEqual(await died, [null, "SIGKILL"], "the failpoint was not reached");

@@ -10,11 +10,13 @@ import { startArbiter } from "../../../cluster/arbiter/index.ts";
 import { startServices } from "../../../cluster/services/index.ts";
 import { createHost } from "../../../host/create-host.ts";
 import { engineRegistry, NODE, POOL } from "../../../testing/agent.ts";
+import { armLife } from "../../../testing/passed.ts";
 import { GIB } from "../../../testing/scratch.ts";
 import { startAgent } from "../../index.ts";
 import { groupStory } from "./story.ts";
 
 const [dir = "", type = "xfs"] = process.argv.slice(2);
+const ended = armLife(dir);
 const host = createHost();
 const stop = new AbortController();
 const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
@@ -38,3 +40,4 @@ for (const [index, phase] of [...groupStory({ store, host, dir, type }).entries(
 stop.abort();
 await Promise.all([agent.done, arbiter.done, services.done]);
 await store.close();
+await ended();

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { mkdir, open, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
+import { mkdir, open, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import {
   isAlreadyExists,
   isNotFound,
@@ -103,6 +104,25 @@ async function inPieces({ dir, type = "xfs" }: GroupStage, name: string): Promis
   await image.close();
 }
 
+/** The image of a member is away for a while. */
+async function damaged({ store, dir, type = "xfs" }: GroupStage, name: string): Promise<void> {
+  const { images } = poolLayout(type as PoolType, join(dir, "state", "pools", POOL));
+  const { spec } = await store.get(GroupSnapshots, { name });
+  const snapshot = spec.members[0]?.snapshot ?? "";
+  const image = join(images, `${snapshot}.img`);
+  const aside = join(dirname(images), "aside.img");
+  const reads = async (readyToUse: boolean) => {
+    await mutate(store, Snapshots, { name: snapshot }, ({ metadata }) => {
+      metadata.annotations = { ...metadata.annotations, touched: `${Date.now()}` };
+    });
+    await until(store, GroupSnapshots, name, ({ status }) => status?.readyToUse === readyToUse);
+  };
+  if (!existsSync(aside)) await rename(image, aside);
+  await reads(false);
+  await rename(aside, image);
+  await reads(true);
+}
+
 const made = (error: unknown): void => {
   if (!isAlreadyExists(error)) throw error;
 };
@@ -136,6 +156,16 @@ export function groupStory(stage: GroupStage): (() => Promise<unknown>)[] {
     },
     async () => {
       for (const name of MOUNTED) await writeFile(join(mount(name), "after"), "goes on", { flush: true });
+    },
+    // Where its images are no subvolume, out of which nothing can be moved.
+    ...(stage.type === "btrfs" ? [] : [() => damaged(stage, "g-1")]),
+    // A state that somebody has written: the barrier is taken up where its nodes are, which is its end.
+    async () => {
+      const put = ({ status }: GroupSnapshot) => {
+        if (status !== undefined) status.state = "releasing";
+      };
+      await mutate(store, GroupSnapshots, { name: "g-1" }, { change: put, subresource: "status" });
+      await inState("g-1", "ready");
     },
     // One that cannot be made: somebody else has frozen a member's file system.
     async () => {

@@ -14,9 +14,7 @@ import type { JobStep } from "../view.ts";
 import { repair } from "./repair.ts";
 
 const swapped = failpoint("engine/volume/image-restored");
-const restored = failpoint("engine/volume/restore-recorded");
 const grown = failpoint("engine/volume/filesystem-grown");
-const expanded = failpoint("engine/volume/expansion-recorded");
 
 type Work = (context: AgentContext, view: VolumeReading, pool: OpenPool) => Promise<void>;
 
@@ -93,7 +91,6 @@ async function swap(
     };
     await store.updateStatus(Volumes, { ...volume, status: next }, { signal });
   });
-  restored();
 }
 
 /** What was broken is not there any more. */
@@ -120,7 +117,6 @@ async function growFilesystem(context: AgentContext, view: VolumeReading): Promi
   grown();
   const { store, signal, events } = context;
   await store.updateStatus(Volumes, { ...volume, status }, { signal });
-  expanded();
   events.event(volume, "Normal", "Expanded", `the file system has ${expansion.size} bytes`);
 }
 

@@ -13,7 +13,6 @@ import type { VolumeReading } from "../read.ts";
 import { howToConsent } from "./consent.ts";
 
 const repaired = failpoint("engine/volume/repaired");
-const recorded = failpoint("engine/volume/repair-recorded");
 
 /** Checks, and repairs as far as that is allowed, what has failed; then reports what became of the data. */
 export async function repair(context: AgentContext, view: VolumeReading, pool: OpenPool): Promise<void> {
@@ -24,7 +23,6 @@ export async function repair(context: AgentContext, view: VolumeReading, pool: O
     const found = await check(context, view, pool, fault);
     repaired();
     await conclude(context, view, fault, { found, finishedAt });
-    recorded();
   } catch (error) {
     if (isConflict(error)) throw error;
     const failures = (fault.failures ?? 0) + 1;
