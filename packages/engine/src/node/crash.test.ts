@@ -5,12 +5,13 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { failpointNames, LocalStore } from "@mooring/store";
-import { bundleProgram, killEveryFailpoint } from "@mooring/store/testing";
+import { bundleProgram, killEveryFailpoint, thorough } from "@mooring/store/testing";
 import type { PoolType } from "../api/pool.ts";
 import { createHost } from "../host/create-host.ts";
 import { engineRegistry } from "../testing/agent.ts";
 import { OF_JOBS } from "../testing/failpoints-of-jobs.ts";
 import { OF_LEASES } from "../testing/failpoints-of-leases.ts";
+import { notPassed } from "../testing/passed.ts";
 import { cleanUp, scratch } from "../testing/scratch.ts";
 import { findLeaks } from "./leaks/find-leaks.ts";
 import "./index.ts";
@@ -21,12 +22,6 @@ after(child.remove);
 
 /** Failpoints that the child's story does not reach; each has its own test elsewhere. */
 const ELSEWHERE: readonly string[] = [
-  "engine/snapshot/record-lost",
-  "engine/snapshot/record-settled",
-  "engine/volume/record-device-lost",
-  "engine/volume/record-faulted",
-  "engine/volume/record-recovered",
-  "engine/volume/record-settled",
   // Reached by jobs, which have volumes through tickets: see the crash test of the data services.
   ...OF_JOBS,
   // Passed with a shared pool only: see the crash test of the leases.
@@ -92,4 +87,22 @@ const cases: [PoolType, string][] = [
   // A subvolume is left there, which an xfs pool has not.
   ["btrfs", "engine/copy/cloned-while-frozen"],
 ];
+
+test("lives that nobody kills pass every failpoint", thorough(), async (t) => {
+  for (const type of ["xfs", "btrfs", "directory"] as const) {
+    const dir = await scratch(t, host);
+    assert.equal(await live(dir, type, undefined), 0);
+    const once = cases.filter(([each, name]) => each === type && !name.includes("#"));
+    assert.deepEqual(
+      await notPassed(
+        once.map(([, name]) => name),
+        dir,
+      ),
+      [],
+      type,
+    );
+    await cleanUp(host, dir);
+  }
+});
+
 killEveryFailpoint(cases, { everyday: 1, full: 14 }, ([type, name]) => crash(type, name));

@@ -22,9 +22,12 @@ import { startAgent } from "../node/index.ts";
 import { engineRegistry, NODE, POOL, snapshotObject, until, volumeObject } from "./agent.ts";
 import { armLife } from "./passed.ts";
 import { GIB, MIB } from "./scratch.ts";
+import { loseDevice, snapshotTroubles, volumeTroubles } from "./troubles.ts";
 
 const [dir = "", type = "xfs"] = process.argv.slice(2);
 const block = type !== "directory";
+/** Nothing can be moved out of a subvolume. */
+const movable = type === "xfs";
 const ended = armLife(dir);
 const host = createHost();
 const stop = new AbortController();
@@ -42,7 +45,7 @@ const agent = await startAgent({
 const made = (error: unknown): void => {
   if (!isAlreadyExists(error)) throw error;
 };
-const place = (name: string, nodeID: string): Promise<unknown> =>
+const wantOn = (name: string, nodeID: string): Promise<unknown> =>
   mutate(store, Volumes, { name }, (volume) => {
     volume.spec.nodeID = nodeID;
   });
@@ -54,10 +57,11 @@ const gone = async (resource: Resource, name: string): Promise<void> => {
   });
   await waitFor(store, { resource, key: { name } }, (o) => o === undefined, AbortSignal.timeout(60_000));
 };
+const place = { store, host, dir };
 const target = (name: string): string => join(dir, `mount-${name}`);
 
 async function mount(name: string): Promise<void> {
-  await place(name, NODE);
+  await wantOn(name, NODE);
   const volume = await until(store, Volumes, name, (v) => v.status?.state === "attached");
   const { device = "", formatted } = volume.status ?? {};
   await mkdir(target(name), { recursive: true });
@@ -79,7 +83,7 @@ async function mount(name: string): Promise<void> {
 
 async function unmount(name: string): Promise<void> {
   await host.mounts.unmount(target(name));
-  await place(name, "");
+  await wantOn(name, "");
   await inState(name, "detached");
 }
 
@@ -108,6 +112,7 @@ const phases: (() => Promise<unknown>)[] = [
     await mutate(store, Volumes, { name: "v-p-1" }, { change: put, subresource: "status" });
     await mutate(store, Pools, { name: POOL }, (pool) => {
       pool.spec.size = GIB + 256 * MIB;
+      pool.spec.overcommit = 2;
     });
     await until(store, Pools, POOL, ({ status }) => (status?.totalBytes ?? 0) > GIB);
     await until(store, Volumes, "v-p-1", ({ status }) => status?.conditions?.[0]?.status === "False");
@@ -116,6 +121,7 @@ const phases: (() => Promise<unknown>)[] = [
     await store.create(Snapshots, snapshotObject("s-p-1", "v-p-1")).catch(made);
     await until(store, Snapshots, "s-p-1", (s) => s.status?.readyToUse === true);
   },
+  ...(movable ? snapshotTroubles(place, "s-p-1") : []),
   async () => {
     const source = { kind: "Snapshot" as const, name: "s-p-1" };
     // A thick copy where there are any.
@@ -136,7 +142,12 @@ const phases: (() => Promise<unknown>)[] = [
     });
     await until(store, Volumes, "v-p-2", (v) => v.status?.size === 128 * MIB);
   },
+  async () => {
+    await host.mounts.unmount(target("v-p-1"));
+    if (block) await loseDevice(place, "v-p-1");
+  },
   () => unmount("v-p-1"),
+  ...(movable ? volumeTroubles(place, "v-p-1") : []),
   () => unmount("v-p-2"),
   () => gone(Snapshots, "s-p-1"),
   () => gone(Volumes, "v-p-1"),

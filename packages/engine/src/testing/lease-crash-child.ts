@@ -1,7 +1,7 @@
 /**
- * One life of a node that shares a pool: `lease-crash-child.ts DIR NODE [dies]`. The folder that all nodes see is
+ * One life of a node that shares a pool: `lease-crash-child.ts DIR NODE [dies|-] [DURATION_MS]`. The folder that all nodes see is
  * `DIR/shared`. Takes a volume through its life, and goes on where the last life of whatever node was killed. With
- * `dies` it kills itself while a file system is mounted. Ends with exit code 0 when nothing of the volume is left.
+ * `dies` it kills itself while a file system is mounted. `DURATION_MS`: of leases. Ends with exit code 0 when nothing of the volume is left.
  */
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -21,11 +21,14 @@ import { createHost } from "../host/create-host.ts";
 import { makeFilesystem } from "../host/filesystems.ts";
 import { startAgent } from "../node/index.ts";
 import { engineRegistry, POOL, until, volumeObject } from "./agent.ts";
+import { armLife } from "./passed.ts";
 import { reportNode } from "./report-node.ts";
 
 const NAME = "v-p-1";
 const WAIT_MS = 90_000;
-const [dir = "", nodeID = "", dies] = process.argv.slice(2);
+const [dir = "", nodeID = "", end = "-", duration = "8000"] = process.argv.slice(2);
+const dies = end === "dies";
+const ended = armLife(dir);
 const host = createHost();
 const stop = new AbortController();
 const stateDir = join(dir, nodeID);
@@ -34,12 +37,12 @@ const file = join(target, "f");
 
 const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
 // What a node does with the mounts of pods that have ended meanwhile.
-if ((await host.mounts.at(target)).length > 0 && dies === undefined) await host.mounts.unmount(target);
+if ((await host.mounts.at(target)).length > 0 && !dies) await host.mounts.unmount(target);
 const agent = await startAgent({
   ...{ store, host, nodeID, stateDir, logger: silentLogger, signal: stop.signal },
   pools: [{ name: POOL, type: "xfs", shared: true, path: join(dir, "shared") }],
-  // Short, so that a takeover is; long enough for a machine with a lot to do.
-  leases: { durationMs: 8000, safetyMs: 2000 },
+  // By default short, so that a takeover is; long enough for a machine with a lot to do.
+  leases: { durationMs: Number(duration), safetyMs: 2000 },
   releaseOnStop: true,
 });
 
@@ -106,7 +109,7 @@ const phases: (() => Promise<unknown>)[] = [
     await writeFile(file, "kept", { flush: true });
   },
   async () => {
-    if (dies !== undefined) process.kill(process.pid, "SIGKILL");
+    if (dies) process.kill(process.pid, "SIGKILL");
     if ((await host.mounts.at(target)).length === 0) await mount();
     const text = await readFile(file, "utf8");
     if (text !== "kept") throw new Error(`the volume has ${JSON.stringify(text)}`);
@@ -140,3 +143,4 @@ for (const [index, phase] of [...phases.entries()].slice(from)) {
 stop.abort();
 await agent.done;
 await store.close();
+await ended();

@@ -5,10 +5,11 @@ import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
 import { Leases, LocalStore, listAll } from "@mooring/store";
-import { bundleProgram, eventually, killEveryFailpoint } from "@mooring/store/testing";
+import { bundleProgram, eventually, killEveryFailpoint, thorough } from "@mooring/store/testing";
 import { createHost } from "../../host/create-host.ts";
 import { engineRegistry } from "../../testing/agent.ts";
 import { OF_LEASES } from "../../testing/failpoints-of-leases.ts";
+import { notPassed } from "../../testing/passed.ts";
 import { cleanUp, GIB, scratch, sparse } from "../../testing/scratch.ts";
 import { findLeaks } from "../leaks/find-leaks.ts";
 
@@ -16,11 +17,20 @@ const host = createHost();
 const child = await bundleProgram(new URL("../../testing/lease-crash-child.ts", import.meta.url));
 after(child.remove);
 
-/** A life of a node; `fenced`: killed with the volume in use, and its guard has come to the end. */
-type Life = { node: "a" | "b"; ends: "fenced" | "at the failpoint" | "well" };
+/**
+ * A life of a node; `fenced`: killed with the volume in use, and its guard has come to the end; `in use`: the next one is there
+ * long before its guard has.
+ */
+type Life = { node: "a" | "b"; ends: "fenced" | "in use" | "at the failpoint" | "well" };
+
+interface Story {
+  failpoint: string;
+  when: string;
+  lives: readonly Life[];
+}
 
 /** The lives that end at the failpoint, and the ones that put everything in order. */
-const STORIES: readonly { failpoint: string; when: string; lives: readonly Life[] }[] = [
+const STORIES: readonly Story[] = [
   { failpoint: "engine/volume/take-lease", when: "first use", lives: alone() },
   { failpoint: "engine/volume/record-released", when: "first use", lives: alone() },
   { failpoint: "engine/volume/remove-finalizer", when: "last use", lives: alone() },
@@ -28,6 +38,11 @@ const STORIES: readonly { failpoint: string; when: string; lives: readonly Life[
     failpoint: "engine/volume/drop-device",
     when: "coming back",
     lives: [{ node: "a", ends: "fenced" }, ...alone()],
+  },
+  {
+    failpoint: "engine/volume/guard-device",
+    when: "coming back at once",
+    lives: [{ node: "a", ends: "in use" }, ...alone()],
   },
   { failpoint: "engine/volume/take-lease", when: "takeover", lives: takeover() },
   { failpoint: "engine/volume/renew-image", when: "takeover", lives: takeover() },
@@ -50,11 +65,20 @@ function takeover(): Life[] {
   ];
 }
 
-const EXITS = { fenced: "SIGKILL", "at the failpoint": "SIGKILL", well: 0 } as const;
+/** So long that no guard comes to the end of a lease before the next life has it. */
+const LONG_LEASES_MS = "300000";
 
-async function live(dir: string, { node, ends }: Life, failpoint: string): Promise<void> {
+const EXITS = { fenced: "SIGKILL", "in use": "SIGKILL", "at the failpoint": "SIGKILL", well: 0 } as const;
+
+async function live(
+  dir: string,
+  { node, ends }: Life,
+  { failpoint, lives }: Pick<Story, "failpoint" | "lives">,
+): Promise<void> {
   const { MOORING_FAILPOINT: _, ...env } = process.env;
-  const args = [child.path, dir, node, ...(ends === "fenced" ? ["dies"] : [])];
+  const dies = ends === "fenced" || ends === "in use";
+  const durations = lives.some((life) => life.ends === "in use") ? [LONG_LEASES_MS] : [];
+  const args = [child.path, dir, node, dies ? "dies" : "-", ...durations];
   const life = spawn(process.execPath, args, {
     stdio: ["ignore", "ignore", "inherit"],
     env: ends === "at the failpoint" ? { ...env, MOORING_FAILPOINT: failpoint } : env,
@@ -101,11 +125,15 @@ async function assertNothingLeft(dir: string, nodes: ReadonlySet<string>): Promi
   await eventually("the guards to end", async () => (await guards(dir)).length === 0);
 }
 
-async function liveAll(t: TestContext, failpoint: string, lives: readonly Life[]): Promise<void> {
+/** Resolves to the failpoints of leases that the lives have passed which ended well. */
+async function liveAll(t: TestContext, story: Story): Promise<string[]> {
+  const { lives } = story;
   const dir = await scratch(t, host);
   await sharedFolder(dir);
+  let left: readonly string[] = OF_LEASES;
   for (const life of lives) {
-    await live(dir, life, failpoint);
+    await live(dir, life, story);
+    if (life.ends === "well") left = await notPassed(left, dir);
     if (life.ends !== "fenced") continue;
     await eventually("the guard to fence the device", async () => {
       const left = await devices(join(dir, life.node));
@@ -114,11 +142,26 @@ async function liveAll(t: TestContext, failpoint: string, lives: readonly Life[]
   }
   await assertNothingLeft(dir, new Set(lives.map(({ node }) => node)));
   await cleanUp(host, dir);
+  return OF_LEASES.filter((name) => !left.includes(name));
 }
 
-killEveryFailpoint(STORIES, { everyday: 1 }, ({ failpoint, when, lives }) => {
-  test(`shared pool, ${when}: killed at ${failpoint}, the next lives end the work and leave nothing`, (t) =>
-    liveAll(t, failpoint, lives));
+killEveryFailpoint(STORIES, { everyday: 1 }, (story) => {
+  const { failpoint, when } = story;
+  test(`shared pool, ${when}: killed at ${failpoint}, the next lives end the work and leave nothing`, async (t) => {
+    await liveAll(t, story);
+  });
+});
+
+test("lives that nobody kills at a failpoint pass every failpoint of leases", thorough(), async (t) => {
+  const passed = new Set<string>();
+  const lived = new Set<string>();
+  for (const story of STORIES) {
+    const lives = story.lives.filter(({ ends }) => ends !== "at the failpoint");
+    if (lived.has(JSON.stringify(lives))) continue;
+    lived.add(JSON.stringify(lives));
+    for (const name of await liveAll(t, { ...story, lives })) passed.add(name);
+  }
+  assert.deepEqual([...passed].sort(), [...OF_LEASES].sort());
 });
 
 test("every failpoint that only shared pools reach has its story here", () => {

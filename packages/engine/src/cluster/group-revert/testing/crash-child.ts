@@ -57,6 +57,8 @@ if ((await getIfAny(store, VolumeGroupReverts, { namespace: NAMESPACE, name: "r"
   await createRevert(store, "r", "g");
 }
 await revertIn(store, "r", "Complete", ({ metadata }) => (metadata.finalizers ?? []).length === 0);
+// The last life may have been killed with it.
+await leave();
 for (const volume of Object.keys(GROUP)) await idle(volume);
 await giveUp();
 for (const volume of Object.keys(GROUP)) await idle(volume);
@@ -90,7 +92,12 @@ async function giveUp(): Promise<void> {
   });
   const signal = AbortSignal.timeout(60_000);
   await waitFor(store, { resource: VolumeGroupReverts, key }, (revert) => revert === undefined, signal);
-  await removeTickets(store, volume, ({ id }) => id === "csi");
+  await leave();
+}
+
+/** The workload that has a member. */
+async function leave(): Promise<void> {
+  for (const volume of Object.keys(GROUP)) await removeTickets(store, volume, ({ id }) => id === "csi");
 }
 
 async function write(volume: string, text: string): Promise<void> {
