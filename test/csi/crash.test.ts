@@ -97,6 +97,8 @@ const ELSEWHERE = [
   /^engine\/volume\/(drop-device|renew-image|take-lease|guard-device|record-released)/,
   /^engine\/(services|freezes|group-snapshot|migration|share)\//,
   /^driver\/expand\/offline-noted/,
+  // Of thick images: packages/engine/src/node/crash.test.ts.
+  /^engine\/pool\/image-(allocated|marked-thick|unshared)/,
   // Of group reverts: packages/engine/src/cluster/group-revert/crash.test.ts.
   /^engine\/group-revert\//,
   // Nobody is killed there yet: what a pool has, and what was reported to its volumes, is read again at every start.
