@@ -5,6 +5,7 @@ import { AccessError, defined, StatusError, StoreOpenError, type StoreOpenReason
 import { describeRefusal, type ErrorReport } from "./api-refusal.ts";
 import { CommandError } from "./command-error.ts";
 import { EXIT } from "./exit-codes.ts";
+import { withSourcePositions } from "./source-positions.ts";
 
 /** Node's codes for "nobody answers there". */
 const UNREACHABLE = new Set(["ECONNREFUSED", "ECONNRESET", "ENOTFOUND", "EHOSTUNREACH", "ETIMEDOUT"]);
@@ -104,7 +105,8 @@ export function describeError(error: unknown): ErrorReport {
   const refusal = typeof code === "string" ? SYSTEM[code] : undefined;
   if (refusal !== undefined) return { message: error.message, ...refusal };
   if (typeof hint === "string") return { message: error.message, next: hint, exitCode: EXIT.usage };
-  return { message: error.stack ?? error.message, next: REPORT, exitCode: EXIT.internal };
+  const message = withSourcePositions(error.stack ?? error.message);
+  return { message, next: REPORT, exitCode: EXIT.internal };
 }
 
 /** Writes `error: ...` and `next: ...` to stderr; returns the exit code. */
