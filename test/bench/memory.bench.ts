@@ -136,6 +136,9 @@ export async function run(): Promise<Measurement[]> {
   const up = await Up.create({ program: [PROGRAM], poolSize: "8Gi" });
   try {
     return await measure(up);
+  } catch (error) {
+    process.stderr.write(`mooring up ${up.alive ? "runs" : "has ended"}: ${up.output.slice(-2000)}\n`);
+    throw error;
   } finally {
     await up.dispose();
   }

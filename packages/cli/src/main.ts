@@ -25,6 +25,7 @@ async function serving() {
   const commands = await import("./commands/serving.ts");
   report = commands.reportError;
   await commands.serveSleepers();
+  commands.collectWhenIdle();
   return commands;
 }
 

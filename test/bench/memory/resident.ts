@@ -13,7 +13,7 @@ export interface Resident {
 }
 
 /** How often the memory is read, and for how long it has to stay as it is. */
-const [EVERY_MS, QUIET_MS] = SHORT ? [100, 500] : [1_000, 12_000];
+const [EVERY_MS, QUIET_MS] = SHORT ? [100, 500] : [1_000, 20_000];
 /** A process that never comes to rest is measured all the same. */
 const LONGEST_MS = SHORT ? 3_000 : 120_000;
 /** What is no change. */
