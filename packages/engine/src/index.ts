@@ -39,6 +39,7 @@ export type { ExplainMount, Leak, LeakKind } from "./node/leaks/leak.ts";
 export type { AgentOptions, AgentPool } from "./node/options.ts";
 export { layoutOf } from "./node/pool/layout-of.ts";
 export { sharePath } from "./node/share/layout.ts";
+export { parseNetwork } from "./node/share/trusted-networks.ts";
 export {
   type FilesystemContext,
   forgetIntention,

@@ -6,19 +6,17 @@ import { ShareManagers, sharePath } from "@mooring/engine";
 import { eventually } from "@mooring/store/testing";
 import { shareMountOptions } from "../../../packages/driver/src/node/share.ts";
 import { command } from "../../nodes/support/command.ts";
+import { ReportedNode } from "../../nodes/support/reported-node.ts";
 import { Nodes } from "../../nodes/support/world.ts";
 import { stints, WRITER } from "../../nodes/support/writer.ts";
 import { machineRemains } from "../../support/remains.ts";
 import { type Command, Guest } from "./guest.ts";
-import { ReportedNode } from "./reported-node.ts";
 
 const MIB = 1n << 20n;
 const SIZE = 320n * MIB;
 const GROWN = 512n * MIB;
 const RECORDS = 50;
 const SERVER = "a";
-/** An address for documentation (RFC 5737): nobody has it. */
-const FAR_AWAY = "192.0.2.250";
 const volumeCapability = {
   accessType: { case: "mount" as const, value: { fsType: "xfs" } },
   accessMode: { mode: 5 },
@@ -232,7 +230,7 @@ async function setScene(nodes: Nodes): Promise<Scene> {
   const tap = await nodes.network.tap();
   const store = await nodes.store();
   const agent = await ReportedNode.start(store, "guest", tap.address);
-  const other = await ReportedNode.start(store, "other", FAR_AWAY);
+  const other = await ReportedNode.start(store, "other", nodes.network.spare);
   const guest = await Guest.boot({ folder: nodes.folder, tap });
   return { nodes, guest, agent, other, ...volume };
 }

@@ -44,23 +44,34 @@ export class Network {
     return `${this.#subnet}.1`;
   }
 
-  async seat(): Promise<Seat> {
-    const number = this.#seats.length + 2;
+  /** Half of the network: where seats and cables are, unless one is asked for outside of it. */
+  get trusted(): string {
+    return `${this.#subnet}.0/25`;
+  }
+
+  /** An address in the trusted half that nobody has. */
+  get spare(): string {
+    return `${this.#subnet}.100`;
+  }
+
+  /** `outside`: on the same bridge, but not in the trusted half. */
+  async seat({ outside = false }: { outside?: boolean } = {}): Promise<Seat> {
+    const number = this.#seats.length + (outside ? 130 : 2);
     const namespace = `mrg${this.#tag}-${number}`;
-    const [outside, inside] = [`mrgo${this.#tag}${number}`, `mrgi${this.#tag}${number}`];
+    const [socket, plug] = [`mrgo${this.#tag}${number}`, `mrgi${this.#tag}${number}`];
     const address = `${this.#subnet}.${number}`;
     this.#seats.push(namespace);
     await command("ip", "netns", "add", namespace);
-    await command("ip", "link", "add", outside, "type", "veth", "peer", "name", inside, "netns", namespace);
-    await command("ip", "link", "set", outside, "master", this.#bridge, "up");
+    await command("ip", "link", "add", socket, "type", "veth", "peer", "name", plug, "netns", namespace);
+    await command("ip", "link", "set", socket, "master", this.#bridge, "up");
     await command("ip", "-n", namespace, "link", "set", "lo", "up");
-    await command("ip", "-n", namespace, "address", "add", `${address}/24`, "dev", inside);
-    await command("ip", "-n", namespace, "link", "set", inside, "up");
+    await command("ip", "-n", namespace, "address", "add", `${address}/24`, "dev", plug);
+    await command("ip", "-n", namespace, "link", "set", plug, "up");
     return {
       namespace,
       address,
       link: async (state) => {
-        await command("ip", "link", "set", outside, state);
+        await command("ip", "link", "set", socket, state);
       },
     };
   }
@@ -68,7 +79,7 @@ export class Network {
   /** A cable to the bridge for a kernel of its own: the interface to open, and the address to take. */
   async tap(): Promise<{ name: string; address: string }> {
     // Addresses of seats count up from below.
-    const number = 254 - this.#taps.length;
+    const number = 126 - this.#taps.length;
     const name = `mrgt${this.#tag}${number}`;
     this.#taps.push(name);
     await command("ip", "tuntap", "add", name, "mode", "tap");

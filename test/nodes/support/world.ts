@@ -91,7 +91,8 @@ export class Nodes {
     if (shared === true) await this.#share();
     // A port that stays: nodes find the API server again after its restart. Nobody else has this address.
     const listen = `${this.network.address}:6443`;
-    this.#up = await Up.create({ nodeName: "hub", listen, pool: "directory", args: upArgs });
+    const args = [...this.#trust, ...upArgs];
+    this.#up = await Up.create({ nodeName: "hub", listen, pool: "directory", args });
     await this.#up.start();
     for (const name of nodes) await this.add(name, nodeArgs);
   }
@@ -123,7 +124,13 @@ export class Nodes {
     return this.#csi.controller;
   }
 
-  async add(name: string, args: readonly string[] = []): Promise<Machine> {
+  get #trust(): string[] {
+    return ["--trusted-network", this.network.trusted];
+  }
+
+  /** A machine that names the same network as the others. */
+  async add(name: string, more: readonly string[] = []): Promise<Machine> {
+    const args = [...this.#trust, ...more];
     const { kubeconfig } = this.up;
     const seat = await this.network.seat();
     const machine = new Machine({ name, stateDir: join(this.folder, name), seat, kubeconfig, args });

@@ -38,10 +38,10 @@ async function node(options: NodeOptions): Promise<void> {
   const leases = leaseTimes(options.leaseDuration);
   const ready = await readyFile(options.readyFile);
   const { store, joined } = await openNodeClient(options, name, settings.taints);
-  const { stateDir, kubeletDir } = options;
+  const { stateDir, kubeletDir, trustedNetwork: trustedNetworks } = options;
   const signal = stopSignal();
   const logger = await openLogger(options.logLevel);
-  const common = { store, stateDir, pools, leases, nodeName: name, logger, signal };
+  const common = { store, stateDir, pools, leases, trustedNetworks, nodeName: name, logger, signal };
   const onOwned = async () => {
     await keepOwner(stateDir, name);
     await ready.clear();

@@ -42,6 +42,7 @@ async function up(options: UpOptions): Promise<void> {
       ...defined({ size, overcommit: poolOvercommit }),
     },
     leases: leaseTimes(options.leaseDuration),
+    trustedNetworks: options.trustedNetwork,
     nodeGraceMs: graceFor(options),
     listen: listenAddress("--listen", options.listen, "127.0.0.1:6443"),
     nodeName: nodeName(options.nodeName),

@@ -105,6 +105,21 @@ async function errors(store: ObjectStore): Promise<Check[]> {
   });
 }
 
+/** Nodes whose way to a shared volume is neither trusted nor encrypted. */
+async function untrusted(store: ObjectStore): Promise<Check[]> {
+  const shares = (await store.list(ShareManagers)).items;
+  return shares.flatMap(({ metadata: { name: volume }, status }) =>
+    (status?.untrusted ?? []).map(({ nodeID, refused, message }) =>
+      check(
+        `Volume ${volume} on ${nodeID}`,
+        refused ? "fail" : "warn",
+        refused ? message : `${message}; it was let in before, and stays in until its workloads end`,
+        `mooring why volume/${volume}`,
+      ),
+    ),
+  );
+}
+
 async function drift(store: ObjectStore): Promise<Check[]> {
   const volumes = new Set((await store.list(Volumes)).items.map(({ metadata }) => metadata.name));
   const attachments = (await store.list(VolumeAttachments)).items;
@@ -157,6 +172,7 @@ export async function objectChecks(server: ObjectStore, now: Date): Promise<Chec
   const { missing, store } = withoutMissingKinds(server);
   const found = [
     ...(await errors(store)),
+    ...(await untrusted(store)),
     ...(await drift(store)),
     ...(await stuck(store, now)),
     ...(await waits(store, now)),

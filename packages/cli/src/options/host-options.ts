@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { logLevelOption } from "./log-level.ts";
 import { overcommitOption, poolOption, poolSizeOption } from "./own-pool.ts";
 import { leaseDurationOption, sharedPoolOption } from "./shared-pool-options.ts";
+import { trustedNetworkOption } from "./trusted-networks.ts";
 
 /** What a process that is a node gets to know of its machine, its pools and its log. */
 export interface HostOptions {
@@ -14,6 +15,8 @@ export interface HostOptions {
   poolSize?: number;
   poolOvercommit?: number;
   sharedPool: AgentPool[];
+  /** Over which volumes may be shared unencrypted: IPv4, like `10.0.0.0/24`. */
+  trustedNetwork: string[];
   /** Milliseconds. */
   leaseDuration: number;
   readyFile?: string;
@@ -30,6 +33,7 @@ export function withHostOptions(command: Command): Command {
     .addOption(overcommitOption())
     .addOption(sharedPoolOption())
     .addOption(leaseDurationOption())
+    .addOption(trustedNetworkOption())
     .option("--ready-file <file>", "written when everything is ready")
     .addOption(logLevelOption());
 }

@@ -35,6 +35,9 @@ function remounts(volume: Volume, { spec }: VolumeAttachment): Finding[] {
   );
 }
 
+const NAME_NETWORK =
+  "start mooring up and mooring node with --trusted-network NETWORK (the chart: node.trustedNetworks), or have the nodes join over WireGuard";
+
 /** Who serves a volume that many nodes use, and for whom. */
 async function share(context: Context, volume: Volume): Promise<Finding[]> {
   if (!isServed(volume)) return [];
@@ -44,14 +47,21 @@ async function share(context: Context, volume: Volume): Promise<Finding[]> {
   const { nodeID = "", users = [] } = manager?.spec ?? {};
   const { state = "stopped", endpoint = "", error } = manager?.status ?? {};
   if (users.length === 0) return [finding("ok", subject, "nobody uses the volume, so no node serves it")];
-  const whom = `for ${users.join(", ")}`;
+  const refusedUsers = (manager?.status?.untrusted ?? []).filter(({ refused }) => refused);
+  const served = users.filter((user) => !refusedUsers.some((refusal) => refusal.nodeID === user));
+  const whom = `for ${served.join(", ") || "nobody"}`;
   if (nodeID === "") return [finding("waiting", subject, `no node is ready to serve it ${whom}`)];
   if (error !== undefined)
     return [finding("failed", subject, `node ${nodeID}: ${error.code}: ${error.message}`)];
   if (state === "running") {
+    const strangers = (manager?.status?.untrusted ?? []).map(({ nodeID: user, refused, message }) =>
+      finding(refused ? "failed" : "waiting", `network of node ${user}`, message, {
+        next: refused ? NAME_NETWORK : `${NAME_NETWORK}; until then it stays in, as its programs would hang`,
+      }),
+    );
     const how =
       endpoint === "" ? `has it ${whom}; no other node uses it` : `serves it ${whom} at ${endpoint}`;
-    return [finding("ok", subject, `node ${nodeID} ${how}`)];
+    return [finding("ok", subject, `node ${nodeID} ${how}`), ...strangers];
   }
   return [finding("waiting", subject, `node ${nodeID} is to serve it ${whom} (${state})`)];
 }

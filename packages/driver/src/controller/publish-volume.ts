@@ -213,7 +213,7 @@ async function untilSatisfied(
       describe: (a) => result(a)?.conditions[0]?.message ?? "the arbiter has not evaluated it yet",
       giveUp: async () => {
         await requireUnmounted(driver, volumeId, signal);
-        await requireShareServer(driver, volumeId, signal);
+        await requireShareServer(driver, { volumeId, nodeId }, signal);
       },
     },
     signal,

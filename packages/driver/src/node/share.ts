@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { CsiError } from "@mooring/csi";
-import { type MountEntry, ShareManagers, sharePath, type Volume } from "@mooring/engine";
+import { type MountEntry, refusalOf, ShareManagers, sharePath, type Volume } from "@mooring/engine";
 import { getIfAny } from "@mooring/store";
 import { bindFlagsAmong } from "../request/mount-flags.ts";
 import type { NodeContext } from "./context.ts";
@@ -27,6 +27,12 @@ export async function shareSource(
   const { state, nodeID, endpoint = "", error } = share?.status ?? {};
   if (state === "running" && nodeID === node.nodeID)
     return { from: "here", path: sharePath(node.stateDir, name) };
+  const refusal = refusalOf(share, node.nodeID);
+  if (refusal !== undefined) {
+    throw CsiError.failedPrecondition(`volume "${name}" is not shared: ${refusal.message}`, {
+      hint: `Do that, or run the workload on node "${nodeID}".`,
+    });
+  }
   const [, address, port, path] = ENDPOINT.exec(endpoint) ?? [];
   if (state !== "running" || address === undefined || port === undefined || path === undefined) {
     const why = error === undefined ? (state ?? "not asked for") : error.message;

@@ -19,9 +19,32 @@ export interface ShareManagerStatus {
   nodeID?: string;
   /** `nfs://10.0.0.5:20490/v-pool-uuid`: NFS version 4 over TCP; only while others than the serving node use it. The last one while the server is started again. */
   endpoint?: string;
+  /** Nodes that the server lets in; absent: none, or an agent of an earlier version does not report it. */
+  users?: string[];
+  /** Nodes that use it, or would, over a network that is not trusted. */
+  untrusted?: UntrustedUser[];
   /** Bytes of the device that the file system fills. */
   size?: number;
   error?: { code: string; message: string };
+}
+
+/** A node with a ticket whose way to the serving node is neither trusted nor encrypted. */
+export interface UntrustedUser {
+  nodeID: string;
+  /** IPv4, as its agent reports it. */
+  address: string;
+  /** False: it was let in before, by an earlier version or other options, and stays in until its workloads end. */
+  refused: boolean;
+  /** One sentence: which addresses, and what an operator can do. */
+  message: string;
+}
+
+/** Why a node may not have the volume over the network; undefined: it may, as far as is known. */
+export function refusalOf(share: ShareManager | undefined, nodeID: string): UntrustedUser | undefined {
+  const { state, nodeID: server, untrusted = [] } = share?.status ?? {};
+  // What another node has reported, which served it before, is over.
+  if (state !== "running" || server !== share?.spec.nodeID) return undefined;
+  return untrusted.find((user) => user.refused && user.nodeID === nodeID);
 }
 
 /** Served at `/apis/storage.mooring.dev/v1alpha1/sharemanagers`. */

@@ -9,6 +9,7 @@ import type { Sessions } from "./group-snapshot/sessions.ts";
 import type { Fault } from "./health/fault.ts";
 import type { NodeClaim } from "./heartbeat/node-claim.ts";
 import type { OpenPools } from "./open-pools.ts";
+import type { TrustedNetworks } from "./share/trusted-networks.ts";
 
 /** What a node needs for pools that it has together with others. */
 export interface Sharing {
@@ -53,6 +54,8 @@ export interface AgentContext {
   sessions: Sessions;
   /** What this node needs for pools that it has together with others; absent where there are none. */
   sharing: Sharing | undefined;
+  /** Where volumes may be served over the network. */
+  networks: TrustedNetworks;
   /** The IPv4 address by which this node reaches the others; absent: not known. */
   address: string | undefined;
   /** Absolute folder below which this node keeps its things. */

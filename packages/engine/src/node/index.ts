@@ -27,6 +27,7 @@ import { detachOrphans } from "./orphans.ts";
 import { runPools } from "./pool/index.ts";
 import { releaseDevices } from "./release-devices.ts";
 import { endShare, presentShares, runShares } from "./share/index.ts";
+import { TrustedNetworks } from "./share/trusted-networks.ts";
 import { openSharing } from "./sharing/open-sharing.ts";
 import { sweepLeases } from "./sharing/sweep-leases.ts";
 import { runSnapshots } from "./snapshot/index.ts";
@@ -62,6 +63,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   ];
   const context: AgentContext = {
     ...{ store, host, nodeID, claim, logger, signal, stateDir, sharing: shared?.sharing },
+    networks: new TrustedNetworks(options.trustedNetworks),
     address: options.address,
     poolObjects: informers.pools,
     events: new EventRecorder(store, { component: DRIVER_NAME, host: nodeID, logger }),

@@ -40,6 +40,8 @@ export interface AgentOptions {
   releaseOnStop?: boolean;
   /** The IPv4 address by which this node reaches the others, and they it; default the first that it has. */
   address?: string;
+  /** IPv4 networks, like `10.0.0.0/24`, over which volumes may be served unencrypted; default none. */
+  trustedNetworks?: readonly string[];
   /** Milliseconds between two checks of the health of what is attached; default 10,000. */
   healthMs?: number;
   /** Stops the agent: steps under way end, idle pools are closed, volumes in use stay as they are. */

@@ -64,6 +64,8 @@ export interface BenchOptions {
   overcommit?: number;
   /** Writers are frozen before the pool is full. */
   holdWriters?: boolean;
+  /** Networks over which the agent may share volumes. */
+  trustedNetworks?: readonly string[];
   /** The test takes files away behind the agent's back: no event reports what is due then. */
   behindItsBack?: boolean;
   /** Done before anything starts; what it mounts below the folder is unmounted in the end. */
@@ -76,6 +78,8 @@ export class Bench {
   readonly host: Host;
   readonly store: LocalStore;
   readonly type: PoolType;
+  /** As of the next start. */
+  trustedNetworks: readonly string[];
   readonly #options: BenchOptions;
   #running: { done: Promise<void> }[] = [];
   #abort = new AbortController();
@@ -88,6 +92,7 @@ export class Bench {
     this.host = host;
     this.store = store;
     this.type = type;
+    this.trustedNetworks = options.trustedNetworks ?? [];
     this.#options = options;
   }
 
@@ -126,6 +131,7 @@ export class Bench {
       nodeID: NODE,
       stateDir,
       pools,
+      trustedNetworks: this.trustedNetworks,
       healthMs: 200,
     });
     this.#running.push({ done: agent.then(({ done }) => done) });

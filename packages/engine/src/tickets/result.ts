@@ -15,6 +15,7 @@ export type TicketReason =
   | "VolumeNotReady"
   | "VolumeDeleting"
   | "ShareNotReady"
+  | "NetworkNotTrusted"
   | "Migrating"
   | "MigrationWaiting"
   | "GenerationPending"

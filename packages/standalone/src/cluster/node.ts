@@ -20,6 +20,8 @@ export interface ClusterNodeOptions {
   kubeletDir: string;
   pools: readonly AgentPool[];
   leases: Partial<LeaseTimes>;
+  /** IPv4 networks, like `10.0.0.0/24`, over which nodes may share volumes unencrypted. */
+  trustedNetworks: readonly string[];
   /** Name of the Node object. */
   nodeName: string;
   /** Where other nodes reach this one; default: the first address that it has. */
@@ -80,10 +82,11 @@ async function startParts(
   options: ClusterNodeOptions,
   { folder: stateDir, kubelet, parts }: Places,
 ): Promise<void> {
-  const { store, nodeName, logger, pools, leases, address, version, maxVolumesPerNode, observe } = options;
+  const { store, nodeName, logger, pools, leases, trustedNetworks, address } = options;
+  const { version, maxVolumesPerNode, observe } = options;
   const node = { store, nodeName, stateDir, parts, logger };
   await startNodeAgent({
-    ...{ ...node, pools, leases, releaseOnStop: false },
+    ...{ ...node, pools, leases, trustedNetworks, releaseOnStop: false },
     ...defined({ address }),
   });
   await startDriver({

@@ -14,6 +14,8 @@ export interface MooringNodeOptions {
   pools: readonly AgentPool[];
   /** How long leases of a shared pool's images last without a renewal; the same on every node. */
   leases: Partial<LeaseTimes>;
+  /** IPv4 networks, like `10.0.0.0/24`, over which nodes may share volumes unencrypted. */
+  trustedNetworks: readonly string[];
   /** Name of the Node and of the CSI node: a DNS-1123 subdomain. */
   nodeName: string;
   settings: NodeSettings;

@@ -55,9 +55,9 @@ async function startVolumes(
   address: string,
   parts: Parts,
 ): Promise<void> {
-  const { store, pools, leases, nodeName, logger } = options;
+  const { store, pools, leases, trustedNetworks, nodeName, logger } = options;
   const node = { store, nodeName, stateDir: folder.root, parts, logger };
-  await startNodeAgent({ ...node, pools, leases, address, releaseOnStop: true });
+  await startNodeAgent({ ...node, pools, leases, trustedNetworks, address, releaseOnStop: true });
   const endpoint = `unix://${folder.socket}`;
   await startDriver({ ...node, mode: "node", endpoint });
   await parts.start("registrar", (signal) =>

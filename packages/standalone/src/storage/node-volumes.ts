@@ -16,6 +16,8 @@ interface NodeVolumes {
   logger: Logger;
   pools: readonly AgentPool[];
   leases: Partial<LeaseTimes>;
+  /** IPv4 networks, like `10.0.0.0/24`, over which nodes may share volumes unencrypted. */
+  trustedNetworks: readonly string[];
   /** The address by which other machines find this one; default: the first address that it has. */
   address?: string;
   /** Nothing of this machine outlives the process: no pod of a kubelet's that runs on. */
@@ -24,11 +26,13 @@ interface NodeVolumes {
 
 /** What makes images, opens devices and makes snapshots here. */
 export async function startNodeAgent(node: NodeVolumes): Promise<void> {
-  const { store, nodeName: nodeID, stateDir, parts, logger, pools, leases, address, releaseOnStop } = node;
+  const { store, nodeName: nodeID, stateDir, parts, logger, pools, leases } = node;
+  const { trustedNetworks, address, releaseOnStop } = node;
   const known = defined({ address });
   await parts.start("node agent", (signal) =>
     startAgent({
       ...{ store, host: parts.host, nodeID, stateDir, logger, pools, leases, releaseOnStop, signal },
+      trustedNetworks,
       ...known,
     }),
   );

@@ -11,6 +11,8 @@ export interface StandaloneOptions {
   sharedPools: readonly AgentPool[];
   /** How long leases of a shared pool's images last without a renewal; the same on every node. */
   leases: Partial<LeaseTimes>;
+  /** IPv4 networks, like `10.0.0.0/24`, over which nodes may share volumes unencrypted. */
+  trustedNetworks: readonly string[];
   /** A node that does not answer for so long is suspect; milliseconds. */
   nodeGraceMs: number;
   listen: { host: string; port: number };

@@ -29,6 +29,7 @@ export async function startStorage(starting: Starting): Promise<void> {
     // With all addresses, or the loopback, it is not given where this machine is.
     address: options.listen.host,
     leases,
+    trustedNetworks: options.trustedNetworks,
     releaseOnStop: true,
   });
   await startEngine({ store, parts, logger, leases, nodeGraceMs });

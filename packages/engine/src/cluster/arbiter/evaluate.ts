@@ -1,4 +1,5 @@
 import type { AttachmentTicket } from "../../api/attachment.ts";
+import { refusalOf } from "../../api/share-manager.ts";
 import { yieldsToWorkload } from "../../tickets/attacher-types.ts";
 import { parametersFit } from "../../tickets/frontend.ts";
 import type { TicketReason, TicketResult } from "../../tickets/result.ts";
@@ -44,13 +45,17 @@ function evaluateShared(
   if (manager === undefined) return waiting("ShareNotReady", "the volume's share has no node yet");
   const placed = evaluateCandidate(view, manager, candidates, placement);
   if (!placed.satisfied) return waiting("ShareNotReady", placed.message);
-  const { state = "stopped", nodeID, endpoint = "", error } = view.share?.status ?? {};
+  const { state = "stopped", nodeID, endpoint = "", users, error } = view.share?.status ?? {};
   const here = nodeID === manager.nodeID;
   if (here && state === "running") {
     const local = ticket.nodeID === manager.nodeID;
     const message = `the volume is ${local ? "on" : "shared from"} node "${manager.nodeID}"`;
     if (local) return { satisfied: true, reason: "Attached", message };
-    if (endpoint !== "") return { satisfied: true, reason: "Attached", message: `${message} at ${endpoint}` };
+    const refusal = refusalOf(view.share, ticket.nodeID);
+    if (refusal !== undefined) return waiting("NetworkNotTrusted", refusal.message);
+    const letIn = users === undefined || users.includes(ticket.nodeID);
+    if (endpoint !== "" && letIn)
+      return { satisfied: true, reason: "Attached", message: `${message} at ${endpoint}` };
   }
   const why = here && error !== undefined ? `: ${error.code}: ${error.message}` : "";
   return waiting("ShareNotReady", `node "${manager.nodeID}" is starting the volume's share${why}`);

@@ -20,6 +20,8 @@ export const WAITS: Readonly<Record<TicketReason, string>> = {
   VolumeNotReady: "the volume's image is made",
   VolumeDeleting: "never: the volume is going",
   ShareNotReady: "the share manager has the volume and shares it",
+  NetworkNotTrusted:
+    "never on this node, until an operator names the network of both nodes as trusted, or they join over one that encrypts",
   Migrating: "one of the two tickets ends: the volume then stays on the node of the other",
   MigrationWaiting: "the step of the migration that the message names is done, or one of the tickets ends",
   GenerationPending: "at once: the arbiter numbers the ticket",

@@ -3,14 +3,17 @@ import { TOPOLOGY_NODE_KEY } from "../../api/names.ts";
 import { type NodeAgent, NodeAgents } from "../../api/node-agent.ts";
 import { isReported, nodeConditions } from "../../api/node-conditions.ts";
 import type { AgentContext } from "../context.ts";
-import { nodeAddresses } from "../share/address.ts";
+import { findPlace } from "../share/place.ts";
+import { ownAddress } from "../share/trust.ts";
 import { NodeInUse } from "./node-claim.ts";
 
 const HEARTBEAT_MS = 10_000;
 
 /** Reports in the NodeAgent object that this node is alive. Throws NodeInUse when another agent does. */
 export async function beat(context: AgentContext): Promise<void> {
-  const { store, nodeID, host, claim, signal } = context;
+  const { store, nodeID, host, claim, networks, signal } = context;
+  // Where it comes from, for others.
+  const address = ownAddress(await findPlace(), networks, context.address);
   const put = (agent: NodeAgent): NodeAgent => {
     claim.check(agent.status);
     const now = host.clock.now();
@@ -21,7 +24,6 @@ export async function beat(context: AgentContext): Promise<void> {
     );
     const heartbeat = now.toISOString();
     const { address: _before, ...status } = agent.status ?? {};
-    const address = ownAddress(context);
     return {
       ...agent,
       status: {
@@ -42,12 +44,6 @@ export async function beat(context: AgentContext): Promise<void> {
     await register(context);
     await mutate(store, NodeAgents, key, { change: put, subresource: "status", signal });
   }
-}
-
-/** Where it comes from, for others: the configured one, as long as it has that. */
-function ownAddress({ address }: AgentContext): string | undefined {
-  const present = nodeAddresses();
-  return present.find((each) => each === address) ?? present[0];
 }
 
 async function register({ store, nodeID, signal }: AgentContext): Promise<void> {

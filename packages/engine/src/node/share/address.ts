@@ -1,19 +1,9 @@
-import { networkInterfaces } from "node:os";
-
 const LOCAL = "127.0.0.1";
-
-/** The IPv4 addresses by which other machines may reach this one, in the order of its interfaces. */
-export function nodeAddresses(): string[] {
-  const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
-  return addresses
-    .filter(({ internal, family }) => !internal && family === "IPv4")
-    .map(({ address }) => address);
-}
 
 /**
  * Where a server is to listen, and nowhere else. Its clients have the address that it had, so it keeps that one as long
  * as the node has it, and when the node has none at all: a cable that is pulled for a moment is no reason to move.
- * Otherwise the one by which this node is known to reach others, where that is configured; the first may be a bridge of
+ * Otherwise the one by which this node is known to others, if it is known; the first may be a bridge of
  * containers. 127.0.0.1 where there never was one.
  */
 export function chooseAddress(

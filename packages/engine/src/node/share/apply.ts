@@ -48,6 +48,7 @@ export async function applyShareStep(
     case "record":
       // First: an agent that is killed in between finds the old address again.
       await emitMoved(context, view, step.status);
+      emitUntrusted(context, view, step.status);
       await recordStatus(context, name, step.status);
   }
 }
@@ -156,6 +157,21 @@ async function emitMoved(
   const place = endpoint === undefined ? `on node "${nodeID}"` : `served at ${endpoint}`;
   const message = `the volume is ${place} now, no longer at ${before}: start the pods that use it again`;
   events.event(volume, "Warning", "ShareMoved", message);
+}
+
+/** Once for each node that is refused, or that should be. */
+function emitUntrusted(
+  { events }: AgentContext,
+  { share, volume }: ShareReading,
+  { untrusted = [] }: ShareManagerStatus,
+): void {
+  const known = new Set((share?.status?.untrusted ?? []).map(({ message }) => message));
+  for (const { refused, message } of untrusted) {
+    if (volume === undefined || known.has(message)) continue;
+    const reason = refused ? "NetworkNotTrusted" : "ServedOnUntrustedNetwork";
+    const still = refused ? "" : " (it stays in until its workloads end)";
+    events.event(volume, "Warning", reason, `${message}${still}`);
+  }
 }
 
 async function recordStatus(

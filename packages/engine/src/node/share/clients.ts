@@ -1,19 +1,66 @@
 import { isIPv4 } from "node:net";
 import { getIfAny, type ObjectStore } from "@mooring/store";
 import { NodeAgents } from "../../api/node-agent.ts";
+import type { UntrustedUser } from "../../api/share-manager.ts";
+import { type Crossing, mayCross } from "./trust.ts";
+
+/** A node whose workloads have tickets for a volume. */
+export interface ShareUser {
+  nodeID: string;
+  /** IPv4; absent: it has reported none. */
+  address?: string;
+}
+
+/** Whom a share's server is to let in, and whom it must not. */
+export interface Admission {
+  users: ShareUser[];
+  /** Also those that stay in all the same, which are users. */
+  untrusted: UntrustedUser[];
+}
+
+/** A node writes its own address, so nothing but an address is taken for one. */
+export function usersOf(
+  store: Pick<ObjectStore, "get">,
+  nodeIDs: readonly string[],
+  signal: AbortSignal,
+): Promise<ShareUser[]> {
+  return Promise.all(
+    nodeIDs.map(async (name) => {
+      const { address = "" } = (await getIfAny(store, NodeAgents, { name }, signal))?.status ?? {};
+      return isIPv4(address) ? { nodeID: name, address } : { nodeID: name };
+    }),
+  );
+}
 
 /**
- * Addresses that a share's server lets in, in order: those of the other nodes whose workloads have tickets for the volume,
- * and `more`. Not its own: containers have their machine's network, and could claim to be the node. A node writes its own
- * address, so nothing but an address is taken for one.
+ * Who is let in. `before`: addresses that the server of now has let in already. Their programs would hang for ever, so they
+ * stay until they end, whatever has become of the trust in their network.
  */
-export async function clientsOf(
-  store: Pick<ObjectStore, "get">,
-  users: readonly string[],
-  more: readonly string[],
-  signal: AbortSignal,
-): Promise<string[]> {
-  const agents = await Promise.all(users.map((name) => getIfAny(store, NodeAgents, { name }, signal)));
-  const addresses = agents.map((agent) => agent?.status?.address ?? "");
-  return [...new Set([...more, ...addresses.filter(isIPv4)])].sort();
+export async function admission(
+  users: readonly ShareUser[],
+  way: Omit<Crossing, "client">,
+  nodeID: string,
+  before: ReadonlySet<string>,
+): Promise<Admission> {
+  const result: Admission = { users: [], untrusted: [] };
+  for (const user of users) {
+    const { address } = user;
+    if (address === undefined || (await mayCross({ ...way, client: address }))) {
+      result.users.push(user);
+      continue;
+    }
+    const refused = !before.has(address);
+    if (!refused) result.users.push(user);
+    const message = distrust(user.nodeID, address, { nodeID, address: way.server });
+    result.untrusted.push({ nodeID: user.nodeID, address, refused, message });
+  }
+  return result;
+}
+
+function distrust(user: string, address: string, server: Required<ShareUser>): string {
+  return (
+    `node "${user}" at ${address} would use the volume of node "${server.nodeID}" at ${server.address} over a network that ` +
+    "nobody has named as trusted and that does not encrypt: start Mooring on every node with --trusted-network and the " +
+    "network that both addresses are in, or have the nodes join over WireGuard"
+  );
 }

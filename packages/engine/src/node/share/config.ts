@@ -76,14 +76,24 @@ LOG {
 }
 
 /** What the server that was started last was configured with; undefined: none was started, or nothing of the kind. */
-export async function recordedSocket({ config }: ShareLayout): Promise<Partial<ServerSocket>> {
-  const text = (await readFile(config, "utf8").catch(absent)) ?? "";
+export async function recordedSocket(layout: ShareLayout): Promise<Partial<ServerSocket>> {
+  const text = await recordedConfig(layout);
   const address = /^ {2}Bind_addr = ([0-9.]+);$/m.exec(text)?.[1];
   const port = Number(/^ {2}NFS_Port = (\d+);$/m.exec(text)?.[1]);
   return {
     ...(address !== undefined && isIPv4(address) ? { address } : {}),
     ...(Number.isInteger(port) && port > 0 && port < 65_536 ? { port } : {}),
   };
+}
+
+/** Whom the server that was started last has been made to let in: IPv4 addresses. */
+export async function recordedClients(layout: ShareLayout): Promise<Set<string>> {
+  const [, clients = ""] = /^ {4}Clients = ([0-9., ]*);$/m.exec(await recordedConfig(layout)) ?? [];
+  return new Set(clients.split(", ").filter(isIPv4));
+}
+
+async function recordedConfig({ config }: ShareLayout): Promise<string> {
+  return (await readFile(config, "utf8").catch(absent)) ?? "";
 }
 
 /** On disk when it resolves: a server is found again by this file. */

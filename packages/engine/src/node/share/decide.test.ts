@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { defined } from "@mooring/store";
 import type { ShareManager, ShareManagerStatus } from "../../api/share-manager.ts";
 import { volumeObject } from "../../testing/agent.ts";
 import { decide, type ShareView } from "./decide.ts";
@@ -14,17 +13,19 @@ function view(users: string[], status: ShareManagerStatus | undefined, more: Par
   const volume = volumeObject("v-p-1");
   volume.spec = { ...volume.spec, nodeID: "a" };
   volume.status = { state: "attached", robustness: "healthy", currentNodeID: "a", device: "/dev/loop7" };
+  const others = users.filter((user) => user !== "a");
   const server = { recorded: { address: "192.0.2.7", port: 20_491 }, address: "192.0.2.7", silences: 0 };
   return {
     ...{ nodeID: "a", share, volume, device: { path: "/dev/loop7", sizeBytes: SIZE }, mounted: "/dev/loop7" },
     ...{ servers: 0, ...server, clients: ["192.0.2.8"], admitted: "192.0.2.8", connected: false },
+    ...{ users: others, untrusted: [] },
     ...{ folder: true, endpoint: ENDPOINT, healthMs: 1_000, ...more },
   };
 }
 
 const running = (endpoint?: string): ShareManagerStatus => ({
   ...{ state: "running", nodeID: "a", size: SIZE },
-  ...defined({ endpoint }),
+  ...(endpoint === undefined ? {} : { endpoint, users: ["b"] }),
 });
 
 test("a node that has the volume for itself starts no server, and reports that it has it", () => {
@@ -40,8 +41,33 @@ test("a server starts for the first of the others, and ends with the last", () =
   assert.equal(decide(view(["a"], running(ENDPOINT), { servers: 1 })).do, "end");
 });
 
+const stranger = { nodeID: "c", address: "198.51.100.9", message: "..." };
+
+test("for a node whose network is not trusted no server starts; it is reported, and read again", () => {
+  const refused = { untrusted: [{ ...stranger, refused: true }], users: [] };
+  const alone = view(["a", "c"], running(), refused);
+  assert.deepEqual(decide(alone), {
+    ...{ do: "record", status: { ...running(), untrusted: refused.untrusted } },
+  });
+  const recorded = { ...running(), untrusted: refused.untrusted };
+  assert.deepEqual(decide(view(["a", "c"], recorded, refused)), { do: "rest", afterMs: 1_000 });
+  const left = decide(view(["a"], recorded, {}));
+  assert.deepEqual(left, { do: "record", status: running() });
+});
+
+test("a server that runs reports whom it lets in, and whom it must not", () => {
+  const both = { servers: 1, users: ["b"], untrusted: [{ ...stranger, refused: true }] };
+  const step = decide(view(["a", "b", "c"], running(ENDPOINT), both));
+  assert.deepEqual(step, {
+    ...{ do: "record", status: { ...running(ENDPOINT), untrusted: both.untrusted } },
+  });
+});
+
 test("what an earlier version has mounted here over the network keeps its server", () => {
-  assert.equal(decide(view(["a"], running(ENDPOINT), { servers: 1, connected: true })).do, "rest");
+  assert.equal(
+    decide(view(["a"], { ...running(ENDPOINT), users: [] }, { servers: 1, connected: true })).do,
+    "rest",
+  );
 });
 
 test("a server that has died is reported, with the address that its clients have, and starts again", () => {

@@ -1,4 +1,5 @@
-import type { ShareManager, ShareManagerStatus } from "../../api/share-manager.ts";
+import { isDeepStrictEqual } from "node:util";
+import type { ShareManager, ShareManagerStatus, UntrustedUser } from "../../api/share-manager.ts";
 import type { Volume } from "../../api/volume.ts";
 import { type EndStep, fail, REST } from "../../end-step.ts";
 import type { ServerSocket } from "./config.ts";
@@ -21,7 +22,10 @@ export interface ShareView {
   recorded: Partial<ServerSocket>;
   /** Where a server is to listen now. */
   address: string;
-  /** Whom it is to let in, and whom this life of the agent has had it let in. */
+  /** Other nodes that are to have it, and those that must not, or should not have been let in. */
+  users: readonly string[];
+  untrusted: readonly UntrustedUser[];
+  /** Addresses that it is to let in, and those that this life of the agent has had it let in. */
   clients: readonly string[];
   admitted: string | undefined;
   /** Something on this very node has it over the network, as earlier versions mounted it. */
@@ -80,15 +84,28 @@ function serve(view: ShareView): ShareStep {
   if (mounted === undefined) return servers > 0 ? { do: "end" } : { do: "mount" };
   const next = needsServer(view) ? nextOfServer(view) : servers > 0 ? ({ do: "end" } as const) : undefined;
   if (next !== undefined) return next;
-  if (share?.status?.size !== device.sizeBytes) return { do: "grow" };
-  const { size } = share.status;
-  if (!needsServer(view)) return record(view, { state: "running", nodeID, size }) ?? REST;
-  const running = record(view, { state: "running", nodeID, endpoint: view.endpoint, size });
-  return running ?? { do: "rest", afterMs: view.healthMs };
+  const { size } = share?.status ?? {};
+  if (size !== device.sizeBytes) return { do: "grow" };
+  return record(view, { state: "running", nodeID, size, ...servedTo(view) }) ?? restOf(view);
 }
 
-function needsServer({ share, nodeID, connected }: ShareView): boolean {
-  return connected || (share?.spec.users ?? []).some((user) => user !== nodeID);
+/** Who has it over the network, and who must not. */
+function servedTo(view: ShareView): Pick<ShareManagerStatus, "endpoint" | "users" | "untrusted"> {
+  const { endpoint, users, untrusted } = view;
+  return {
+    ...(needsServer(view) ? { endpoint, users: [...users] } : {}),
+    ...(untrusted.length === 0 ? {} : { untrusted: [...untrusted] }),
+  };
+}
+
+/** A server is probed, and who is refused may come back with another address: nothing else reports either. */
+function restOf(view: ShareView): ShareStep {
+  const { untrusted, healthMs } = view;
+  return needsServer(view) || untrusted.length > 0 ? { do: "rest", afterMs: healthMs } : REST;
+}
+
+function needsServer({ users, connected }: ShareView): boolean {
+  return connected || users.length > 0;
 }
 
 /** Undefined: one server runs where it is to, lets in whom it is to, and responds. */
@@ -115,7 +132,6 @@ function stop(view: ShareView): ShareStep {
 
 function record({ share }: ShareView, status: ShareManagerStatus): ShareStep | undefined {
   if (share === undefined) return undefined;
-  const { state, nodeID, endpoint, size, error } = share.status ?? {};
-  const same = state === status.state && nodeID === status.nodeID && endpoint === status.endpoint;
-  return same && size === status.size && error === undefined ? undefined : { do: "record", status };
+  // An error is over with whatever is recorded next, and with nothing else.
+  return isDeepStrictEqual(share.status, status) ? undefined : { do: "record", status };
 }

@@ -5,13 +5,15 @@ import { type Volume, Volumes } from "../../api/volume.ts";
 import type { LoopDevice } from "../../host/host.ts";
 import { checkImageId } from "../../pools/image-id.ts";
 import type { AgentContext } from "../context.ts";
-import { chooseAddress, nodeAddresses } from "./address.ts";
-import { clientsOf } from "./clients.ts";
-import { recordedSocket, type ServerSocket } from "./config.ts";
+import { chooseAddress } from "./address.ts";
+import { type Admission, admission, type ShareUser, usersOf } from "./clients.ts";
+import { recordedClients, recordedSocket, type ServerSocket } from "./config.ts";
 import type { ShareView } from "./decide.ts";
 import { type ShareLayout, shareLayout } from "./layout.ts";
+import { findPlace } from "./place.ts";
 import { isServing } from "./probe.ts";
 import { findServers } from "./server.ts";
+import { isTrusted, ownAddress } from "./trust.ts";
 
 const PROBE_MS = 5000;
 
@@ -35,7 +37,8 @@ export async function readShare(
   const volume = await getIfAny(store, Volumes, { name }, signal);
   const pids = folder ? await findServers(layout) : [];
   const recorded = await recordedSocket(layout);
-  const address = chooseAddress(recorded.address, nodeAddresses(), context.address);
+  const network = await readNetwork(context, { share, layout, recorded, running: pids.length > 0 });
+  const { address } = network;
   const mounted = (await host.mounts.at(layout.mount)).at(-1)?.source;
   const connected = (await host.mounts.list()).some(
     ({ fsType, source }) => fsType.startsWith("nfs") && source === `${address}:/${name}`,
@@ -43,14 +46,46 @@ export async function readShare(
   return {
     ...{ name, layout, nodeID, share, volume, mounted, folder, recorded, address, healthMs },
     connected,
-    // Not noted: a NodeAgent changes with every heartbeat, and each probe of the server reads again.
-    clients: await clientsOf(context.store, othersOf(share, nodeID), connected ? [address] : [], signal),
+    users: network.users.map((user) => user.nodeID),
+    untrusted: network.untrusted,
+    clients: addressesOf(network.users, connected ? [address] : []),
     admitted: context.admitted.get(name),
     device: await deviceOf(context, volume),
     servers: pids.length,
     silences: await silencesOf(context, name, pids.length > 0 ? recorded : {}),
     endpoint: `nfs://${address}:${recorded.port ?? 0}/${name}`,
   };
+}
+
+interface Present extends Pick<ShareView, "share" | "recorded"> {
+  layout: ShareLayout;
+  running: boolean;
+}
+
+/** Where the volume is to be served, and to whom. */
+async function readNetwork(
+  { store, nodeID, networks, address: reaching, signal }: AgentContext,
+  { share, layout, recorded, running }: Present,
+): Promise<Admission & { address: string }> {
+  const { status } = share ?? {};
+  // Also one that has died, or whose machine has, and is about to be started again.
+  const going = running || (status?.nodeID === nodeID && status.endpoint !== undefined);
+  const before = going ? await recordedClients(layout) : new Set<string>();
+  // Not noted: a NodeAgent changes with every heartbeat, and each probe of the server reads again.
+  const users = await usersOf(store, othersOf(share, nodeID), signal);
+  const place = await findPlace();
+  const own = ownAddress(place, networks, reaching);
+  const stays =
+    users.some((user) => user.address !== undefined && before.has(user.address)) ||
+    isTrusted(recorded.address ?? "", networks, place) ||
+    !isTrusted(own ?? "", networks, place);
+  const address = chooseAddress(stays ? recorded.address : undefined, place.addresses, own);
+  return { ...(await admission(users, { networks, place, server: address }, nodeID, before)), address };
+}
+
+/** Addresses to let in, in order. Not this node's own: containers have their machine's network, and could claim to be the node. */
+function addressesOf(users: readonly ShareUser[], more: readonly string[]): string[] {
+  return [...new Set([...more, ...users.flatMap(({ address }) => address ?? [])])].sort();
 }
 
 function othersOf(share: ShareManager | undefined, nodeID: string): string[] {

@@ -8,8 +8,8 @@ import { type ShareManager, ShareManagers } from "../../api/share-manager.ts";
 import type { VolumeSpec } from "../../api/volume.ts";
 import { Bench, until } from "../../testing/agent.ts";
 import { MIB } from "../../testing/scratch.ts";
-import { chooseAddress, nodeAddresses } from "./address.ts";
 import { type ShareLayout, shareLayout } from "./layout.ts";
+import { findPlace } from "./place.ts";
 import { findServers } from "./server.ts";
 
 /** The shared volume of a test. */
@@ -22,7 +22,8 @@ export const OTHER = "another-node";
 /** A volume that workloads on this node and on another one use, and its share running. */
 export async function served(t: TestContext, spec: Partial<VolumeSpec> = XFS): Promise<Bench> {
   const bench = await Bench.open(t, "xfs", { tickets: true });
-  await addOther(bench);
+  const [address = "127.0.0.1"] = (await findPlace()).addresses;
+  await addOther(bench, address);
   await bench.createVolume(NAME, spec);
   await bench.volume(NAME, "detached");
   await bench.ask(NAME);
@@ -31,17 +32,18 @@ export async function served(t: TestContext, spec: Partial<VolumeSpec> = XFS): P
   return bench;
 }
 
-async function addOther({ store }: Bench): Promise<void> {
+/** Another node, which reports that address. */
+export async function addOther({ store }: Bench, address: string, name = OTHER): Promise<void> {
   const kind = { apiVersion: apiVersionOf(NodeAgents), kind: NodeAgents.kind };
-  await store.create(NodeAgents, { ...kind, metadata: { name: OTHER }, spec: {} });
+  await store.create(NodeAgents, { ...kind, metadata: { name }, spec: {} });
   const put = (agent: NodeAgent): void => {
     agent.status = {
       state: "Ready",
       heartbeat: new Date().toISOString(),
-      address: chooseAddress(undefined, nodeAddresses()),
+      address,
     };
   };
-  await mutate(store, NodeAgents, { name: OTHER }, { change: put, subresource: "status" });
+  await mutate(store, NodeAgents, { name }, { change: put, subresource: "status" });
 }
 
 export const layout = (bench: Bench): ShareLayout => shareLayout(bench.stateDir, NAME);

@@ -256,7 +256,10 @@ const share: Full<ShareManager> = {
   ...ours,
   kind: "ShareManager",
   spec: { nodeID: "n", users: ["n", "o"] },
-  status: { state: "running", nodeID: "n", endpoint: "nfs://10.0.0.1:20490/v", size: 1, error },
+  status: {
+    ...{ state: "running", nodeID: "n", endpoint: "nfs://10.0.0.1:20490/v", size: 1, users: ["o"], error },
+    untrusted: [{ nodeID: "q", address: "192.0.2.1", refused: true, message: "..." }],
+  },
 };
 
 /** One of each kind of the engine, with every field. */
