@@ -110,10 +110,10 @@ describe("pods of a machine that is lost", () => {
       await first.progress(50);
       const second = await PodWriter.create(nodes, "killed-b", "b", "killed");
       await nodes.machine("a").losePower();
-      for (const failpoint of ["marked", "tainted", "evicted", "removed"]) {
+      for (const failpoint of ["mark-unknown", "taint", "evict", "remove"]) {
         await up.end("SIGKILL");
         await up.start({ MOORING_FAILPOINT: `standalone/node-lifecycle/${failpoint}` }, { mayDie: true });
-        await eventually(`the API server to die where it has ${failpoint}`, async () => !up.alive, {
+        await eventually(`the API server to die behind ${failpoint}`, async () => !up.alive, {
           withinMs: 240_000,
         });
       }

@@ -1,58 +1,38 @@
-// One life of the garbage collector and the namespace controller, for a test that kills them: sets the scene when it
-// is not there yet, works until everything that has to go is gone, and exits with 0. Argument: the state folder.
-import { setMaxListeners } from "node:events";
+// One life of the garbage collector, of the controllers of namespaces and of aggregated roles, for a test that kills them: sets
+// the scene when it is not there yet, works until everything that has to go is gone, and exits with 0. Argument: the state folder.
 import {
   type ConfigMap,
   ConfigMaps,
-  isAlreadyExists,
+  getIfAny,
   isNotFound,
-  LocalStore,
+  mutate,
   Namespaces,
   type OwnerReference,
   ownerReferenceTo,
-  ResourceRegistry,
-  silentLogger,
 } from "@mooring/store";
 import { eventually } from "@mooring/store/testing";
-import { registerBuiltins } from "../../builtin/index.ts";
 import { startGarbageCollector } from "../../controllers/garbage-collector/index.ts";
 import { startNamespaceController } from "../../controllers/namespace/index.ts";
-import { createKindRegistry } from "../../kinds/kind-info.ts";
-import { ensureDefaultNamespaces } from "../server/default-namespaces.ts";
+import { startRoleAggregation } from "../../controllers/role-aggregation/index.ts";
+import { beginStoryLife } from "../../controllers/testing/story-life.ts";
+import { ClusterRoles } from "../auth/rbac.ts";
 
-const [path = ""] = process.argv.slice(2);
-const registry = new ResourceRegistry();
-const kinds = createKindRegistry();
-registerBuiltins(registry, kinds);
-const store = await LocalStore.open({ path, registry, requireNamespaces: true });
-const stopping = new AbortController();
-const { signal } = stopping;
-setMaxListeners(0, signal);
-await ensureDefaultNamespaces(store);
+const life = await beginStoryLife();
+const { store, once } = life;
 
 const at = (name: string, namespace = "default") => ({ namespace, name });
 
-async function make(name: string, owners: OwnerReference[] = [], namespace = "default"): Promise<ConfigMap> {
-  const metadata = { ...at(name, namespace), ownerReferences: owners };
-  try {
-    return await store.create<ConfigMap>(ConfigMaps, { apiVersion: "v1", kind: "ConfigMap", metadata });
-  } catch (error) {
-    if (isAlreadyExists(error)) return store.get<ConfigMap>(ConfigMaps, at(name, namespace));
-    throw error;
-  }
+function make(
+  name: string,
+  ownerReferences: OwnerReference[] = [],
+  metadata: Partial<ConfigMap["metadata"]> = {},
+): Promise<ConfigMap> {
+  const all = { ...at(name), ownerReferences, ...metadata };
+  return store.create<ConfigMap>(ConfigMaps, { apiVersion: "v1", kind: "ConfigMap", metadata: all });
 }
 
-const exists = async (name: string) => {
-  try {
-    await store.get<ConfigMap>(ConfigMaps, at(name));
-    return true;
-  } catch (error) {
-    if (isNotFound(error)) return false;
-    throw error;
-  }
-};
+const HELD = "example.com/held";
 
-/** The last object of the scene proves that all of it was made. */
 async function setScene(): Promise<void> {
   const foreground = await make("foreground");
   await make("foreground-child", [ownerReferenceTo(foreground)]);
@@ -63,33 +43,71 @@ async function setScene(): Promise<void> {
   await make("background-child", [ownerReferenceTo(background)]);
   const kept = await make("kept");
   await make("shared", [ownerReferenceTo(background, { controller: false }), ownerReferenceTo(kept)]);
+  await makeCircle();
+  const elsewhere = await make("elsewhere", [], { namespace: "kube-public" });
+  await make("crossing", [ownerReferenceTo(elsewhere), ownerReferenceTo(kept, { controller: false })]);
   await store.create(Namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "leaving" } });
-  for (const n of [1, 2, 3]) await make(`inside-${n}`, [], "leaving");
+  for (const n of [1, 2, 3]) await make(`inside-${n}`, [], { namespace: "leaving" });
+  await make("held", [], { namespace: "leaving", finalizers: [HELD] });
+  await makeRoles();
   await store.delete(ConfigMaps, at("foreground"), { propagationPolicy: "Foreground" });
+  await store.delete(ConfigMaps, at("circle-1"), { propagationPolicy: "Foreground" });
   await store.delete(ConfigMaps, at("orphaning"), { propagationPolicy: "Orphan" });
   await store.delete(ConfigMaps, at("background"), { propagationPolicy: "Background" });
   await store.delete(Namespaces, { name: "leaving" });
-  await make("scene-is-set");
 }
 
-if (!(await exists("scene-is-set"))) await setScene();
-const common = { store, kinds, logger: silentLogger, signal };
+/** Two that own each other, and would wait for each other. */
+async function makeCircle(): Promise<void> {
+  const first = await make("circle-1");
+  const second = await make("circle-2", [ownerReferenceTo(first)]);
+  await mutate(store, ConfigMaps, at("circle-1"), ({ metadata }) => {
+    metadata.ownerReferences = [ownerReferenceTo(second)];
+  });
+}
+
+const RULES = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }];
+
+async function makeRoles(): Promise<void> {
+  const kind = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" };
+  const matchLabels = { story: "yes" };
+  const aggregationRule = { clusterRoleSelectors: [{ matchLabels }] };
+  await store.create(ClusterRoles, {
+    ...kind,
+    metadata: { name: "part", labels: matchLabels },
+    rules: RULES,
+  });
+  await store.create(ClusterRoles, { ...kind, metadata: { name: "whole" }, aggregationRule, rules: [] });
+}
+
+await once("scene", setScene);
 const parts = [
-  await startGarbageCollector(common),
-  await startNamespaceController({ ...common, caPem: "certificate" }),
+  await startGarbageCollector(life),
+  await startNamespaceController({ ...life, caPem: "certificate" }),
+  await startRoleAggregation(life),
 ];
-const WANTED = ["kept", "kube-root-ca.crt", "orphan-1", "orphan-2", "scene-is-set", "shared"];
+await once("held", async () => {
+  await eventually("the namespace reports what is in the way", async () => {
+    const namespace = await getIfAny(store, Namespaces, { name: "leaving" });
+    const reported = namespace?.status?.conditions?.some(({ message = "" }) => message.includes(HELD));
+    return namespace === undefined || reported === true;
+  });
+  await mutate(store, ConfigMaps, at("held", "leaving"), ({ metadata }) => {
+    metadata.finalizers = [];
+  }).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+  });
+});
+const WANTED = ["crossing", "kept", "kube-root-ca.crt", "orphan-1", "orphan-2", "shared"];
 await eventually("everything that has to go is gone", async () => {
   const { items } = await store.list(ConfigMaps, { namespace: "default" });
-  const namespaces = await store.list(Namespaces);
-  const names = items.map(({ metadata }) => metadata.name);
   const owners = items.flatMap(({ metadata }) => metadata.ownerReferences ?? []);
+  const role = await store.get(ClusterRoles, { name: "whole" });
   return (
-    names.join() === WANTED.join() &&
-    owners.length === 1 &&
-    !namespaces.items.some(({ metadata }) => metadata.name === "leaving")
+    items.map(({ metadata }) => metadata.name).join() === WANTED.join() &&
+    owners.length === 3 &&
+    (await getIfAny(store, Namespaces, { name: "leaving" })) === undefined &&
+    JSON.stringify(role["rules"]) === JSON.stringify(RULES)
   );
 });
-stopping.abort();
-await Promise.all(parts.map(({ done }) => done));
-await store.close();
+await life.end(parts);

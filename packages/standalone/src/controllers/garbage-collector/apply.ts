@@ -17,10 +17,8 @@ import type { ForeignReports } from "./foreign-reports.ts";
 import type { GraphNode } from "./graph.ts";
 import { objectKey, ownersOf } from "./identity.ts";
 
-const deleted = failpoint("standalone/garbage-collector/deleted");
-const released = failpoint("standalone/garbage-collector/dependent-released");
-const referencesDropped = failpoint("standalone/garbage-collector/references-dropped");
-const finalizerRemoved = failpoint("standalone/garbage-collector/finalizer-removed");
+/** Dependents are released side by side: a process may end with some of them done. */
+const dependentReleased = failpoint("standalone/garbage-collector/dependent-released");
 
 /** What the steps are made with. */
 export interface ApplyContext {
@@ -65,17 +63,17 @@ async function applyOnce(step: ActiveStep, node: GraphNode, context: ApplyContex
       return;
     case "remove-finalizer":
       await change(context, node, (object) => void unsetFinalizer(object, step.finalizer));
-      return finalizerRemoved();
+      return;
     case "drop-references":
       await change(context, node, (object) => dropReferences(object, step.uids));
-      return referencesDropped();
+      return;
     case "unblock":
       await change(context, node, (object) => unblock(object, step.uids));
       return;
     case "release-dependents": {
       const owner = node.object.metadata.uid;
       await Promise.all(step.dependents.map(({ metadata }) => release(metadata.uid, owner, context)));
-      return released();
+      return;
     }
     case "delete":
       return remove(step.policy, node, context);
@@ -101,6 +99,7 @@ async function release(uid: string, owner: string, context: ApplyContext): Promi
   if (dependent === undefined) return;
   try {
     await change(context, dependent, (object) => dropReferences(object, [owner]));
+    dependentReleased();
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
@@ -120,7 +119,6 @@ async function remove(
     if (isConflict(error)) return;
     throw error;
   }
-  deleted();
 }
 
 /** Changes the object that `node` stands for, and no other of its name. */

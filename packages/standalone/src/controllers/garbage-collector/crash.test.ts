@@ -1,37 +1,13 @@
-import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, test } from "node:test";
 import { failpointNames } from "@mooring/store";
-import { bundleProgram, killEveryFailpoint } from "@mooring/store/testing";
+import { killStory } from "../testing/kill-story.ts";
 import "./index.ts";
 import "../namespace/index.ts";
+import "../role-aggregation/index.ts";
 
-const story = await bundleProgram(new URL("../../apiserver/testing/crash-story.ts", import.meta.url));
-after(story.remove);
-
-/** One life of the controllers; how it ended. */
-async function live(folder: string, failpoint: string | undefined): Promise<unknown> {
-  const { MOORING_FAILPOINT: _, ...env } = process.env;
-  const child = spawn(process.execPath, [story.path, folder], {
-    stdio: ["ignore", "ignore", "inherit"],
-    env: failpoint === undefined ? env : { ...env, MOORING_FAILPOINT: failpoint },
-  });
-  const [code, signal] = await once(child, "exit");
-  return signal ?? code;
-}
-
-const failpoints = failpointNames().filter((name) =>
-  /^standalone\/(garbage-collector|namespace)\//.test(name),
-);
-killEveryFailpoint(failpoints, { everyday: 1 }, (failpoint) => {
-  test(`killed at ${failpoint}, the next life ends the work`, async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), "mooring-collector-"));
-    t.after(() => rm(folder, { recursive: true, force: true }));
-    assert.equal(await live(folder, failpoint), "SIGKILL", "the failpoint was not passed");
-    assert.equal(await live(folder, undefined), 0);
-  });
+await killStory({
+  program: new URL("../../apiserver/testing/crash-story.ts", import.meta.url),
+  failpoints: failpointNames().filter((name) =>
+    /^standalone\/(garbage-collector|namespace|role-aggregation)\//.test(name),
+  ),
+  shows: "ends the work",
 });

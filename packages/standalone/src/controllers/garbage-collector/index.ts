@@ -1,4 +1,4 @@
-import { EventRecorder, type Logger, type ObjectStore, Reconciler } from "@mooring/store";
+import { EventRecorder, type Logger, type ObjectStore, Reconciler, stepFailpoints } from "@mooring/store";
 import type { KindRegistry } from "../../kinds/kind-info.ts";
 import { type ApplyContext, apply } from "./apply.ts";
 import { decide, type Step } from "./decide.ts";
@@ -7,6 +7,16 @@ import { OwnerGraph } from "./graph.ts";
 import { identityOf } from "./identity.ts";
 import { Monitors } from "./monitors.ts";
 import { type CollectorView, readObject } from "./read.ts";
+
+const failpoints = stepFailpoints<Step>("standalone/garbage-collector", {
+  "remove-finalizer": true,
+  "release-dependents": true,
+  "collect-dependents": true,
+  "drop-references": true,
+  unblock: true,
+  "report-foreign-owners": true,
+  delete: true,
+});
 
 interface GarbageCollectorOptions {
   store: ObjectStore;
@@ -33,7 +43,7 @@ export async function startGarbageCollector(
     observed: (resource, object) => graph.put(resource, identityOf(object)),
   };
   const collector = new Reconciler<CollectorView, Step>({
-    ...{ name: "garbage-collector", store, logger },
+    ...{ name: "garbage-collector", store, logger, failpoints },
     // Most of the time a worker waits for the disk, and those who wait together share a trip to it.
     concurrency: 20,
     // Objects of every kind there is: the graph asks for those that a change affects.

@@ -25,8 +25,8 @@ import {
 
 type ActiveStep = Exclude<Step, { do: "done" | "wait" }>;
 
-const contentDeleted = failpoint("standalone/namespace/content-deleted");
-const finalized = failpoint("standalone/namespace/finalized");
+/** Within a batch objects are deleted side by side: a process may end with some of them done. */
+const objectDeleted = failpoint("standalone/namespace/object-deleted");
 
 /** Deletes side by side: enough to share trips to the disk, few enough to let others in between. */
 const BATCH = 64;
@@ -54,13 +54,11 @@ export async function apply(step: ActiveStep, namespace: Namespace, context: App
         const batch = step.remnants.slice(at, at + BATCH);
         await Promise.all(batch.map((remnant) => remove(remnant, context)));
       }
-      return contentDeleted();
-    case "report":
-      await mutateStatus(name, step.conditions, context);
       return;
+    case "report":
+      return mutateStatus(name, step.conditions, context);
     case "finalize":
-      await finalize(namespace, context);
-      return finalized();
+      return finalize(namespace, context);
   }
 }
 
@@ -96,6 +94,7 @@ function createDefaultAccount(namespace: string, { store, signal }: ApplyContext
 async function remove({ resource, key, uid }: Remnant, { store, signal }: ApplyContext): Promise<void> {
   try {
     await store.delete(resource, key, { propagationPolicy: "Background", preconditions: { uid }, signal });
+    objectDeleted();
   } catch (error) {
     if (!isNotFound(error) && !isConflict(error)) throw error;
   }

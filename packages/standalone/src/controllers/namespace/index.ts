@@ -9,11 +9,20 @@ import {
   type ServiceAccount,
   ServiceAccounts,
   source,
+  stepFailpoints,
 } from "@mooring/store";
 import type { KindRegistry } from "../../kinds/kind-info.ts";
 import { apply } from "./apply.ts";
 import { DEFAULT_ACCOUNT, decide, ROOT_CA, type Step, type View } from "./decide.ts";
 import { readNamespace } from "./read.ts";
+
+const failpoints = stepFailpoints<Step>("standalone/namespace", {
+  "create-root-ca": true,
+  "create-default-account": true,
+  delete: true,
+  report: true,
+  finalize: true,
+});
 
 interface NamespaceControllerOptions {
   store: ObjectStore;
@@ -44,7 +53,7 @@ export async function startNamespaceController(
   const running = [namespaces, configMaps, accounts].map((informer) => informer.run(signal));
   const from = { store, kinds, clock, namespaces, configMaps, accounts };
   const controller = new Reconciler<View, Step>({
-    ...{ name: "namespace", store, logger, polls: true, mostSteps: MOST_STEPS },
+    ...{ name: "namespace", store, logger, failpoints, polls: true, mostSteps: MOST_STEPS },
     sources: [source(namespaces, ({ metadata }) => [metadata.name])],
     watched: [configMaps, accounts],
     read: (name, context) => readNamespace(name, from, context),

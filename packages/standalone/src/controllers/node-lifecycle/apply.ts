@@ -1,6 +1,5 @@
 import {
   type EventRecorder,
-  failpoint,
   isNotFound,
   type Node,
   Nodes,
@@ -11,13 +10,6 @@ import {
 } from "@mooring/store";
 import { FENCED_CONDITION } from "../lost-node.ts";
 import type { NodeLifePod, NodeLifeStep } from "./decide.ts";
-
-const failpoints = {
-  marked: failpoint("standalone/node-lifecycle/marked"),
-  tainted: failpoint("standalone/node-lifecycle/tainted"),
-  evicted: failpoint("standalone/node-lifecycle/evicted"),
-  removed: failpoint("standalone/node-lifecycle/removed"),
-};
 
 interface NodeLifeEffects {
   store: ObjectStore;
@@ -41,7 +33,6 @@ export async function apply(step: NodeLifeStep, node: Node, effects: NodeLifeEff
         message: step.message,
       };
       nodes.wrote(await store.updateStatus(Nodes, withCondition(node, reported, effects.now)));
-      failpoints.marked();
       return events.event(node, "Normal", "NodeNotReady", `Node ${name} status is now: NodeNotReady`);
     }
     case "mark-fenced": {
@@ -52,21 +43,19 @@ export async function apply(step: NodeLifeStep, node: Node, effects: NodeLifeEff
         message: step.fenced ? "volumes of Mooring's driver cannot be written from this node any more" : "",
       };
       nodes.wrote(await store.updateStatus(Nodes, withCondition(node, reported, effects.now)));
-      return failpoints.marked();
+      return;
     }
     case "taint":
       nodes.wrote(await store.update(Nodes, { ...node, spec: { ...node.spec, taints: step.taints } }));
-      return failpoints.tainted();
+      return;
     case "evict":
       await remove(effects, step.pod, {});
-      failpoints.evicted();
       return events.event(
         ...[step.pod, "Normal" as const, "TaintManagerEviction"],
         `Marking for deletion: node ${name} is tainted ${step.taint}`,
       );
     case "remove":
       await remove(effects, step.pod, { gracePeriodSeconds: 0 });
-      failpoints.removed();
       return events.event(
         step.pod,
         "Warning",

@@ -10,6 +10,7 @@ import {
   type ObjectStore,
   Reconciler,
   source,
+  stepFailpoints,
   WrittenCache,
 } from "@mooring/store";
 import type { ClusterView } from "../cluster-view.ts";
@@ -17,6 +18,14 @@ import { apply } from "./apply.ts";
 import { decideStep, type NodeLifeStep, type NodeLifeView } from "./decide.ts";
 import { Heartbeats } from "./heartbeats.ts";
 import { readNode } from "./read.ts";
+
+const failpoints = stepFailpoints<NodeLifeStep>("standalone/node-lifecycle", {
+  "mark-unknown": true,
+  "mark-fenced": true,
+  taint: true,
+  evict: true,
+  remove: true,
+});
 
 interface NodeLifecycleOptions {
   store: ObjectStore;
@@ -50,7 +59,7 @@ export async function startNodeLifecycle(options: NodeLifecycleOptions): Promise
   const pods = new WrittenCache(store, view.pods);
   const from = { nodes, pods, agents, graceMs, silentMs: (name: string) => silence.get(name) };
   const controller = new Reconciler<NodeLifeView, NodeLifeStep>({
-    ...{ name: "node-lifecycle", store, logger, mostSteps: MOST_STEPS },
+    ...{ name: "node-lifecycle", store, logger, failpoints, mostSteps: MOST_STEPS },
     sources: [source(view.nodes, ({ metadata }) => [metadata.name])],
     watched: [view.pods, agents],
     read: (name, context) => readNode(name, from, context),

@@ -1,6 +1,15 @@
-import { createInformer, type Logger, type ObjectStore, Reconciler, source } from "@mooring/store";
+import {
+  createInformer,
+  type Logger,
+  type ObjectStore,
+  Reconciler,
+  source,
+  stepFailpoints,
+} from "@mooring/store";
 import { ClusterRoles } from "../../apiserver/auth/rbac.ts";
 import { decide, type RoleStep, type RoleView } from "./decide.ts";
+
+const failpoints = stepFailpoints<RoleStep>("standalone/role-aggregation", { "set-rules": true });
 
 interface RoleAggregationOptions {
   store: ObjectStore;
@@ -17,9 +26,7 @@ export async function startRoleAggregation({
   const roles = createInformer(store, ClusterRoles, { logger });
   const informing = roles.run(signal);
   const reconciler = new Reconciler<RoleView, RoleStep | { do: "done" }>({
-    name: "role-aggregation",
-    store,
-    logger,
+    ...{ name: "role-aggregation", store, logger, failpoints },
     sources: [source(roles, ({ metadata }) => [metadata.name])],
     read(name, { reader }) {
       const cached = reader.over(roles);

@@ -3,8 +3,11 @@ import {
   armFailpoint,
   ConfigMaps,
   getIfAny,
+  isAlreadyExists,
+  type KubeObject,
   LocalStore,
   type Logger,
+  type Resource,
   ResourceRegistry,
   silentLogger,
 } from "@mooring/store";
@@ -19,15 +22,18 @@ export async function openControllerStore(path: string) {
   registerBuiltins(registry, kinds);
   const store = await LocalStore.open({ path, registry, requireNamespaces: true });
   await ensureDefaultNamespaces(store);
-  return { store, kinds };
+  return { store, kinds, registry };
 }
 
 /** One life of controllers, in a program that a test may kill. */
 export interface StoryLife {
   readonly store: LocalStore;
   readonly kinds: ReturnType<typeof createKindRegistry>;
+  readonly registry: ResourceRegistry;
   readonly logger: Logger;
   readonly signal: AbortSignal;
+  /** Creates it, unless an earlier life has. */
+  ensure<T extends KubeObject>(resource: Resource<T>, object: T): Promise<void>;
   /**
    * Does a part of the story, and marks it as done: later lives leave it out. A life that is killed before the mark does
    * it again.
@@ -41,11 +47,16 @@ export interface StoryLife {
 export async function beginStoryLife(): Promise<StoryLife> {
   const passed = armFailpoint(process.env["MOORING_FAILPOINT"]);
   const [path = ""] = process.argv.slice(2);
-  const { store, kinds } = await openControllerStore(path);
+  const { store, kinds, registry } = await openControllerStore(path);
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
   return {
-    ...{ store, kinds, logger: silentLogger, signal: stopping.signal },
+    ...{ store, kinds, registry, logger: silentLogger, signal: stopping.signal },
+    async ensure(resource, object) {
+      await store.create(resource, object).catch((error: unknown) => {
+        if (!isAlreadyExists(error)) throw error;
+      });
+    },
     async once(part, work) {
       const metadata = { namespace: "kube-system", name: `story-${part}` };
       if ((await getIfAny(store, ConfigMaps, metadata)) !== undefined) return;

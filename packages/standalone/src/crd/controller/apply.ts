@@ -1,11 +1,8 @@
-import { failpoint, type ObjectStore, type WrittenCache } from "@mooring/store";
+import type { ObjectStore, WrittenCache } from "@mooring/store";
 import { deleteObjects, release } from "../clean-up.ts";
 import { type CustomResourceDefinition, CustomResourceDefinitions } from "../types.ts";
 import type { DefinitionStep } from "./decide.ts";
 import type { ServedKinds } from "./served-kinds.ts";
-
-const markedTerminating = failpoint("standalone/crd/marked-terminating");
-const objectsDeleted = failpoint("standalone/crd/objects-deleted");
 
 interface DefinitionEffects {
   store: ObjectStore;
@@ -21,7 +18,6 @@ export async function applyStep(
   crd: CustomResourceDefinition | undefined,
   { store, definitions, served, signal }: DefinitionEffects,
 ): Promise<void> {
-  if (step.do === "withdraw") served.withdraw(name);
   if (crd === undefined) return;
   const writeStatus = async (status: NonNullable<CustomResourceDefinition["status"]>) => {
     const options = { signal, fieldManager: "mooring-crd" };
@@ -32,10 +28,8 @@ export async function applyStep(
     case "serve":
       return served.serve(crd);
     case "write-status":
-      return writeStatus(step.status);
     case "mark-terminating":
-      await writeStatus(step.status);
-      return markedTerminating();
+      return writeStatus(step.status);
     case "freeze":
       return served.freeze(crd);
     case "delete-objects": {
@@ -44,7 +38,6 @@ export async function applyStep(
       return;
     }
     case "release": {
-      objectsDeleted();
       served.withdraw(name);
       const left = await release(store, name, signal);
       if (left === undefined) definitions.gone(crd);

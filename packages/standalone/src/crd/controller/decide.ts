@@ -20,7 +20,6 @@ export interface DefinitionView {
 /** One visible change for a definition. */
 export type DefinitionStep =
   | { do: "serve" }
-  | { do: "withdraw" }
   | { do: "write-status"; status: NonNullable<CustomResourceDefinition["status"]> }
   | { do: "mark-terminating"; status: NonNullable<CustomResourceDefinition["status"]> }
   /** Objects of the kind can go but not come. */
@@ -35,7 +34,8 @@ const CLEANUP_POLL_MS = 200;
 /** The next step for a definition. Pure. */
 export function decideDefinition(view: DefinitionView): DefinitionStep | Outcome {
   const { crd, others, served, now } = view;
-  if (crd === undefined) return served === undefined ? DONE : { do: "withdraw" };
+  // What was served of it is withdrawn with the event, before anybody's turn.
+  if (crd === undefined) return DONE;
   if (crd.metadata.deletionTimestamp !== undefined) return decideEnd(view, crd);
   const { acceptedNames, conditions } = decideNames(crd, others, now);
   const established = conditions.some((c) => c.type === "Established" && c.status === "True");

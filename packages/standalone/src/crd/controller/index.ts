@@ -9,6 +9,7 @@ import {
   type ResourceRegistry,
   silentLogger,
   source,
+  stepFailpoints,
   WrittenCache,
 } from "@mooring/store";
 import type { MutableKindRegistry } from "../../kinds/kind-info.ts";
@@ -18,6 +19,15 @@ import { applyStep } from "./apply.ts";
 import { type DefinitionStep, type DefinitionView, decideDefinition } from "./decide.ts";
 import { readDefinition } from "./read.ts";
 import { ServedKinds } from "./served-kinds.ts";
+
+const failpoints = stepFailpoints<DefinitionStep>("standalone/crd", {
+  serve: true,
+  "write-status": true,
+  "mark-terminating": true,
+  freeze: true,
+  "delete-objects": true,
+  release: true,
+});
 
 /** What the controller is started with. */
 export interface CrdControllerOptions {
@@ -60,7 +70,7 @@ function reconcilerOf({ store, informer, served, logger, signal }: Parts) {
     if (current === undefined && old !== undefined) served.withdraw(old.metadata.name);
   });
   return new Reconciler<DefinitionView & { name: string }, DefinitionStep>({
-    ...{ name: "crd", store, logger, concurrency: 1, polls: true },
+    ...{ name: "crd", store, logger, failpoints, concurrency: 1, polls: true },
     sources: [source(informer, ({ metadata }) => [metadata.name])],
     read: async (name, from) => ({ name, ...(await readDefinition(name, context, from)) }),
     isGone: ({ crd }) => crd === undefined,

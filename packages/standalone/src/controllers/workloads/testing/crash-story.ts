@@ -5,15 +5,12 @@ import {
   type ControllerRevision,
   ControllerRevisions,
   Deployments,
-  isAlreadyExists,
-  type KubeObject,
   mutate,
   PersistentVolumeClaims,
   type Pod,
   Pods,
   type ReplicaSet,
   ReplicaSets,
-  type Resource,
   StatefulSets,
 } from "@mooring/store";
 import { eventually } from "@mooring/store/testing";
@@ -23,17 +20,11 @@ import { beginStoryLife } from "../../testing/story-life.ts";
 import { at, deployment, NAMESPACE, statefulSet, template, workloadsWorldOver } from "./workloads-world.ts";
 
 const life = await beginStoryLife();
-const { store, once } = life;
+const { store, ensure, once } = life;
 
 const RETENTION = { whenDeleted: "Delete", whenScaled: "Delete" };
 const web = deployment("web", { revisionHistoryLimit: 1 });
 const db = statefulSet("db", { persistentVolumeClaimRetentionPolicy: RETENTION, revisionHistoryLimit: 1 });
-
-async function make<T extends KubeObject>(resource: Resource<T>, object: T): Promise<void> {
-  await store.create(resource, object).catch((error: unknown) => {
-    if (!isAlreadyExists(error)) throw error;
-  });
-}
 
 /** A set of nobody's: with a label that a Deployment selects it is adopted. */
 function looseSet(name: string, app: string): ReplicaSet {
@@ -50,10 +41,10 @@ function looseSet(name: string, app: string): ReplicaSet {
 
 /** A set to adopt; and the names that the first set and the first revision would get are taken. */
 await once("scene", async () => {
-  await make(ReplicaSets, looseSet("loose", "web"));
-  await make(Deployments, web);
-  await make(StatefulSets, db);
-  await make(ReplicaSets, looseSet(setNameOf(await store.get(Deployments, at("web"))), "other"));
+  await ensure(ReplicaSets, looseSet("loose", "web"));
+  await ensure(Deployments, web);
+  await ensure(StatefulSets, db);
+  await ensure(ReplicaSets, looseSet(setNameOf(await store.get(Deployments, at("web"))), "other"));
   const name = nameOf(await store.get(StatefulSets, at("db")));
   const revision = {
     apiVersion: "apps/v1",
@@ -62,7 +53,7 @@ await once("scene", async () => {
     data: {},
     revision: 1,
   };
-  await make<ControllerRevision>(ControllerRevisions, revision);
+  await ensure<ControllerRevision>(ControllerRevisions, revision);
 });
 const world = await workloadsWorldOver(life);
 await once("first", async () => {
