@@ -10,9 +10,10 @@
  * the kernel gives the lock to the other, which reads the pool as it is and starts a new second one.
  *
  * `keeper.state` has STATE PID FREE. It is overwritten in place, which works on a full disk, and its absence ends the
- * keeper. A lock on `keeper.window` makes a frozen pool thaw for a moment, for work that makes room: writers come in as
- * well then, so the window shuts when half of what was left is used, and the ballast goes first. When the pool's file has
- * become larger, the keeper itself grows the file system.
+ * keeper. A lock on `keeper.window` asks for work that makes room, which waits in the kernel like the writers: then the pool
+ * is thawed and frozen again at once, step after step, so that each that waits goes one step further: of the writers one
+ * request per loop device, however much they have in memory. The ballast goes first. When the pool's file has become larger,
+ * the keeper itself grows the file system.
  *
  * Perl, because it has ioctl(2) and every Debian has it.
  */
@@ -52,6 +53,8 @@ sub room {
   return ($available * $size, $blocks * $size);
 }
 
+my ($lock, $window, $root, $frozen);
+
 # btrfs counts what has been written only when it commits, half a minute later. What it has set aside it reports at once.
 my $uuid;
 sub number { my ($path) = @_; open(my $f, '<', $path) or return 0; my $line = <$f> // 0; $line + 0 }
@@ -71,7 +74,6 @@ sub btrfs_room {
   return $unallocated + ($left{data} > 0 ? $left{data} : 0);
 }
 
-my ($root, $frozen);
 sub free {
   my ($inside, $total) = room($mount);
   defined $inside or return;
@@ -95,55 +97,83 @@ sub grown {
   return @file && defined $total && $file[7] - $total > 134217728 + $total / 16;
 }
 
-sub expedite { my ($on) = @_; open(my $f, '>', '/sys/kernel/rcu_expedited') or return; print $f $on }
+# The kernel hurries while this is set. A keeper that is killed meanwhile has it noted, and the next one takes it back.
+my ($expedited, $noted) = ('/sys/kernel/rcu_expedited', "$folder/keeper.rcu");
+sub put { my ($path, $text) = @_; sysopen(my $f, $path, O_WRONLY) or return 0; syswrite($f, $text) }
+sub hurry {
+  my ($on) = @_;
+  return if number($expedited) == $on || ($on && !put($noted, 1));
+  put($expedited, $on);
+}
+sub hurry_no_more { hurry(0), put($noted, 0) if number($noted) }
 
-my $grower;
-sub start_growing {
-  my @command = $type eq 'xfs' ? ('xfs_growfs', '-d', $mount) : ('btrfs', 'filesystem', 'resize', 'max', $mount);
+# Work of our own that waits in the kernel until the next step.
+my ($grower, $given);
+sub start {
+  my ($work) = @_;
   my $child = fork();
   return if !defined $child;
   if ($child == 0) {
+    # The locks are its parent's: a killed keeper's must be free for the next.
+    close $_ for grep { $_ } $lock, $window, $root;
     open(STDOUT, '>', '/dev/null');
     open(STDERR, '>', '/dev/null');
-    exec @command or exit 1;
+    $work->();
+    exit 1;
   }
-  for (1 .. 1000) {
-    open(my $f, '<', "/proc/$child/stat") or last;
-    last if (<$f> // '') =~ /\) [DZ] /;
-    sleep 0.01;
-  }
+  settled($child, 1000);
   return $child;
+}
+# It waits in the kernel, or has ended.
+sub settled {
+  my ($child, $times) = @_;
+  for (1 .. $times) {
+    open(my $f, '<', "/proc/$child/stat") or return 1;
+    return 1 if (<$f> // '') =~ /\) [DZ] /;
+    sleep 0.002;
+  }
+  return 0;
+}
+sub start_growing {
+  my @command = $type eq 'xfs' ? ('xfs_growfs', '-d', $mount) : ('btrfs', 'filesystem', 'resize', 'max', $mount);
+  return start(sub { exec @command });
 }
 
 my $device = 0;
 # Never anything but the pool: what is opened is checked before it is frozen, and cannot be unmounted meanwhile.
+sub open_root {
+  return 1 if $root;
+  sysopen($root, $mount, O_RDONLY | O_DIRECTORY) or return 0;
+  my @info = stat($root);
+  return 1 if $info[0] == $device;
+  close $root;
+  undef $root;
+  return 0;
+}
+my ($FREEZE, $THAW) = (0xC0045877, 0xC0045878);
+sub control { my ($what) = @_; my $nothing = pack('i', 0); ioctl($root, $what, $nothing) }
 sub freeze {
-  if (!$root) {
-    sysopen($root, $mount, O_RDONLY | O_DIRECTORY) or return 0;
-    my @info = stat($root);
-    if ($info[0] != $device) { close $root; undef $root; return 0 }
-  }
+  open_root() or return 0;
   # Writers pass until every processor has taken notice, which takes a busy machine 100 ms, or 1 ms with this.
-  my $was = number('/sys/kernel/rcu_expedited');
-  expedite(1) if !$was;
-  my $nothing = pack('i', 0);
-  my $done = ioctl($root, 0xC0045877, $nothing);
+  hurry(1);
   # Busy: an earlier keeper has done it.
-  $done ||= $!{EBUSY};
-  expedite(0) if !$was;
+  my $done = control($FREEZE) || $!{EBUSY};
+  hurry_no_more();
   if (!$done) { close $root; undef $root; return 0 }
   $frozen = 1;
 }
 sub thaw {
-  if (!$root) {
-    sysopen($root, $mount, O_RDONLY | O_DIRECTORY) or return;
-    my @info = stat($root);
-    if ($info[0] != $device) { close $root; undef $root; return }
-  }
-  my $nothing = pack('i', 0);
-  ioctl($root, 0xC0045878, $nothing);
+  open_root() or return;
+  control($THAW);
   close $root;
   undef $root;
+  $frozen = 0;
+}
+# Thawing wakes all that wait, and each of them is counted as inside by then: freezing at once waits until they have done what they
+# waited for, and lets nobody else in. So a removal goes through whole, and each loop device writes one more request.
+sub step {
+  control($THAW);
+  control($FREEZE) || $!{EBUSY} || freeze() and return 1;
   $frozen = 0;
 }
 
@@ -156,9 +186,9 @@ sub say_state {
   $reported = $state;
 }
 
-open(my $lock, '>>', "$folder/keeper.lock") or exit 1;
+open($lock, '>>', "$folder/keeper.lock") or exit 1;
 flock($lock, LOCK_EX | LOCK_NB) or exit 0;
-open(my $window, '>>', "$folder/keeper.window") or exit 1;
+open($window, '>>', "$folder/keeper.window") or exit 1;
 sub wanted { flock($window, LOCK_EX | LOCK_NB) or return 1; flock($window, LOCK_UN); 0 }
 
 my $second;
@@ -175,9 +205,23 @@ sub start_second {
   open($window, '>>', "$folder/keeper.window") or exit 1;
   ($device, $uuid, $frozen, $reported) = (0, undef, 0, '');
 }
-sub leave { thaw() if $frozen; kill 'KILL', $second if $second; exit 0 }
+sub leave { thaw() if $frozen; hurry_no_more(); kill 'KILL', $second if $second; exit 0 }
+
+# What one step may take: a request of each loop device whose file is in the pool, and what the file system adds.
+my ($need, $counted) = (0, 0);
+sub need {
+  return $need if time - $counted < 1;
+  my $devices = 0;
+  for my $path (glob '/sys/block/loop*/loop/backing_file') {
+    open(my $f, '<', $path) or next;
+    $devices++ if index(<$f> // '', "$mount/") == 0;
+  }
+  ($need, $counted) = (4194304 + $devices * 2621440, time);
+  return $need;
+}
 
 sub begin {
+  hurry_no_more();
   my @info = stat($mount) or leave();
   my @outside = stat($folder);
   leave() if $info[0] == $outside[0];
@@ -190,7 +234,9 @@ sub begin {
   }
 }
 
-my ($before, $then, $peak, $floor, $state) = (undef, time, 0, 0, 'open');
+my ($before, $then, $peak, $state, $grow_next) = (undef, time, 0, 'open', 0);
+# Steps since somebody began to ask for them, and seconds between two.
+my ($steps, $between) = (0, 0);
 while (1) {
   waitpid($second, 1) if $second;
   if (!$second || !kill(0, $second)) {
@@ -199,7 +245,6 @@ while (1) {
     ($before, $state) = (undef, 'open') if $$ != $me;
   }
   begin() if !$device;
-  waitpid($grower, 1) != 0 and undef $grower if $grower;
   -e $status or leave();
   my @info = stat($mount);
   my @outside = stat($folder);
@@ -210,9 +255,9 @@ while (1) {
 
   # How fast it has filled lately: what may still come between the read and the end of the freeze.
   my $now = time;
-  if ($state eq 'open') {
-    $peak *= exp(($then - $now) / 5) if $now > $then;
-    if (defined $before && $now > $then) {
+  if ($now > $then) {
+    $peak *= exp(($then - $now) / 5);
+    if (defined $before && $state eq 'open') {
       my $is = ($before - $free) / ($now - $then);
       $peak = $is if $is > $peak;
       $peak = 4e9 if $peak > 4e9;
@@ -222,37 +267,35 @@ while (1) {
   my $level = $hold + ($peak * 0.06 < $hold ? $peak * 0.06 : $hold);
 
   if ($state eq 'open') {
-    if ($free - $peak * 0.2 <= $hold || $free <= $level) {
+    if ($free <= $level) {
       $state = 'held' if freeze();
       $free = free() // $free;
     } elsif ($reported eq '') { thaw() }
-  } elsif ($state eq 'window') {
-    if ($grower && waitpid($grower, 1) != 0) { undef $grower }
-    if ($free < $floor || !($grower || wanted())) { $state = 'held' if freeze(); $free = free() // $free }
-  }
-  if ($state eq 'held' || $state eq 'stuck') {
+  } else {
+    undef $grower if $grower && waitpid($grower, 1) != 0;
+    undef $given if $given && waitpid($given, 1) != 0;
+    my $asked = $grower || wanted();
     # An early stop was for what might have come; nothing keeps the writers from what is left above the level.
     if ($free >= ($reported eq 'open' ? $level : $level + $resume - $hold)) { thaw(); $state = 'open'; undef $before }
-    elsif (grown() && !$grower) {
-      # It waits in the kernel already when the writers are let in.
-      $grower = start_growing();
-      thaw();
-      $floor = $free / 2;
-      $state = 'window';
-    } elsif (wanted()) {
-      if ($free >= $hold / 4 || -e $ballast) {
-        thaw();
-        unlink $ballast if $free < $hold * 0.75;
-        $floor = $free / 2;
-        $state = 'window';
-      } else { $state = 'stuck' }
-    } else { $state = 'held' }
+    elsif (!$grower && grown() && $now >= $grow_next) {
+      $grow_next = $now + 1;
+      ($grower, $state, $steps) = (start_growing(), 'window', 0);
+    } elsif (!$asked) { ($state, $steps) = ('held', 0) }
+    elsif (!-e $ballast && $free < need() && !$grower) { $state = 'stuck' }
+    else {
+      # The longer it takes, the less it may be us that it waits for.
+      $between = $steps < 10 ? 0.005 : $between < 0.5 ? $between * 1.5 : 0.5;
+      $given = start(sub { unlink $ballast; exit 0 }) if !$given && -e $ballast && $free < $hold * 0.75;
+      settled($grower, 25) if $grower;
+      $state = step() ? 'window' : 'open';
+      $steps++;
+    }
   }
   say_state($state, $free);
   if ($state eq 'open') {
     my $wait = ($free - $hold) / 20e9;
     sleep($wait < 0.002 ? 0.002 : $wait > 1 ? 1 : $wait);
-  } elsif ($state eq 'window') { sleep 0.001 }
+  } elsif ($state eq 'window') { sleep $between }
   else { sleep 0.02 }
 }
 `;

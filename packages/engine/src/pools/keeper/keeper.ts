@@ -86,16 +86,18 @@ export class PoolKeeper {
   async window<T>(work: () => Promise<T>, { mayBeStuck = false } = {}): Promise<T> {
     if (!mayBeStuck && (await this.state()) === "stuck") throw nothingLeft();
     let window: Promise<FileHandle> | undefined;
+    let isDone = false;
     // Asked for when the work waits in the kernel, so that it is first when the pool opens. A freeze may also come while
     // the work is under way. What the keeper does by itself (growing) is not to be disturbed.
     const ask = async (): Promise<void> => {
-      if (window === undefined && (await this.isHeld())) window = this.#ask();
+      if (window === undefined && (await this.isHeld()) && !isDone) window ??= this.#ask();
       await window;
     };
     const watch = setInterval(() => void ask().catch(() => {}), mayBeStuck ? PATIENT_MS : SUSPICIOUS_MS);
     try {
       return await work();
     } finally {
+      isDone = true;
       clearInterval(watch);
       await (await window?.catch(() => undefined))?.close();
     }
@@ -117,10 +119,11 @@ export class PoolKeeper {
 
   /** Made before they are needed: on a full disk they could not be. */
   async #makeFiles(): Promise<void> {
-    for (const name of ["keeper.state", "keeper.lock", "keeper.window"]) {
+    for (const name of ["keeper.state", "keeper.lock", "keeper.window", "keeper.rcu"]) {
       const file = await open(join(this.#folder, name), "a", 0o600);
       try {
-        if (name === "keeper.state" && (await file.stat()).size < 64) await file.write(`${" ".repeat(63)}\n`);
+        const begins = { "keeper.state": `${" ".repeat(63)}\n`, "keeper.rcu": "0" }[name] ?? "";
+        if ((await file.stat()).size < begins.length) await file.write(begins);
       } finally {
         await file.close();
       }
