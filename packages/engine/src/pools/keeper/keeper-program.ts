@@ -5,6 +5,7 @@
  * What is frozen is the pool's own file system (FIFREEZE): every write of every loop device in it waits in the kernel,
  * whoever made it (a mounted file system, a pod or a bare process on a raw device) and none of them fails. Dirty pages
  * stay where they are and need no room. The sooner the pool could be full, the more often it reads, at most every 2 ms.
+ * Before that it is frozen and lets the writers through step by step (see below): slower, and not past the level.
  *
  * Two processes: one works under flock(2) on `keeper.lock`, the other waits for that lock. When the worker is killed
  * the kernel gives the lock to the other, which reads the pool as it is and starts a new second one.
@@ -33,12 +34,13 @@ chomp $machine;
 my ($STATFS, $SCHEDULE, $LOCK) = @{ $numbers{$machine} // [] };
 
 # Its turn comes at once, and its memory is there, however busy the machine is.
-if ($STATFS) {
+sub go_first {
+  setpriority(0, 0, -20);
+  return if !$STATFS;
   my $priority = pack('i', 1);
   syscall($SCHEDULE, 0, 1, $priority);
   syscall($LOCK, 3);
 }
-setpriority(0, 0, -20);
 
 # Free and all bytes of the file system at a path, and its inodes' file system.
 sub room {
@@ -97,15 +99,17 @@ sub grown {
   return @file && defined $total && $file[7] - $total > 134217728 + $total / 16;
 }
 
-# The kernel hurries while this is set. A keeper that is killed meanwhile has it noted, and the next one takes it back.
-my ($expedited, $noted) = ('/sys/kernel/rcu_expedited', "$folder/keeper.rcu");
+# The kernel hurries while this is set. Where it was not, a keeper that is killed meanwhile has the next one take it back:
+# that is noted once, since a write to a busy disk may wait just when it must not.
+my ($expedited, $noted, $ours) = ('/sys/kernel/rcu_expedited', "$folder/keeper.rcu", 0);
 sub put { my ($path, $text) = @_; sysopen(my $f, $path, O_WRONLY) or return 0; syswrite($f, $text) }
-sub hurry {
-  my ($on) = @_;
-  return if number($expedited) == $on || ($on && !put($noted, 1));
-  put($expedited, $on);
+sub hurry { $ours = !number($expedited) && put($expedited, 1) }
+sub hurry_no_more { put($expedited, 0) if $ours; $ours = 0 }
+sub take_back {
+  open(my $f, '<', $noted) or return;
+  if ((<$f> // '') eq '0') { put($expedited, 0) if number($expedited) }
+  elsif (!number($expedited)) { put($noted, '0') }
 }
-sub hurry_no_more { hurry(0), put($noted, 0) if number($noted) }
 
 # Work of our own that waits in the kernel until the next step.
 my ($grower, $given);
@@ -155,7 +159,7 @@ sub control { my ($what) = @_; my $nothing = pack('i', 0); ioctl($root, $what, $
 sub freeze {
   open_root() or return 0;
   # Writers pass until every processor has taken notice, which takes a busy machine 100 ms, or 1 ms with this.
-  hurry(1);
+  hurry();
   # Busy: an earlier keeper has done it.
   my $done = control($FREEZE) || $!{EBUSY};
   hurry_no_more();
@@ -189,6 +193,7 @@ sub say_state {
 open($lock, '>>', "$folder/keeper.lock") or exit 1;
 flock($lock, LOCK_EX | LOCK_NB) or exit 0;
 open($window, '>>', "$folder/keeper.window") or exit 1;
+go_first();
 sub wanted { flock($window, LOCK_EX | LOCK_NB) or return 1; flock($window, LOCK_UN); 0 }
 
 my $second;
@@ -201,11 +206,13 @@ sub start_second {
   undef $root;
   open($lock, '>>', "$folder/keeper.lock") or exit 1;
   flock($lock, LOCK_EX) or exit 1;
+  # Memory is not locked in a child.
+  go_first();
   close $window;
   open($window, '>>', "$folder/keeper.window") or exit 1;
   ($device, $uuid, $frozen, $reported) = (0, undef, 0, '');
 }
-sub leave { thaw() if $frozen; hurry_no_more(); kill 'KILL', $second if $second; exit 0 }
+sub leave { thaw() if $frozen; kill 'KILL', $second if $second; exit 0 }
 
 # What one step may take: a request of each loop device whose file is in the pool, and what the file system adds.
 my ($need, $counted) = (0, 0);
@@ -221,7 +228,7 @@ sub need {
 }
 
 sub begin {
-  hurry_no_more();
+  take_back();
   my @info = stat($mount) or leave();
   my @outside = stat($folder);
   leave() if $info[0] == $outside[0];
@@ -237,6 +244,8 @@ sub begin {
 my ($before, $then, $peak, $state, $grow_next) = (undef, time, 0, 'open', 0);
 # Steps since somebody began to ask for them, and seconds between two.
 my ($steps, $between) = (0, 0);
+# Reads in a row that found the same room, and what there was when it was thawed for that.
+my ($still, $last, $calm) = (0, 0, undef);
 while (1) {
   waitpid($second, 1) if $second;
   if (!$second || !kill(0, $second)) {
@@ -264,19 +273,30 @@ while (1) {
     }
   }
   ($before, $then) = ($free, $now);
-  my $level = $hold + ($peak * 0.06 < $hold ? $peak * 0.06 : $hold);
+  if ($reported eq '' && $state eq 'open') {
+    # An earlier keeper may have left it frozen, and a frozen one reports more room than it has.
+    if ($free - 33554432 <= 2 * $hold && freeze()) { ($state, $still) = ('slow', 0); $free = free() // $free }
+    else { thaw() }
+  }
+  my $level = $hold + ($peak * 0.06 > $hold ? $hold : $peak * 0.06 < $hold / 4 ? $hold / 4 : $peak * 0.06);
 
   if ($state eq 'open') {
-    if ($free <= $level) {
-      $state = 'held' if freeze();
-      $free = free() // $free;
-    } elsif ($reported eq '') { thaw() }
+    if ($free <= $hold || ($free <= $level && (!defined $calm || $free < $calm - 4194304))) {
+      $state = $free <= $hold ? 'held' : 'slow' if freeze();
+      ($steps, $still, undef $calm) = (0, 0);
+    }
+  } elsif ($state eq 'slow') {
+    # Step after step, so that nothing can be written past the level; but not where what is written takes no room.
+    $still = $free == $last ? $still + 1 : 0;
+    if ($free <= $hold) { $state = 'held' }
+    elsif ($free > $level + $hold / 8) { thaw(); ($state, $before) = ('open', undef) }
+    elsif ($still > 20) { thaw(); ($state, $before, $calm) = ('open', undef, $free) }
+    else { $state = 'open' if !step() }
   } else {
     undef $grower if $grower && waitpid($grower, 1) != 0;
     undef $given if $given && waitpid($given, 1) != 0;
     my $asked = $grower || wanted();
-    # An early stop was for what might have come; nothing keeps the writers from what is left above the level.
-    if ($free >= ($reported eq 'open' ? $level : $level + $resume - $hold)) { thaw(); $state = 'open'; undef $before }
+    if ($free >= $resume) { ($state, $still) = ('slow', 0) }
     elsif (!$grower && grown() && $now >= $grow_next) {
       $grow_next = $now + 1;
       ($grower, $state, $steps) = (start_growing(), 'window', 0);
@@ -291,11 +311,13 @@ while (1) {
       $steps++;
     }
   }
-  say_state($state, $free);
+  $last = $free;
+  say_state($state eq 'slow' ? 'open' : $state, $free);
   if ($state eq 'open') {
     my $wait = ($free - $hold) / 20e9;
     sleep($wait < 0.002 ? 0.002 : $wait > 1 ? 1 : $wait);
-  } elsif ($state eq 'window') { sleep $between }
+  } elsif ($state eq 'slow') { sleep 0.003 }
+  elsif ($state eq 'window') { sleep $between }
   else { sleep 0.02 }
 }
 `;

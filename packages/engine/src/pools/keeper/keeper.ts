@@ -14,6 +14,14 @@ import type { KeeperLevels } from "./levels.ts";
  */
 type KeeperState = "absent" | "open" | "held" | "window" | "stuck";
 
+/** What it has in the pool's folder, and how that begins. Made before it is needed: on a full disk it could not be. */
+const FILES: Readonly<Record<string, string>> = {
+  "keeper.state": `${" ".repeat(63)}\n`,
+  "keeper.lock": "",
+  "keeper.window": "",
+  "keeper.rcu": "-",
+};
+
 const STATE = /^(open|held|window|stuck) (\d+) (\d+) *\n$/;
 const PATIENCE_MS = 30_000;
 const POLL_MS = 10;
@@ -117,12 +125,10 @@ export class PoolKeeper {
     }
   }
 
-  /** Made before they are needed: on a full disk they could not be. */
   async #makeFiles(): Promise<void> {
-    for (const name of ["keeper.state", "keeper.lock", "keeper.window", "keeper.rcu"]) {
+    for (const [name, begins] of Object.entries(FILES)) {
       const file = await open(join(this.#folder, name), "a", 0o600);
       try {
-        const begins = { "keeper.state": `${" ".repeat(63)}\n`, "keeper.rcu": "0" }[name] ?? "";
         if ((await file.stat()).size < begins.length) await file.write(begins);
       } finally {
         await file.close();
@@ -145,6 +151,11 @@ export class PoolKeeper {
       await this.#host.clock.sleep(POLL_MS);
     }
   }
+}
+
+/** Removes what a keeper had in the folder of a pool that is gone. */
+export async function removeKeeperFiles(folder: string): Promise<void> {
+  for (const name of Object.keys(FILES)) await rm(join(folder, name), { force: true });
 }
 
 function nothingLeft(): EngineError {

@@ -9,7 +9,10 @@ export interface Fill {
   user: "bare" | "apart";
   /** What is killed (kill -9) while the writer is frozen. */
   kill: "nothing" | "keeper" | "both";
-  room: "grow" | "remove-volume" | "remove-snapshot";
+  /** `host`: it is the disk below that is full, until a file there is deleted. */
+  room: "grow" | "remove-volume" | "remove-snapshot" | "host";
+  /** How many are written to at once. */
+  volumes: number;
 }
 
 const ROWS = `
@@ -63,23 +66,33 @@ xfs   raw  direct apart both    remove-volume
 xfs   raw  synced bare  nothing remove-snapshot
 xfs   raw  lazy   bare  keeper  remove-snapshot
 xfs   raw  direct bare  nothing remove-snapshot
+xfs   ext4 synced bare  nothing grow            4
+xfs   ext4 lazy   bare  nothing grow            4
+xfs   raw  direct bare  nothing grow            4
+xfs   ext4 lazy   apart keeper  remove-volume   4
+xfs   xfs  lazy   bare  nothing remove-volume   4
+xfs   raw  direct bare  both    remove-snapshot 4
+xfs   ext4 synced bare  nothing host
+xfs   ext4 lazy   bare  keeper  host
+xfs   raw  direct apart nothing host
+xfs   xfs  lazy   bare  nothing host            4
 `;
 
 const KINDS = ["pool", "on", "writer", "user", "kill", "room"] as const;
 
-/** A hundred: each line on an XFS pool, and once more on a btrfs pool. */
+/** Each line on an XFS pool, and once more on a btrfs pool. */
 export const FILLS: readonly Fill[] = ["xfs", "btrfs"].flatMap((pool) =>
   ROWS.trim()
     .split("\n")
     .map((line) => {
       const cells = line.split(/ +/);
       const row = Object.fromEntries(KINDS.map((kind, index) => [kind, cells[index]]));
-      return { ...row, pool } as Fill;
+      return { ...row, pool, volumes: Number(cells[KINDS.length] ?? 1) } as Fill;
     }),
 );
 
 /** The row as its test is called. */
-export function fillName({ pool, on, writer, user, kill, room }: Fill): string {
+export function fillName({ pool, on, writer, user, kill, room, volumes }: Fill): string {
   const killed = kill === "nothing" ? "" : `, ${kill} killed`;
-  return `${writer} writer, ${user}, on ${on} in ${pool}${killed}, then ${room}`;
+  return `${volumes} ${writer} writer, ${user}, on ${on} in ${pool}${killed}, then ${room}`;
 }

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readdir, readFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { eventually } from "@mooring/store/testing";
 import type { Host } from "../../../host/host.ts";
-import { type Hooks, MIB, scratch } from "../../../testing/scratch.ts";
+import { type Hooks, MIB, scratch, sparse } from "../../../testing/scratch.ts";
 import type { PoolBackend } from "../../backend.ts";
 import { createPool } from "../../create-pool.ts";
 import { poolLayout } from "../../layout.ts";
@@ -15,40 +15,46 @@ import { WRITER_PROGRAM } from "./writer-program.ts";
 
 const POOL = 512 * MIB;
 const VICTIM_MIB = 150;
-/** More than fits; after something of VICTIM_MIB has gone, or the pool has grown, it fits. */
-const WRITTEN_MIB = { grow: 440, "remove-volume": 190, "remove-snapshot": 190 } as const;
-const VOLUME = "v-fill";
+/** More than fits; after something of VICTIM_MIB has gone, or there is more room, it fits. */
+const WRITTEN_MIB = { grow: 440, "remove-volume": 190, "remove-snapshot": 190, host: 300 } as const;
+/** The disk below, and what somebody else has on it. */
+const DISK = 700 * MIB;
+const OTHERS_MIB = 350;
 
 interface Scene {
   host: Host;
   fill: Fill;
+  dir: string;
   folder: string;
-  mount: string;
   pool: PoolBackend;
+  /** MiB that each writer writes. */
   count: number;
 }
 
-/** Fills a pool as the row describes. Fails when a write fails, a byte is lost or differs, or the writer never ends. */
+/** Fills a pool as the row describes. Fails when a write fails, a byte is lost or differs, or a writer never ends. */
 export async function runFill(t: Hooks, host: Host, fill: Fill): Promise<void> {
   const scene = await open(t, host, fill);
   const { pool } = scene;
-  if (fill.room !== "grow") await makeVictim(scene);
-  await pool.create(VOLUME, 800 * MIB);
-  const target = await attach(scene, true);
-  const writer = start(scene, target);
-  // What nobody syncs would stay in memory for half a minute.
-  const syncs = fill.writer === "lazy" && fill.on !== "raw" ? syncSoon(writer, scene.mount) : undefined;
-  await eventually("the writer to be frozen", () => pool.writersHeld());
+  if (fill.room.startsWith("remove")) await makeVictim(scene);
+  const ids = Array.from({ length: fill.volumes }, (_, index) => `v-fill-${index}`);
+  const writes: Promise<void>[] = [];
+  for (const id of ids) {
+    await pool.create(id, 800 * MIB);
+    const target = await attach(scene, id, true);
+    writes.push(write(scene, id, target));
+  }
+  await eventually("the writers to be frozen", () => pool.writersHeld());
   await killKeepers(scene);
   assert.equal(await pool.writersHeld(), true, "after the kill");
   await assert.rejects(pool.create("v-more", MIB), /writers are held/);
   await makeRoom(scene);
-  await within(writer.ended, "the writer to end");
-  if (syncs !== undefined) await within(syncs, "sync to end");
-  await detach(scene, target);
-  const again = await attach(scene, false);
-  await host.exec.run("perl", ["-e", WRITER_PROGRAM, "check", again, String(scene.count), "lazy"]);
-  await detach(scene, again);
+  for (const one of writes) await within(one, "a writer to end");
+  for (const id of ids) {
+    await detach(scene, id);
+    const again = await attach(scene, id, false);
+    await host.exec.run("perl", ["-e", WRITER_PROGRAM, "check", again, String(scene.count), "lazy"]);
+    await detach(scene, id);
+  }
   await eventually("the writers to go on", async () => !(await pool.writersHeld()));
   await pool.close();
 }
@@ -59,7 +65,9 @@ async function open(t: Hooks, host: Host, fill: Fill): Promise<Scene> {
     for (const one of undo) await one();
   });
   const dir = await scratch(t, host);
-  const folder = join(dir, "pool");
+  const folder = join(dir, "disk", "pool");
+  await mkdir(join(dir, "disk"));
+  if (fill.room === "host") await makeDisk(host, dir);
   const layout = poolLayout(fill.pool, folder);
   const pool = keptPool(
     createPool(fill.pool, { host, path: folder, size: POOL, overcommit: 10 }),
@@ -68,9 +76,14 @@ async function open(t: Hooks, host: Host, fill: Fill): Promise<Scene> {
   );
   undo.push(() => thaw(host, folder));
   await pool.open();
-  const mount = join(dir, "volume");
-  await mkdir(mount);
-  return { host, fill, folder, mount, pool, count: WRITTEN_MIB[fill.room] };
+  return { host, fill, dir, folder, pool, count: Math.floor(WRITTEN_MIB[fill.room] / fill.volumes) };
+}
+
+async function makeDisk(host: Host, dir: string): Promise<void> {
+  const device = (await host.loops.attach(await sparse(join(dir, "disk.img"), DISK))).path;
+  await host.exec.run("mkfs.ext4", ["-q", "-m", "0", device]);
+  await host.mounts.mount({ source: device, target: join(dir, "disk"), fsType: "ext4" });
+  await host.exec.run("fallocate", ["--length", `${OTHERS_MIB}MiB`, join(dir, "disk", "others")]);
 }
 
 async function within(work: Promise<void>, what: string): Promise<void> {
@@ -85,7 +98,7 @@ async function within(work: Promise<void>, what: string): Promise<void> {
 
 /** When a row has failed, nothing of it stays frozen. */
 async function thaw(host: Host, folder: string): Promise<void> {
-  for (const pid of await keepers(folder)) process.kill(pid, "SIGKILL");
+  for (const pid of await keepers(folder)) killIfThere(pid);
   const mount = join(folder, "mnt");
   if ((await host.mounts.at(mount)).length > 0) await host.exec.try("fsfreeze", ["--unfreeze", mount]);
 }
@@ -100,30 +113,34 @@ async function makeVictim({ host, pool, fill }: Scene): Promise<void> {
 }
 
 /** The file or device to write to. */
-async function attach({ host, fill, pool, mount }: Scene, first: boolean): Promise<string> {
-  const image = await pool.find(VOLUME);
+async function attach({ host, fill, pool, dir }: Scene, id: string, first: boolean): Promise<string> {
+  const image = await pool.find(id);
   const device = (await host.loops.attach(image?.path ?? "")).path;
   if (fill.on === "raw") return device;
   if (first && fill.on === "ext4") await host.exec.run("mkfs.ext4", ["-q", "-E", "nodiscard", device]);
   if (first && fill.on === "xfs") await host.exec.run("mkfs.xfs", ["-q", "-K", device]);
+  const mount = join(dir, id);
+  await mkdir(mount, { recursive: true });
   await host.mounts.mount({ source: device, target: mount, fsType: fill.on });
   return join(mount, "file");
 }
 
-async function detach({ host, fill, pool, mount }: Scene, target: string): Promise<void> {
-  if (fill.on === "raw") await host.exec.run("blockdev", ["--flushbufs", target]);
-  else await host.mounts.unmount(mount);
-  const image = await pool.find(VOLUME);
+async function detach({ host, fill, pool, dir }: Scene, id: string): Promise<void> {
+  const image = await pool.find(id);
   const loop = await host.loops.find(image?.path ?? "");
-  if (loop !== undefined) await host.loops.detach(loop.path);
+  if (fill.on !== "raw") await host.mounts.unmount(join(dir, id));
+  else if (loop !== undefined) await host.exec.run("blockdev", ["--flushbufs", loop.path]);
+  const left = await host.loops.find(image?.path ?? "");
+  if (left === undefined) return;
+  // Whoever copied this machine's mounts has it mounted, until they end.
+  await eventually("the device to be free", async () => {
+    const busy = await host.loops.detach(left.path).catch((error: unknown) => error);
+    return busy === undefined;
+  });
 }
 
-interface Writer {
-  child: ChildProcess;
-  ended: Promise<void>;
-}
-
-function start({ fill, count }: Scene, target: string): Writer {
+/** Resolves when all is written, and on disk where the row says so. */
+function write({ fill, count, dir }: Scene, id: string, target: string): Promise<void> {
   const perl = ["perl", "-e", WRITER_PROGRAM, "write", target, String(count), fill.writer];
   const apart = ["unshare", "--mount", "--pid", "--fork", "--kill-child"];
   const [file = "", ...args] = fill.user === "apart" ? [...apart, ...perl] : perl;
@@ -132,17 +149,17 @@ function start({ fill, count }: Scene, target: string): Writer {
   child.stderr?.on("data", (text: Buffer) => {
     output += text.toString();
   });
-  const ended = once(child, "close").then(([code]) => {
+  const ended = once(child, "close").then(async ([code]) => {
     assert.equal(code, 0, `the writer failed: ${output}`);
+    // What nobody syncs would stay in memory for half a minute.
+    if (fill.writer === "lazy" && fill.on !== "raw") await syncOne(join(dir, id));
   });
   ended.catch(() => {});
-  return { child, ended };
+  return ended;
 }
 
-async function syncSoon({ ended }: Writer, mount: string): Promise<void> {
-  await ended;
-  const child = spawn("sync", ["--file-system", mount]);
-  const [code] = await once(child, "exit");
+async function syncOne(mount: string): Promise<void> {
+  const [code] = await once(spawn("sync", ["--file-system", mount]), "exit");
   assert.equal(code, 0, "sync failed");
 }
 
@@ -150,11 +167,15 @@ async function killKeepers({ fill, folder, pool }: Scene): Promise<void> {
   if (fill.kill === "nothing") return;
   const state = await readFile(join(folder, "keeper.state"), "utf8");
   const worker = Number(state.split(" ")[1]);
-  const pids = fill.kill === "both" ? await keepers(folder) : [worker];
-  for (const pid of pids) process.kill(pid, "SIGKILL");
-  if (fill.kill === "both") {
+  if (fill.kill === "keeper") process.kill(worker, "SIGKILL");
+  else {
+    // The second one may have taken over and started another between two kills.
+    await eventually("the keepers to end", async () => {
+      const left = await keepers(folder);
+      for (const pid of left) killIfThere(pid);
+      return left.length === 0;
+    });
     // The agent's part, which reads every second.
-    await eventually("the keepers to end", async () => (await keepers(folder)).length === 0);
     await pool.watch();
   }
   await eventually("another keeper to go on", async () => {
@@ -163,8 +184,17 @@ async function killKeepers({ fill, folder, pool }: Scene): Promise<void> {
   });
 }
 
-async function makeRoom({ fill, pool }: Scene): Promise<void> {
-  if (fill.room === "grow") await pool.enlarge(2 * POOL);
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
+  }
+}
+
+async function makeRoom({ fill, pool, dir }: Scene): Promise<void> {
+  if (fill.room === "host") await rm(join(dir, "disk", "others"));
+  else if (fill.room === "grow") await pool.enlarge(2 * POOL);
   else await pool.remove(fill.room === "remove-volume" ? "v-victim" : "s-victim");
 }
 
