@@ -49,7 +49,7 @@ export const EVENTS: readonly LoopEvent[] = [
     dead: async (loop) => {
       await loop.startWhole();
       await loop.up.end("SIGTERM");
-      loop.sameContainers = false;
+      loop.forgetContainers();
     },
   },
 ];

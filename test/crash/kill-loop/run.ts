@@ -42,8 +42,6 @@ export class KillLoop {
   /** How often which event was. */
   readonly events = new Map<string, number>();
   kills = 0;
-  /** Containers have to be those of the life before. */
-  sameContainers = false;
 
   private constructor(up: Up, { folder, random, failpoints }: LoopOptions, clock: Clock) {
     this.up = up;
@@ -79,7 +77,6 @@ export class KillLoop {
     }
     await this.up.end("SIGKILL");
     this.kills += 1;
-    this.sameContainers = true;
     await event.dead?.(this, wrong);
     return wrong.map((each) => `${each} (event ${event.name}, failpoint ${failpoint}, after ${operations})`);
   }
@@ -94,8 +91,7 @@ export class KillLoop {
   /** What is there against what was acknowledged. */
   async check(life: Life): Promise<string[]> {
     const wrong = await this.ledger.settle(life.store);
-    for (const client of this.volumes)
-      wrong.push(...(await client.inspect(life, { sameContainer: this.sameContainers })));
+    for (const client of this.volumes) wrong.push(...(await client.inspect(life)));
     return wrong;
   }
 
@@ -103,6 +99,11 @@ export class KillLoop {
   async startWhole(): Promise<Life> {
     await this.up.start();
     return (await this.#life(Number.POSITIVE_INFINITY)) ?? this.startWhole();
+  }
+
+  /** Pods are stopped with everything else, and are not the same processes afterwards. */
+  forgetContainers(): void {
+    for (const client of this.volumes) client.forgetContainer();
   }
 
   #failpoint(): string {

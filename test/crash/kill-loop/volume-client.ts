@@ -157,11 +157,11 @@ export class VolumeClient implements Client {
   }
 
   /** What a kill must not have changed: the records that were acknowledged, and the process that writes them. */
-  async inspect({ up, store }: Life, { sameContainer }: { sameContainer: boolean }): Promise<string[]> {
+  async inspect({ up, store }: Life): Promise<string[]> {
     if (!this.has("pod")) return [];
     const { name: owner } = this.key("claim");
     const pod = await store.get(Pods, this.key("pod"));
-    const found = sameContainer ? this.#compare(pod) : [];
+    const found = this.#compare(pod);
     const { spec } = await store.get(PersistentVolumeClaims, this.key("claim"));
     const volume = `volumes/kubernetes.io~csi/${spec?.volumeName}/mount/records`;
     const file = join(up.stateDir, "kubelet/pods", pod.metadata.uid ?? "", volume);
@@ -173,7 +173,7 @@ export class VolumeClient implements Client {
     return wrong === undefined ? found : [...found, `${owner}: ${wrong}`];
   }
 
-  /** Whoever stops it, or its pod, has a reason. */
+  /** Whoever stops it has a reason. */
   forgetContainer(): void {
     this.#container = undefined;
   }

@@ -48,6 +48,8 @@ async function content(context: Context, name: string | undefined): Promise<Find
       : [];
   const error = found.status?.error?.message;
   if (error !== undefined) return [finding("failed", subject, error, { children })];
+  if (found.metadata.deletionTimestamp !== undefined)
+    return [finding("waiting", subject, "is being deleted", { children })];
   const ready = found.status?.readyToUse === true;
   return [
     finding(ready ? "ok" : "waiting", subject, ready ? "ready" : `waits for ${found.spec.driver}`, {

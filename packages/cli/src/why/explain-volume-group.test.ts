@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type VolumeGroup, VolumeGroupContents, VolumeGroups } from "@mooring/sidecars";
-import { Events, type Resource } from "@mooring/store";
+import {
+  type VolumeGroup,
+  type VolumeGroupContent,
+  VolumeGroupContents,
+  VolumeGroups,
+} from "@mooring/sidecars";
+import { Events, PersistentVolumeClaims, Pods, type Resource, StorageClasses } from "@mooring/store";
 import { explainVolumeGroup } from "./explain-volume-group.ts";
+import { result } from "./finding.ts";
 import { contextOf } from "./kinds.ts";
 import { renderFinding } from "./render.ts";
 import { storeOf } from "./testing.ts";
@@ -54,6 +60,47 @@ test("a claim of another group is taken out there: by the command with that grou
     await why(),
     /next: take it out of that group by the operator that keeps it, which is not Mooring/,
   );
+});
+
+test("a claim that only waits to be bound is shown, and nothing is wrong with its group", async (t) => {
+  const store = await storeOf(t, [...KINDS, PersistentVolumeClaims, StorageClasses, Pods]);
+  const group = without("");
+  const member = { claimName: "data", state: "Waiting", reason: "NotBound", message: "not bound" } as const;
+  if (group.status !== undefined) group.status.members = [member];
+  await store.create(VolumeGroups, group);
+  await store.create(StorageClasses, {
+    ...{ apiVersion: "storage.k8s.io/v1", kind: "StorageClass", metadata: { name: "late" } },
+    ...{ provisioner: "p", volumeBindingMode: "WaitForFirstConsumer" },
+  });
+  const metadata = { name: "data", namespace: "shop" };
+  await store.create(PersistentVolumeClaims, {
+    ...{ apiVersion: "v1", kind: "PersistentVolumeClaim", metadata },
+    spec: { storageClassName: "late" },
+  });
+  const root = await explainVolumeGroup(contextOf(store), "shop", "vault");
+  assert.match(
+    renderFinding(root),
+    /^ok +VolumeGroup shop\/vault: ready[\s\S]*waiting +Persistent.*shop\/data/,
+  );
+  assert.equal(result(root), "ok");
+});
+
+test("a group whose content is being deleted is not well", async (t) => {
+  const store = await storeOf(t, KINDS);
+  const group = without("the claim is in VolumeGroup old; it stays there until that lets it go");
+  if (group.status !== undefined)
+    group.status = { ...group.status, members: [], boundVolumeGroupContentName: "behind" };
+  await store.create(VolumeGroups, group);
+  await store.create(VolumeGroupContents, {
+    ...{ apiVersion: "storage.mooring.dev/v1alpha1", kind: "VolumeGroupContent" },
+    metadata: { name: "behind", finalizers: ["storage.mooring.dev/group"] },
+    spec: { driver: "d", deletionPolicy: "Delete", source: {} },
+  } as VolumeGroupContent);
+  const why = async () => renderFinding(await explainVolumeGroup(contextOf(store), "shop", "vault"));
+  assert.match(await why(), /^ok/);
+  await store.delete(VolumeGroupContents, { name: "behind" });
+  assert.match(await why(), /^waiting +VolumeGroup shop\/vault: VolumeGroupContent behind is being deleted/);
+  assert.match(await why(), /next: it goes when the group does: kubectl delete vg -n shop vault/);
 });
 
 test("a group that has no secret to call with gets the command that makes it; one that is refused, the driver's words", async (t) => {

@@ -97,7 +97,8 @@ async function members(context: Context, { status }: VolumeGroup, place: Place):
   for (const { claimName, message, reason, state } of status?.members ?? []) {
     if (state === "Joined") continue;
     if (reason === "NotBound") {
-      findings.push(await explainClaim(context, place.namespace, claimName));
+      // It joins when it is bound, which may be when a pod wants it.
+      findings.push({ ...(await explainClaim(context, place.namespace, claimName)), aside: true });
       continue;
     }
     const next = ABOUT_MEMBER[reason]?.(claimName, place, message);
@@ -128,6 +129,12 @@ async function root(context: Context, group: VolumeGroup, children: Finding[]): 
   if (bound?.status !== "True") return explain("waiting", bound, "is not bound yet");
   if (ready?.status !== "True") return explain("waiting", ready, "is not ready yet");
   if (synced?.status !== "True") return explain("waiting", synced, "its members are changing");
+  const going = await contentThatGoes(context, group);
+  if (going !== undefined)
+    return finding("waiting", subject, `VolumeGroupContent ${going} is being deleted`, {
+      children,
+      next: `it goes when the group does: kubectl delete vg -n ${namespace} ${name}`,
+    });
   const { memberCount = 0 } = group.status ?? {};
   return finding("ok", subject, `ready, with ${memberCount} volumes`, { children });
 }
@@ -138,6 +145,12 @@ function aboutSecret(message: string): string | undefined {
   return name === undefined
     ? undefined
     : `create it with what the storage system wants, and the group goes on by itself: kubectl create secret generic ${name} -n ${namespace} --from-literal=KEY=VALUE`;
+}
+
+async function contentThatGoes(context: Context, { status }: VolumeGroup): Promise<string | undefined> {
+  const name = status?.boundVolumeGroupContentName;
+  const content = name === undefined ? undefined : await read(context, VolumeGroupContents, { name });
+  return content?.metadata.deletionTimestamp === undefined ? undefined : name;
 }
 
 /** The last warning about the content, where the group's own conditions do not have it. */

@@ -10,6 +10,8 @@ export interface Finding {
   message: string;
   /** What an operator can do, when there is something. */
   next?: string;
+  /** What is above is right without it: that it waits is shown, and is nothing that is wrong there. */
+  aside?: true;
   children: Finding[];
 }
 
@@ -24,9 +26,13 @@ export function finding(
   return { state, subject, message, children, ...defined({ next }) };
 }
 
-/** The worst state in a tree. */
+/** The worst state in a tree; what waits aside is not counted. */
 export function result(root: Finding): FindingState {
-  const states = [root.state, ...root.children.map(result)];
+  const below = root.children.map((child) => {
+    const state = result(child);
+    return child.aside === true && state === "waiting" ? "ok" : state;
+  });
+  const states = [root.state, ...below];
   if (states.includes("failed")) return "failed";
   return states.includes("waiting") ? "waiting" : "ok";
 }

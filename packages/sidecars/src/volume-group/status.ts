@@ -115,7 +115,7 @@ function degraded({ drift, members }: Membership, failure: string | undefined): 
   return truth(
     true,
     "ClaimsLeftOut",
-    `${out.length} claims are left out: ${names}${out.length > 10 ? ", ..." : ""}`,
+    `${out.length === 1 ? "1 claim is" : `${out.length} claims are`} left out: ${names}${out.length > 10 ? ", ..." : ""}`,
   );
 }
 

@@ -30,6 +30,9 @@ async function privatePem(keys: webcrypto.CryptoKeyPair): Promise<string> {
   return x509.PemConverter.encode(await webcrypto.subtle.exportKey("pkcs8", keys.privateKey), "PRIVATE KEY");
 }
 
+/** What a clock that is put back must not make worthless, as no one can be given another. */
+const AUTHORITY_SINCE_DAYS = 3650;
+
 /** A self-signed authority for ten years. */
 export async function issueAuthority(now: Date): Promise<KeyPair> {
   const keys = (await webcrypto.subtle.generateKey(CURVE, true, [
@@ -39,7 +42,8 @@ export async function issueAuthority(now: Date): Promise<KeyPair> {
   const cert = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serialNumber(),
     name: "CN=mooring-ca",
-    ...validity(now, 3650),
+    notBefore: new Date(now.getTime() - AUTHORITY_SINCE_DAYS * DAY_MS),
+    notAfter: new Date(now.getTime() + 3650 * DAY_MS),
     signingAlgorithm: CURVE,
     keys,
     extensions: [

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { parse } from "yaml";
 import { writeKubeconfig } from "./kubeconfig.ts";
-import { ensurePki, serverNames } from "./pki.ts";
+import { ensurePki, isRenewalDue, serverNames } from "./pki.ts";
 
 const DAY_MS = 24 * 3600_000;
 const NAMES = serverNames("127.0.0.1");
@@ -39,6 +39,19 @@ test("the server's certificate is renewed a month before it ends, the authority 
   assert.deepEqual([late.caPem, late.token], [first.caPem, first.token]);
   const end = await ensurePki(path, NAMES, new Date(Date.now() + 3640 * DAY_MS));
   assert.notEqual(end.caPem, first.caPem);
+});
+
+test("when the clock is put back the server has a certificate that is good then, from an authority that was before", async (t) => {
+  const path = await folder(t);
+  const first = await ensurePki(path, NAMES);
+  const then = new Date(Date.now() - 3 * 365 * DAY_MS);
+  assert.deepEqual([isRenewalDue(first), isRenewalDue(first, then)], [false, true]);
+  const back = await ensurePki(path, NAMES, then);
+  assert.equal(back.caPem, first.caPem);
+  for (const pem of [back.server.cert, back.caPem])
+    assert.ok(Date.parse(new X509Certificate(pem).validFrom) < then.getTime());
+  assert.equal(isRenewalDue(back, then), false);
+  assert.equal(isRenewalDue(back), true);
 });
 
 test("a certificate that lacks a name, or is damaged, is made anew", async (t) => {

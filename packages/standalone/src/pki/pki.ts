@@ -51,6 +51,16 @@ async function save(folder: string, name: string, pair: KeyPair): Promise<KeyPai
 const fresh = (cert: X509Certificate, now: Date) =>
   new Date(cert.validTo).getTime() - now.getTime() > RENEW_BEFORE_MS;
 
+/** False also where the clock has been put back to before the certificate. */
+function isGood(cert: X509Certificate, now: Date): boolean {
+  return fresh(cert, now) && new Date(cert.validFrom).getTime() <= now.getTime();
+}
+
+/** Whether the certificate that a server shows has to be another one now. */
+export function isRenewalDue({ server }: Pki, now = new Date()): boolean {
+  return !isGood(new X509Certificate(server.cert), now);
+}
+
 function covers(cert: X509Certificate, names: readonly string[]): boolean {
   return names.every((name) => (isIP(name) === 0 ? cert.checkHost(name) : cert.checkIP(name)) !== undefined);
 }
@@ -81,7 +91,7 @@ export function serverNames(host: string): string[] {
 
 /**
  * Loads authority, server certificate and token from `folder`, and makes what is missing, broken, does not cover
- * `names`, or expires within 30 days. Safe to call again while serving: unchanged files stay as they are.
+ * `names`, is not good yet, or expires within 30 days. An authority stays when the clock is put back: nobody would trust another. Safe to call again while serving: unchanged files stay as they are.
  */
 export async function ensurePki(folder: string, names: readonly string[], now = new Date()): Promise<Pki> {
   let authority = await load(folder, "ca", (cert) => fresh(cert, now));
@@ -94,7 +104,7 @@ export async function ensurePki(folder: string, names: readonly string[], now = 
     server = await load(
       folder,
       "server",
-      (cert) => fresh(cert, now) && covers(cert, names) && cert.verify(issuer.publicKey),
+      (cert) => isGood(cert, now) && covers(cert, names) && cert.verify(issuer.publicKey),
     );
   }
   if (server === undefined) {

@@ -57,7 +57,10 @@ const running = { active: [ref("c-1")], lastScheduleTime: "2026-01-15T09:59:00Z"
 const old = { lastScheduleTime: "2026-01-15T05:00:00Z" };
 const at10 = "2026-01-15T10:00:00Z";
 
+const ahead = { lastScheduleTime: "2031-01-01T00:00:00Z" };
+
 const TABLE: [string, CronJobView, string][] = [
+  ["a clock that was years ahead is put right", view(cronJob({}, ahead)), `status [] ${at10} -`],
   ["what is due is made", view(cronJob({})), `create-job ${due}`],
   ["and goes into the status", view(cronJob({}), [job(due)]), `status [${due}] ${at10} -`],
   ["also when it has ended already", view(cronJob({}), [job(due, "Failed")]), `status [] ${at10} -`],

@@ -79,6 +79,7 @@ function start(view: CronJobView, spec: NonNullable<CronJob["spec"]>): CronJobSt
   const sinceMs = Date.parse(lastScheduleTime ?? creationTimestamp);
   const deadlineMs = now - (spec.startingDeadlineSeconds ?? Number.POSITIVE_INFINITY) * 1000;
   const due = dueOf(spec, Math.max(sinceMs, deadlineMs), now);
+  if (due.putBackToMs !== undefined) return putBack(cronJob, due.putBackToMs);
   if (due.scheduledMs === undefined) return untilNext(due, now);
   const report = (event: CronJobEvent): CronJobStep | undefined => {
     const id = `${event.reason} ${due.scheduledMs}`;
@@ -125,6 +126,12 @@ function begun(cronJob: CronJob, job: Job, scheduledMs: number): CronJobStep {
   const lastScheduleTime = `${new Date(scheduledMs).toISOString().slice(0, 19)}Z`;
   const status = { ...old, lastScheduleTime, ...(next.length > 0 ? { active: next } : {}) };
   return { do: "write-status", status, events: [] };
+}
+
+/** Else nothing would be made until the clock is where it was. */
+function putBack({ status }: CronJob, ms: number): CronJobStep {
+  const lastScheduleTime = `${new Date(ms).toISOString().slice(0, 19)}Z`;
+  return { do: "write-status", status: { ...status, lastScheduleTime }, events: [] };
 }
 
 function untilNext({ nextMs }: Due, now: number): Outcome {

@@ -11,6 +11,8 @@ export interface Due {
   /** The next one; absent: there is none any more. */
   nextMs?: number;
   tooManyMissed: boolean;
+  /** The clock was put back to before times that were dealt with: none after this one counts as dealt with any more. */
+  putBackToMs?: number;
 }
 
 /** What is due of a schedule after `sinceMs` and until `nowMs`. Throws when the schedule cannot be read. */
@@ -20,7 +22,13 @@ export function dueOf(spec: NonNullable<CronJob["spec"]>, sinceMs: number, nowMs
     ...defined({ timezone: spec.timeZone }),
   });
   const after = (ms: number) => cron.nextRun(new Date(ms))?.getTime();
-  const next = defined({ nextMs: after(nowMs) });
+  const nextMs = after(nowMs);
+  const next = defined({ nextMs });
+  // Back by less than to the time before: that one is not to come a second time.
+  if (nextMs !== undefined && sinceMs > nextMs) {
+    const putBackToMs = cron.previousRuns(1, new Date(nowMs + 1))[0]?.getTime() ?? nowMs;
+    return { ...next, putBackToMs, tooManyMissed: false };
+  }
   let missed = 0;
   let at = after(sinceMs);
   for (; at !== undefined && at <= nowMs && missed <= MOST_MISSED; at = after(at)) missed += 1;

@@ -216,3 +216,23 @@ test("whatever is killed, lost and late: no moment runs twice, no more is kept t
     { numRuns: howMany({ everyday: 150, full: 500, deep: 5_000 }) },
   );
 });
+
+test("a clock that was years ahead and is put right does not stop the job for years; put back a little, nothing runs twice", () => {
+  const cluster = new Cluster(jobWith(), []);
+  const settle = () => {
+    for (let n = 0; n < 20 && cluster.step().do !== "rest"; n += 1);
+  };
+  cluster.now = Date.parse("2028-06-01T00:10:00Z");
+  settle();
+  cluster.now = START + 5 * 60_000;
+  settle();
+  assert.equal(cluster.job.status?.lastScheduleTime, "2026-01-01T00:00:00.000Z");
+  cluster.now = Date.parse("2026-01-01T01:00:00.5Z");
+  settle();
+  assert.deepEqual(cluster.begun.slice(1), ["2026-01-01T01:00:00.000Z"]);
+  cluster.now -= 1_000;
+  settle();
+  cluster.now += 2_000;
+  settle();
+  assert.equal(cluster.begun.length, 2);
+});

@@ -1,4 +1,4 @@
-import { isDeleting } from "@mooring/store";
+import { defined, isDeleting } from "@mooring/store";
 import type { RecurringJobStatus } from "../../../api/recurring-job.ts";
 import { REST } from "../../../end-step.ts";
 import { expired } from "./retain.ts";
@@ -38,15 +38,17 @@ function isToRun({ job: { spec }, now }: JobView, due: string): boolean {
 function plan({ job, schedule, now }: JobView): JobStep {
   const { status = {}, spec } = job;
   const { nextRun: _, phase: __, conditions: ___, ...rest } = status;
-  const { invalid, next } = schedule;
+  const { invalid, next, putBackTo } = schedule;
   const idle = spec.suspend === true ? "Suspended" : "Waiting";
   const wanted: RecurringJobStatus = {
     ...rest,
     phase: invalid === undefined ? idle : "Invalid",
     ...(next === undefined || spec.suspend === true ? {} : { nextRun: next }),
+    ...defined({ lastScheduleTime: putBackTo ?? status.lastScheduleTime }),
     ...(invalid === undefined ? {} : { conditions: [unreadable(invalid, status, now)] }),
   };
-  const recorded = status.phase === wanted.phase && status.nextRun === wanted.nextRun;
+  const recorded =
+    status.phase === wanted.phase && status.nextRun === wanted.nextRun && putBackTo === undefined;
   if (!recorded) return { do: "record", what: "plan", status: wanted };
   if (next === undefined) return REST;
   return { do: "rest", afterMs: Math.max(1, Date.parse(next) - now.getTime()) };

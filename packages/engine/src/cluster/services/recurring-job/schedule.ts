@@ -11,6 +11,8 @@ export interface Schedule {
   /** How many such moments there are, `due` among them; counted up to 1,000. */
   missed: number;
   next?: string;
+  /** The clock was put back to before moments that are dealt with: none after this one counts as dealt with any more. */
+  putBackTo?: string;
 }
 
 const MOST_COUNTED = 1000;
@@ -33,8 +35,11 @@ export function scheduleOf(
     }
     const [latest] = missed === 0 ? [] : schedule.previousRuns(1, new Date(now.getTime() + 1));
     const next = schedule.nextRun(now);
+    // Back by less than to the moment before: that one is not to come a second time.
+    const isPutBack = next !== null && since > next;
     return {
       missed,
+      ...(isPutBack ? { putBackTo: (schedule.previousRuns(1, now)[0] ?? now).toISOString() } : {}),
       ...defined({ due: latest?.toISOString() }),
       ...(next === null ? {} : { next: next.toISOString() }),
     };
