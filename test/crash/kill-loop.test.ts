@@ -34,7 +34,7 @@ for (const [index, pool] of POOLS.entries()) {
         const events = [...loop.events].map(([name, times]) => `${name} ${times}`).join(", ");
         const audits = loop.volumes.reduce((sum, each) => sum + each.audits, 0);
         const seconds = Math.round((performance.now() - begun) / 1_000);
-        return `${pool}, seed ${SEED}: ${loop.kills} kills in ${seconds} s; acknowledged ${created} creates, ${patched} patches, ${deleted} deletes; ${audits} restores read; ${events}`;
+        return `${pool}, seed ${SEED}: ${loop.kills} kills in ${seconds} s; acknowledged ${created} creates, ${patched} patches, ${deleted} deletes; ${audits} restores read, ${loop.excluded} objects put back by restores of the state; ${events}`;
       };
       while (loop.kills < KILLS / 2) {
         assert.deepEqual(await loop.live(), [], report());

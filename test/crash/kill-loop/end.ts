@@ -1,4 +1,4 @@
-import { createHost, findLeaks } from "@mooring/engine";
+import { createHost, findLeaks, type Leak } from "@mooring/engine";
 import { VolumeGroups } from "@mooring/sidecars";
 import {
   Namespaces,
@@ -25,10 +25,9 @@ const KINDS: readonly Resource[] = [
 ];
 
 /** What no object explains: images, devices and mounts. */
-async function leaks(store: ObjectStore, stateDir: string): Promise<string[]> {
+export async function findLeaksBelow(store: ObjectStore, stateDir: string): Promise<Leak[]> {
   const explains = await kubeletMounts(store, stateDir);
-  const found = await findLeaks({ store, host: createHost(), stateDir, explains });
-  return found.map(({ kind, subject }) => `${kind} ${subject}`);
+  return findLeaks({ store, host: createHost(), stateDir, explains });
 }
 
 /** Deletes everything. Resolves with what is left of it: objects, images, devices, mounts, processes. */
@@ -50,7 +49,8 @@ export async function endLoop(loop: KillLoop): Promise<string[]> {
       { lastSeen: log },
     );
   await nothingLeftOver(store, stateDir);
-  wrong.push(...(await leaks(store, stateDir)));
+  const leaks = await findLeaksBelow(store, stateDir);
+  wrong.push(...leaks.map(({ kind, subject }) => `${kind} ${subject}`));
   await loop.up.atRest();
   const code = await loop.up.end("SIGTERM");
   if (code !== 0) wrong.push(`ended with ${code}: ${log()}`);

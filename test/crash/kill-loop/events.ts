@@ -1,6 +1,8 @@
 import { damageCopies } from "./copies.ts";
+import { fill, makeRoom } from "./fill-event.ts";
 import { keepersBelow } from "./keepers.ts";
 import type { Life } from "./life.ts";
+import { damageAndRestore } from "./restore-event.ts";
 import type { KillLoop } from "./run.ts";
 
 /** Something that happens beside the clients of a life, or between two. A further one is a line. */
@@ -43,6 +45,8 @@ export const EVENTS: readonly LoopEvent[] = [
     weight: 1,
     alive: ({ clock }: KillLoop) => clock.set(clock.offset + Number(by)),
   })),
+  { name: "pool full", weight: 1, alive: (_loop, life) => fill(life), dead: makeRoom },
+  { name: "store damaged and restored", weight: 1, dead: damageAndRestore },
   {
     name: "stopped, not killed",
     weight: 1,

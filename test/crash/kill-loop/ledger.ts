@@ -87,21 +87,21 @@ export class Ledger {
 
   /**
    * The store was put back to a revision: what was acknowledged after it is not to be there any more. The result is what
-   * is wrong, and how many objects have lost something that way.
+   * is wrong, and which objects have lost something that way.
    */
-  async rewind(store: ObjectStore, revision: number): Promise<{ wrong: string[]; excluded: number }> {
+  async rewind(store: ObjectStore, revision: number): Promise<{ wrong: string[]; changed: ObjectKey[] }> {
     const wrong: string[] = [];
-    let excluded = 0;
+    const changed: ObjectKey[] = [];
     for (const [name, entry] of this.#entries) {
       const written = writtenIn(await getIfAny(store, entry.resource, entry.key));
       const allowed = allowedAt(entry, revision);
       if (!allowed.includes(written))
         wrong.push(`${name} is ${written ?? "gone"}: at revision ${revision} it was ${allowed.join(" or ")}`);
-      if (written !== entry.history.at(-1)?.written) excluded += 1;
+      if (written !== entry.history.at(-1)?.written) changed.push(entry.key);
       entry.history = [{ written, revision: undefined }];
       entry.unanswered = [];
     }
-    return { wrong, excluded };
+    return { wrong, changed };
   }
 
   /** All that are there, or may be. */

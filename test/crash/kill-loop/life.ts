@@ -38,6 +38,17 @@ export class Life {
     if (this.#left === 0) await this.kill();
   }
 
+  /** Nothing is killed until `work` has ended, or the process has died by itself. */
+  async spared(work: () => Promise<void>): Promise<void> {
+    const left = this.#left;
+    this.#left = Number.POSITIVE_INFINITY;
+    try {
+      await work();
+    } finally {
+      this.#left = left;
+    }
+  }
+
   async kill(): Promise<void> {
     this.#over = true;
     await this.up.end("SIGKILL");

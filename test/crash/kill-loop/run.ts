@@ -20,6 +20,9 @@ import { ObjectClient } from "./object-client.ts";
 import type { Random } from "./random.ts";
 import { VolumeClient } from "./volume-client.ts";
 
+/** Events that there may be, for whoever is after one of them. */
+const ONLY = new RegExp(process.env["MOORING_KILL_EVENTS"] ?? "");
+
 export interface LoopOptions {
   pool: "xfs" | "btrfs";
   /** A folder of its own, outside of the state folder. */
@@ -42,6 +45,8 @@ export class KillLoop {
   /** How often which event was. */
   readonly events = new Map<string, number>();
   kills = 0;
+  /** Objects that a restore of the state has put back to what they were. */
+  excluded = 0;
 
   private constructor(up: Up, { folder, random, failpoints }: LoopOptions, clock: Clock) {
     this.up = up;
@@ -64,7 +69,7 @@ export class KillLoop {
 
   /** One life: an event, clients, a kill. Resolves with what is wrong. */
   async live(): Promise<string[]> {
-    const event = this.random.weighted(EVENTS);
+    const event = this.random.weighted(EVENTS.filter(({ name }) => ONLY.test(name)));
     const failpoint = this.random.chance(40) ? this.#failpoint() : undefined;
     // One kills where it is told to, or, when nothing comes by there, when so much is acknowledged.
     const operations = failpoint === undefined ? this.random.between(1, 40) : 60;

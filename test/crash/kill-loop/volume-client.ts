@@ -67,6 +67,11 @@ export class VolumeClient implements Client {
     return { namespace: NAMESPACE, name: `${part}-${this.#index}-${this.#turns[part]}` };
   }
 
+  /** Whether the object is one of those that it uses now. */
+  uses({ name }: ObjectKey): boolean {
+    return PARTS.some((part) => this.key(part).name === name);
+  }
+
   get canGrow(): boolean {
     return this.has("claim") && this.#size < LARGEST;
   }
