@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, type TestContext, test } from "node:test";
-import { failpointNames } from "@mooring/store";
-import { bundleProgram, killEveryFailpoint, startTestApiServer } from "@mooring/store/testing";
+import { armFailpoint, failpointNames } from "@mooring/store";
+import { bundleProgram, killEveryFailpoint, startTestApiServer, thorough } from "@mooring/store/testing";
 import { BlockWriter, readStints } from "./testing/block-writer.ts";
 import { Stage } from "./testing/stage.ts";
 import "./apply.ts";
@@ -27,8 +27,9 @@ const SOURCE_FAILPOINTS = ["close-source", "hand-over"] as const;
 const PREPARING = ["withhold-device", "record-target-ready"] as const;
 const MOVING = ["take-lease", "device-protected", "activate-device", "record-moved"] as const;
 const LEAVING = ["drop-device", "record-target-closed"] as const;
-/** Passed only after a restart of the machine, by a node that takes over, or by one that was too late. */
-const ELSEWHERE = /fence|record-target-(lost|gone)/;
+/** What only an accident leads to. */
+const ACCIDENTS = ["fence", "record-target-lost", "record-target-gone"] as const;
+type Accident = (typeof ACCIDENTS)[number];
 
 const FATES: readonly Fate[] = ["comes back", "is lost"];
 const KILLINGS: readonly Killing[] = FATES.flatMap((fate) => [
@@ -133,14 +134,78 @@ killEveryFailpoint(KILLINGS, { everyday: 1, full: 6 }, (killing) => {
     kill(t, killing));
 });
 
-test("every failpoint of a migration has its killing here, or is one that only a loss reaches", () => {
-  const met = new Set(KILLINGS.map(({ failpoint }) => failpoint));
-  const names = failpointNames().filter((name) => name.startsWith("engine/migration/"));
-  const left = names
-    .map((name) => name.replace("engine/migration/", ""))
-    .filter((failpoint) => !met.has(failpoint));
+/** The accident, on the way of a volume from the one node to the other. */
+async function befall(stage: Stage, accident: Accident, target: "a" | "b"): Promise<void> {
+  if (accident === "fence") await stage.openByHand(target);
+  await stage.ask(target);
+  if (accident === "fence") return;
+  const device = await stage.ready(target);
+  if (accident === "record-target-lost") return stage.closeByHand(device);
+  await stage.stopNode(target);
+  await lose(stage, target);
+  await stage.leave(target);
+}
+
+killEveryFailpoint(ACCIDENTS, { everyday: 0, full: 2 }, (accident) => {
+  const node = accident === "record-target-gone" ? "a" : "b";
+  test(`an accident: ${node}'s agent is killed at ${accident} and comes back: one writer at a time, nothing lost`, async (t) => {
+    const stage = await Stage.open(t);
+    const { url } = await startTestApiServer(t, stage.store);
+    await stage.stopNode(node);
+    const mortal = await stage.startMortal(node, program.path, url, `engine/migration/${accident}`);
+    const died = once(mortal, "exit", { signal: AbortSignal.timeout(PATIENCE_MS) });
+    died.catch(() => {});
+    await stage.ask("a");
+    const first = await BlockWriter.start("a", await stage.attached("a"));
+    t.after(() => first.stop().catch(() => {}));
+    await first.progress(20);
+    await befall(stage, accident, "b");
+    assert.deepEqual(await died, [null, "SIGKILL"], "the failpoint was not reached");
+    await stage.startNode(node);
+    const moves = accident !== "record-target-gone";
+    if (moves) await stage.ready("b");
+    await first.progress(5);
+    await first.stop();
+    if (moves) await stage.leave("a");
+    const stays = moves ? "b" : "a";
+    await settle(stage, await stage.attached(stays), [first]);
+    await stage.leave(stays);
+    await stage.detached();
+  });
+});
+
+const NAMES = failpointNames().filter((name) => name.startsWith("engine/migration/"));
+
+test("every failpoint of a migration has its killing here", () => {
+  const met = new Set([...KILLINGS.map(({ failpoint }) => failpoint), ...ACCIDENTS]);
+  const left = NAMES.map((name) => name.replace("engine/migration/", ""));
   assert.deepEqual(
-    left.filter((failpoint) => !ELSEWHERE.test(failpoint)),
+    left.filter((failpoint) => !met.has(failpoint)),
+    [],
+  );
+});
+
+test("migrations that nobody kills pass every failpoint", thorough(), async (t) => {
+  const passed = armFailpoint(undefined);
+  const stage = await Stage.open(t);
+  await stage.ask("a");
+  await stage.attached("a");
+  await befall(stage, "fence", "b");
+  await befall(stage, "record-target-lost", "b");
+  await stage.volume(({ status }) => status?.remountRequestedAt !== undefined);
+  await stage.ready("b");
+  await stage.leave("a");
+  await stage.attached("b");
+  await stage.ask("a");
+  await stage.ready("a");
+  await stage.leave("a");
+  await stage.attached("b");
+  await befall(stage, "record-target-gone", "a");
+  await stage.attached("b");
+  await stage.leave("b");
+  await stage.detached();
+  assert.deepEqual(
+    NAMES.filter((name) => !passed.includes(name)),
     [],
   );
 });

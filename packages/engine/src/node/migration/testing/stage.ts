@@ -12,6 +12,7 @@ import { type Volume, Volumes } from "../../../api/volume.ts";
 import { startArbiter } from "../../../cluster/arbiter/index.ts";
 import { createHost } from "../../../host/create-host.ts";
 import type { Host, LoopDevice } from "../../../host/host.ts";
+import { sharedLayout } from "../../../pools/layout.ts";
 import { engineRegistry, POOL, until, volumeObject } from "../../../testing/agent.ts";
 import { reportNode } from "../../../testing/report-node.ts";
 import { GIB, type Hooks, MIB, scratch, sparse } from "../../../testing/scratch.ts";
@@ -111,6 +112,21 @@ export class Stage {
   async resize(size: number): Promise<void> {
     await mutate(this.store, Volumes, { name: VOLUME }, (volume) => {
       volume.spec.size = size;
+    });
+  }
+
+  /** Somebody opens the volume's image on the node by hand. */
+  async openByHand(nodeID: string): Promise<void> {
+    const { images } = sharedLayout(join(this.dir, nodeID, "pools", POOL), "");
+    const options = ["--find", "--show", "--direct-io=on", "--sector-size", "4096"];
+    await this.host.exec.run("losetup", [...options, join(images, `${VOLUME}.img`)]);
+  }
+
+  /** Somebody closes a device by hand; no event reports that. */
+  async closeByHand(device: string): Promise<void> {
+    await this.host.loops.detach(device);
+    await mutate(this.store, Volumes, { name: VOLUME }, ({ metadata }) => {
+      metadata.annotations = { ...metadata.annotations, closed: device };
     });
   }
 
