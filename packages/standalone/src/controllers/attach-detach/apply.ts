@@ -18,8 +18,8 @@ import type { WantedVolume } from "./plan.ts";
 import type { Problem, ReportedProblems } from "./problems.ts";
 import { podsUsing } from "./wanted.ts";
 
+// A step is about all volumes that come or go together: a process may end with some of them done.
 const afterCreate = failpoint("standalone/attach-detach/attachment-created");
-const afterReport = failpoint("standalone/attach-detach/reported");
 const afterDelete = failpoint("standalone/attach-detach/attachment-deleted");
 
 interface AttachDetachEffects {
@@ -98,7 +98,6 @@ async function reportAttached(
   const volumesAttached = names.filter((name) => !stale.has(name)).map((name) => ({ name, devicePath: "" }));
   // When the kubelet was faster this conflicts, and all is decided again on what it wrote.
   nodes.wrote(await store.updateStatus(Nodes, { ...node, status: { ...node.status, volumesAttached } }));
-  afterReport();
   for (const { volume } of confirmed) {
     const message = `AttachVolume.Attach succeeded for volume "${volume}"`;
     for (const pod of podsUsing(view, volume, nodeName))

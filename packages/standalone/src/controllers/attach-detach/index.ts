@@ -4,6 +4,7 @@ import {
   type ObjectStore,
   Reconciler,
   source,
+  stepFailpoints,
   WrittenCache,
 } from "@mooring/store";
 import type { ClusterView } from "../cluster-view.ts";
@@ -11,6 +12,13 @@ import { applyStep } from "./apply.ts";
 import { type AttachDetachStep, decideStep, REPEAT_MS } from "./decide.ts";
 import { ReportedProblems } from "./problems.ts";
 import { type ReadNode, readNode } from "./read.ts";
+
+const failpoints = stepFailpoints<AttachDetachStep>("standalone/attach-detach", {
+  "report-problems": true,
+  "create-attachments": true,
+  "report-attached": true,
+  "delete-attachments": true,
+});
 
 interface AttachDetachOptions {
   store: ObjectStore;
@@ -32,7 +40,7 @@ export async function startAttachDetach(options: AttachDetachOptions): Promise<{
   const unlessThere = (nodeName: string | undefined) =>
     nodeName === undefined || nodeName === "" || view.nodes.get(nodeName) !== undefined ? [] : [nodeName];
   const controller = new Reconciler<ReadNode, AttachDetachStep>({
-    ...{ name: "attach-detach", store, logger, concurrency: 2 },
+    ...{ name: "attach-detach", store, logger, failpoints, concurrency: 2 },
     sources: [
       source(view.nodes, (node) => [node.metadata.name]),
       source(view.pods, ({ spec }) => unlessThere(spec?.nodeName)),

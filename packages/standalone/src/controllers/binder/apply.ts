@@ -1,7 +1,6 @@
 import {
   defined,
   type EventRecorder,
-  failpoint,
   type ObjectStore,
   type PersistentVolume,
   type PersistentVolumeClaim,
@@ -14,18 +13,6 @@ import type { VolumeStep } from "./decide-volume.ts";
 import * as names from "./names.ts";
 import type { Reports } from "./reports.ts";
 import { annotated, reserved } from "./reserve.ts";
-
-const passed = {
-  "set-class": failpoint("standalone/binder/class-set"),
-  reserve: failpoint("standalone/binder/volume-reserved"),
-  "mark-volume-bound": failpoint("standalone/binder/volume-marked-bound"),
-  "bind-claim": failpoint("standalone/binder/claim-bound"),
-  "set-bound-status": failpoint("standalone/binder/claim-status-bound"),
-  "request-provisioning": failpoint("standalone/binder/provisioning-requested"),
-  "set-phase": failpoint("standalone/binder/phase-set"),
-  unreserve: failpoint("standalone/binder/volume-unreserved"),
-  "reset-reservation": failpoint("standalone/binder/reservation-reset"),
-};
 
 /** What the binder's steps are made with. */
 export interface BinderEffects {
@@ -82,7 +69,6 @@ export async function applyClaimStep(
       });
       break;
   }
-  passed[step.do]();
 }
 
 /** Makes one visible change of a volume. */
@@ -102,7 +88,6 @@ export async function applyVolumeStep(
       volumes.wrote(await store.update(PersistentVolumes, withoutUID(volume)));
       break;
   }
-  passed[step.do]();
 }
 
 function unreserved(volume: PersistentVolume): PersistentVolume {

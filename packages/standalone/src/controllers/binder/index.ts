@@ -6,6 +6,7 @@ import {
   type ReadContext,
   Reconciler,
   source,
+  stepFailpoints,
   WrittenCache,
 } from "@mooring/store";
 import type { ClusterView } from "../cluster-view.ts";
@@ -30,6 +31,19 @@ const VOLUME = "volume:";
 type BinderView = { claim: ReadClaim } | { volume: VolumeView };
 type BinderStep = ActiveClaimStep | VolumeStep;
 
+const failpoints = stepFailpoints<BinderStep>("standalone/binder", {
+  "set-class": true,
+  reserve: true,
+  "mark-volume-bound": true,
+  "bind-claim": true,
+  "set-bound-status": true,
+  "request-provisioning": true,
+  report: true,
+  "set-phase": true,
+  unreserve: true,
+  "reset-reservation": true,
+});
+
 /** Brings claims and volumes together, as Kubernetes' persistent volume controller does. */
 export async function startBinder(options: BinderOptions): Promise<{ done: Promise<void> }> {
   const { store, view, logger, signal } = options;
@@ -37,7 +51,7 @@ export async function startBinder(options: BinderOptions): Promise<{ done: Promi
   const reports = new Reports();
   const effects = { store, events, view, volumes: new WrittenCache(store, view.volumes), reports };
   const binder = new Reconciler<BinderView, BinderStep>({
-    ...{ name: "binder", store, logger, concurrency: 8 },
+    ...{ name: "binder", store, logger, failpoints, concurrency: 8 },
     sources: [
       source(view.claims, (claim) => [CLAIM + keyOf(claim)]),
       source(view.volumes, (volume) => [VOLUME + keyOf(volume)]),

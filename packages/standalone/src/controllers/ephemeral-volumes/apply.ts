@@ -1,12 +1,9 @@
 import {
-  failpoint,
   type ObjectStore,
   type PersistentVolumeClaim,
   PersistentVolumeClaims,
   type WrittenCache,
 } from "@mooring/store";
-
-const created = failpoint("standalone/ephemeral-volumes/claim-created");
 
 /** Makes a claim of a pod. */
 export async function createClaim(
@@ -15,5 +12,4 @@ export async function createClaim(
   claim: PersistentVolumeClaim,
 ): Promise<void> {
   claims.wrote(await store.create(PersistentVolumeClaims, claim));
-  created();
 }

@@ -6,12 +6,15 @@ import {
   type ObjectStore,
   Reconciler,
   source,
+  stepFailpoints,
   WrittenCache,
 } from "@mooring/store";
 import type { ClusterView } from "../cluster-view.ts";
 import { createClaim } from "./apply.ts";
 import { decide, type EphemeralStep, type EphemeralView } from "./decide.ts";
 import { readMissingClaims } from "./read.ts";
+
+const failpoints = stepFailpoints<EphemeralStep>("standalone/ephemeral-volumes", { "create-claim": true });
 
 interface EphemeralOptions {
   store: ObjectStore;
@@ -24,7 +27,7 @@ interface EphemeralOptions {
 export function ephemeralVolumes({ store, view, events, logger }: EphemeralOptions) {
   const claims = new WrittenCache(store, view.claims);
   return new Reconciler<EphemeralView, EphemeralStep>({
-    ...{ name: "ephemeral-volumes", store, logger },
+    ...{ name: "ephemeral-volumes", store, logger, failpoints },
     sources: [source(view.pods, (pod) => [keyOf(pod)])],
     watched: [view.claims],
     read: (key, context) => readMissingClaims(key, claims, view, context),

@@ -1,4 +1,12 @@
-import { keyOf, type Logger, type ObjectStore, Reconciler, source, WrittenCache } from "@mooring/store";
+import {
+  keyOf,
+  type Logger,
+  type ObjectStore,
+  Reconciler,
+  source,
+  stepFailpoints,
+  WrittenCache,
+} from "@mooring/store";
 import type { ClusterView } from "../cluster-view.ts";
 import { applyProtection } from "./apply.ts";
 import {
@@ -11,6 +19,15 @@ import {
   type VolumeView,
 } from "./decide.ts";
 import { readClaim, readVolume } from "./read.ts";
+
+const claimFailpoints = stepFailpoints<ProtectionStep>("standalone/pvc-protection", {
+  "add-finalizer": true,
+  "remove-finalizer": true,
+});
+const volumeFailpoints = stepFailpoints<ProtectionStep>("standalone/pv-protection", {
+  "add-finalizer": true,
+  "remove-finalizer": true,
+});
 
 interface ProtectionOptions {
   store: ObjectStore;
@@ -25,7 +42,7 @@ export async function startProtection(options: ProtectionOptions): Promise<{ don
   const ofClaims = { store, cache: new WrittenCache(store, view.claims), signal };
   const ofVolumes = { store, cache: new WrittenCache(store, view.volumes), signal };
   const claims = new Reconciler<ClaimView, ProtectionStep>({
-    ...{ name: "pvc-protection", store, logger },
+    ...{ name: "pvc-protection", store, logger, failpoints: claimFailpoints },
     sources: [source(view.claims, (claim) => [keyOf(claim)])],
     watched: [view.pods],
     read: (key, context) => readClaim(key, ofClaims.cache, view, context),
@@ -33,7 +50,7 @@ export async function startProtection(options: ProtectionOptions): Promise<{ don
     apply: (step, { object }) => applyProtection(step, object, CLAIM_FINALIZER, ofClaims),
   });
   const volumes = new Reconciler<VolumeView, ProtectionStep>({
-    ...{ name: "pv-protection", store, logger },
+    ...{ name: "pv-protection", store, logger, failpoints: volumeFailpoints },
     sources: [source(view.volumes, (volume) => [keyOf(volume)])],
     read: (key, context) => readVolume(key, ofVolumes.cache, context),
     decide: decideVolume,

@@ -19,8 +19,7 @@ import { withCondition } from "../pod-conditions.ts";
 import type { PodStep } from "./decide.ts";
 import type { SchedulerMemory } from "./memory.ts";
 
-const afterSelect = failpoint("standalone/scheduler/node-selected");
-const afterBind = failpoint("standalone/scheduler/bound");
+const volumeReserved = failpoint("standalone/scheduler/volume-reserved");
 
 interface SchedulerEffects {
   store: ObjectStore;
@@ -37,15 +36,15 @@ export async function applyStep(step: PodStep, pod: Pod, effects: SchedulerEffec
   switch (step.do) {
     case "bind":
       await bind(effects, pod, step.node);
-      afterBind();
       events.event(pod, "Normal", "Scheduled", `Successfully assigned ${keyOf(pod)} to ${step.node}`);
       return;
     case "select-node":
       // The reservation first: it is what fixes the choice of this volume.
-      if (step.volume !== undefined)
+      if (step.volume !== undefined) {
         volumes.wrote(await store.update(PersistentVolumes, reserved(step.volume, step.claim)));
-      await annotate(effects, step.claim, step.node);
-      return afterSelect();
+        volumeReserved();
+      }
+      return annotate(effects, step.claim, step.node);
     case "unselect-node":
       return annotate(effects, step.claim, undefined);
     case "report-unschedulable":

@@ -8,6 +8,7 @@ import {
   type Pod,
   Reconciler,
   source,
+  stepFailpoints,
   WrittenCache,
 } from "@mooring/store";
 import type { ClusterView } from "../cluster-view.ts";
@@ -17,6 +18,13 @@ import { decidePod, isWaiting, type PodStep, type PodView, SCHEDULER } from "./d
 import { SchedulerMemory } from "./memory.ts";
 import { readPod } from "./read.ts";
 import { ROOM } from "./view.ts";
+
+const failpoints = stepFailpoints<PodStep>("standalone/scheduler", {
+  bind: true,
+  "select-node": true,
+  "unselect-node": true,
+  "report-unschedulable": true,
+});
 
 interface SchedulerOptions {
   store: ObjectStore;
@@ -37,7 +45,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<{ done:
     volumes: new WrittenCache(store, view.volumes),
   };
   const scheduler = new Reconciler<PodView, PodStep>({
-    ...{ name: "scheduler", store, logger },
+    ...{ name: "scheduler", store, logger, failpoints },
     // One at a time: each decision counts the ones before it.
     concurrency: 1,
     sources: [source(view.pods, (pod) => (isWaiting(pod) ? [keyOf(pod)] : []))],

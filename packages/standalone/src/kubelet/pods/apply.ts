@@ -1,4 +1,4 @@
-import { DONE, failpoint, isNotFound, type Pod, Pods } from "@mooring/store";
+import { DONE, isNotFound, type Pod, Pods } from "@mooring/store";
 import type { PodContext } from "./context.ts";
 import type { ActivePodStep } from "./decide.ts";
 import { keepProbing } from "./keep-probing.ts";
@@ -7,12 +7,6 @@ import type { SeenPod } from "./read.ts";
 import { reportStatus } from "./report.ts";
 import { startContainer } from "./start-container.ts";
 import { stopContainers } from "./stop-containers.ts";
-
-const passed = {
-  released: failpoint("standalone/kubelet/volumes-released"),
-  folderRemoved: failpoint("standalone/kubelet/folder-removed"),
-  containersRemoved: failpoint("standalone/kubelet/containers-removed"),
-};
 
 /** Carries out one step for a pod. */
 export async function applyPodStep(
@@ -43,15 +37,12 @@ export async function applyPodStep(
       return undefined;
     case "release-volumes":
       await volumes.release(uid);
-      passed.released();
       return undefined;
     case "remove-folder":
       await volumes.removeFolder(uid);
-      passed.folderRemoved();
       return undefined;
     case "remove-containers":
       await removeContainers(context, pod);
-      passed.containersRemoved();
       return undefined;
     case "delete-object":
       context.images.forgetPod(uid);

@@ -1,10 +1,29 @@
-import { type Outcome, Reconciler, source, type WatchedInformer, WrittenCache } from "@mooring/store";
+import {
+  type Outcome,
+  Reconciler,
+  source,
+  stepFailpoints,
+  type WatchedInformer,
+  WrittenCache,
+} from "@mooring/store";
 import { applyPodStep } from "./apply.ts";
 import type { PodContext, PodControllerOptions } from "./context.ts";
 import { type ActivePodStep, decideStep } from "./decide.ts";
 import { createProber, type Prober } from "./prober.ts";
 import { readPod, type SeenPod } from "./read.ts";
 import { askForReferences, followReferences } from "./references.ts";
+
+const failpoints = stepFailpoints<ActivePodStep>("standalone/kubelet/pods", {
+  "update-probes": true,
+  "mount-volumes": true,
+  "report-status": true,
+  start: true,
+  stop: true,
+  "release-volumes": true,
+  "remove-folder": true,
+  "remove-containers": true,
+  "delete-object": true,
+});
 
 /** Pods that are worked on at the same time: a stop waits out its grace period, and must not delay others. */
 const CONCURRENCY = 64;
@@ -45,7 +64,7 @@ function reconcilerOf(context: PodContext): Reconciler<PodRead, ActivePodStep | 
   // Only run and compared with themselves, whatever they contain.
   const read = references === undefined ? [] : [references.configMaps, references.secrets];
   return new Reconciler<PodRead, ActivePodStep | Outcome>({
-    ...{ name: "kubelet", store, logger, concurrency: CONCURRENCY, mostSteps: MOST_STEPS },
+    ...{ name: "kubelet", store, logger, failpoints, concurrency: CONCURRENCY, mostSteps: MOST_STEPS },
     backoff: { baseMs: 500, maxMs: 60_000 },
     sources: [
       source(view.pods, ({ metadata, spec }) =>

@@ -1,11 +1,8 @@
-import { failpoint } from "@mooring/store";
 import type { PodContext } from "./context.ts";
 import type { PodStep } from "./decide.ts";
 import { runPreStop } from "./hooks.ts";
 import type { ContainerView } from "./pod-view.ts";
 import type { SeenPod } from "./read.ts";
-
-const afterStop = failpoint("standalone/kubelet/containers-stopped");
 
 type StopStep = Extract<PodStep, { do: "stop" }>;
 
@@ -25,7 +22,6 @@ export async function stopContainers(context: PodContext, seen: SeenPod, step: S
   } finally {
     hurry.end();
   }
-  afterStop();
 }
 
 async function stopContainer(

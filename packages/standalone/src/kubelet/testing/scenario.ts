@@ -1,40 +1,52 @@
 import { access, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
+  armFailpoint,
+  Events,
   isAlreadyExists,
   isNotFound,
   type KubeObject,
   KubeVolumeAttachments,
   mutate,
   type ObjectKey,
+  type PersistentVolume,
   PersistentVolumes,
   type Pod,
   type Resource,
   StorageClasses,
 } from "@mooring/store";
+import { eventually as poll } from "@mooring/store/testing";
+import { BOUND_BY_CONTROLLER, NO_PROVISIONER, SELECTED_NODE } from "../../controllers/binder/names.ts";
 import { addImage, smallRoot } from "../../images/testing/small-image.ts";
 import { TEST_DRIVER } from "./directory-driver.ts";
 import {
   claim,
   eventually,
   logOf,
+  NODE,
   PersistentVolumeClaims,
   Pods,
   phase,
   pod,
+  podWithClaim,
   startTestCluster,
 } from "./test-cluster.ts";
 
 /**
  * A life of claims and a pod that can be interrupted anywhere and run again on the same folder (the argument): made,
- * bound in each way there is, used, grown, deleted. Prints `done` when nothing is left.
+ * bound in each way there is, used, grown, deleted. When nothing is left it prints the failpoints that it has passed.
  */
 const folder = process.argv[2] ?? "";
 const stageFile = join(folder, "stage");
 const WAIT_SECONDS = 60;
-const CLAIMS = ["data", "later", "static"];
+const CLAIMS = ["data", "later", "static", "picked"];
+/** Its pod brings this claim along; of what the others ask for there is nothing. */
+const OTHER_CLAIMS = ["app-scratch", "moved", "nothing"];
+/** An attachment that somebody else has made for a node that is not there. */
+const ELSEWHERE = "held-elsewhere";
 const SCRIPT = "echo start >> /data/starts; echo up; trap 'exit 0' TERM; while :; do sleep 0.05; done";
 
+const passed = armFailpoint(process.env["MOORING_FAILPOINT"]);
 const cluster = await startTestCluster(folder);
 const { store } = cluster;
 const inDefault = (name: string): ObjectKey => ({ namespace: "default", name });
@@ -77,53 +89,129 @@ async function makeImage(): Promise<void> {
 
 async function make(): Promise<void> {
   await makeImage();
-  await mkdir(join(folder, "driver/volumes/by-hand"), { recursive: true });
-  await ensure(StorageClasses, {
-    apiVersion: "storage.k8s.io/v1",
-    kind: "StorageClass",
-    metadata: { name: "later" },
-    provisioner: TEST_DRIVER,
-    volumeBindingMode: "WaitForFirstConsumer",
-    reclaimPolicy: "Delete",
-  });
-  await ensure(PersistentVolumes, {
-    apiVersion: "v1",
-    kind: "PersistentVolume",
-    metadata: { name: "by-hand" },
+  for (const name of ["by-hand", "picked"]) {
+    await mkdir(join(folder, "driver/volumes", name), { recursive: true });
+  }
+  const provisioners = { later: TEST_DRIVER, "manual-later": NO_PROVISIONER, foreign: "example.com/none" };
+  for (const [name, provisioner] of Object.entries(provisioners)) {
+    await ensure(StorageClasses, {
+      apiVersion: "storage.k8s.io/v1",
+      kind: "StorageClass",
+      metadata: { name },
+      provisioner,
+      volumeBindingMode: "WaitForFirstConsumer",
+      reclaimPolicy: "Delete",
+    });
+  }
+  await ensure(PersistentVolumes, volume("by-hand", "manual"));
+  await ensure(PersistentVolumes, volume("picked", "manual-later"));
+  await ensure(KubeVolumeAttachments, {
+    ...{ apiVersion: "storage.k8s.io/v1", kind: "VolumeAttachment", metadata: { name: ELSEWHERE } },
     spec: {
-      capacity: { storage: "2Gi" },
-      accessModes: ["ReadWriteOnce"],
-      persistentVolumeReclaimPolicy: "Delete",
-      storageClassName: "manual",
-      csi: { driver: TEST_DRIVER, volumeHandle: "by-hand" },
+      attacher: "example.com/none",
+      nodeName: "elsewhere",
+      source: { persistentVolumeName: "by-hand" },
     },
   });
   await ensure(PersistentVolumeClaims, claim("data"));
   await ensure(PersistentVolumeClaims, claim("later", { ...size, storageClassName: "later" }));
   await ensure(PersistentVolumeClaims, claim("static", { ...size, storageClassName: "manual" }));
+  await ensure(PersistentVolumeClaims, claim("picked", { ...size, storageClassName: "manual-later" }));
+  await ensure(PersistentVolumeClaims, claim("nothing", { ...size, storageClassName: "missing" }));
+  await ensure(PersistentVolumeClaims, movedClaim());
   await ensure(Pods, podWithAll());
+  await ensure(Pods, podWithClaim("waiting", "moved", "true"));
+  await ensure(Pods, pod("unplaced", "true", { nodeSelector: { story: "nowhere" } }));
+}
+
+function volume(name: string, storageClassName: string): PersistentVolume {
+  return {
+    apiVersion: "v1",
+    kind: "PersistentVolume",
+    metadata: { name },
+    spec: {
+      capacity: { storage: "2Gi" },
+      accessModes: ["ReadWriteOnce"],
+      persistentVolumeReclaimPolicy: "Delete",
+      storageClassName,
+      csi: { driver: TEST_DRIVER, volumeHandle: name },
+    },
+  };
+}
+
+/** Promised to a node that is not there any more. */
+function movedClaim() {
+  const made = claim("moved", { ...size, storageClassName: "foreign" });
+  const annotations = { [SELECTED_NODE]: "elsewhere" };
+  return { ...made, metadata: { ...made.metadata, annotations } };
 }
 
 function podWithAll(): Pod {
   return pod("app", "", {
     restartPolicy: "Always",
-    volumes: CLAIMS.map((name) => ({ name, persistentVolumeClaim: { claimName: name } })),
+    volumes: [
+      ...CLAIMS.map((name) => ({ name, persistentVolumeClaim: { claimName: name } })),
+      { name: "scratch", ephemeral: { volumeClaimTemplate: { spec: size } } },
+    ],
     initContainers: [{ name: "image", image: `oci:${layout}:v1`, command: ["touch", "/written"] }],
     containers: [
       {
         name: "main",
         image: "host",
         command: ["sh", "-c", SCRIPT],
+        readinessProbe: { exec: { command: ["true"] }, periodSeconds: 1 },
         volumeMounts: [
           ...CLAIMS.map((name) => ({ name, mountPath: `/${name}` })),
           { name: "data", mountPath: "/part", subPath: "part" },
+          { name: "scratch", mountPath: "/scratch" },
         ],
       },
     ],
   });
 }
 
+/** Waits for an event about the object: it is written once the step is done. */
+async function isReported(name: string, reason: string): Promise<void> {
+  await poll(`${reason} of ${name}`, async () => {
+    const { items } = await store.list(Events, { namespace: "default" });
+    return items.some((event) => event.involvedObject.name === name && event.reason === reason);
+  });
+}
+
+/** What nothing comes of is reported, and what was decided before is taken back. */
+async function beReported(): Promise<void> {
+  await isReported("nothing", "ProvisioningFailed");
+  await isReported("unplaced", "FailedScheduling");
+  await eventually(store, PersistentVolumeClaims, "moved", {
+    until: (object) => object?.metadata.annotations?.[SELECTED_NODE] === NODE,
+    seconds: WAIT_SECONDS,
+  });
+  await isReported("app", "FailedAttachVolume");
+  await remove(KubeVolumeAttachments, { name: ELSEWHERE });
+}
+
+/** Volumes that were reserved for a claim that has another one: by the binder, and by an operator. */
+async function reserveInVain(): Promise<void> {
+  const { metadata } = await store.get(PersistentVolumeClaims, inDefault("static"));
+  const { uid = "" } = metadata;
+  for (const [name, annotations] of Object.entries({ ours: { [BOUND_BY_CONTROLLER]: "yes" }, theirs: {} })) {
+    const made = volume(name, "none");
+    const claimRef = { kind: "PersistentVolumeClaim", ...inDefault("static"), uid };
+    await ensure(PersistentVolumes, {
+      ...made,
+      metadata: { name, annotations },
+      spec: { ...made.spec, claimRef, persistentVolumeReclaimPolicy: "Retain" },
+    });
+    await eventually(store, PersistentVolumes, name, {
+      until: (object) => object?.status?.phase === "Available" && object.spec?.claimRef?.uid === undefined,
+      seconds: WAIT_SECONDS,
+    });
+    await remove(PersistentVolumes, { name });
+  }
+}
+
 async function use(): Promise<void> {
+  await beReported();
   const runs = (object: Pod | undefined) =>
     phase("Running")(object) && object?.status?.containerStatuses?.[0]?.state?.running !== undefined;
   await eventually(store, Pods, "app", { until: runs, seconds: WAIT_SECONDS });
@@ -138,6 +226,7 @@ async function use(): Promise<void> {
     seconds: WAIT_SECONDS,
   });
   if (grown === undefined) throw new Error("the claim vanished");
+  await reserveInVain();
 }
 
 if ((await readFile(stageFile, "utf8").catch(() => "use")) === "use") {
@@ -145,8 +234,8 @@ if ((await readFile(stageFile, "utf8").catch(() => "use")) === "use") {
   await use();
   await writeFile(stageFile, "delete");
 }
-await remove(Pods, inDefault("app"));
-for (const name of CLAIMS) await remove(PersistentVolumeClaims, inDefault(name));
+for (const name of ["app", "waiting", "unplaced"]) await remove(Pods, inDefault(name));
+for (const name of [...CLAIMS, ...OTHER_CLAIMS]) await remove(PersistentVolumeClaims, inDefault(name));
 for (const { metadata } of (await store.list(PersistentVolumes)).items) {
   await eventually(store, PersistentVolumes, metadata.name, {
     until: (object) => object === undefined,
@@ -160,4 +249,4 @@ for (const { metadata } of (await store.list(KubeVolumeAttachments)).items) {
   });
 }
 await cluster.stop();
-process.stdout.write("done\n");
+process.stdout.write(JSON.stringify([...new Set(passed)]));

@@ -24,6 +24,7 @@ const passed = {
   published: failpoint("standalone/kubelet/published"),
   unpublished: failpoint("standalone/kubelet/unpublished"),
   unstaged: failpoint("standalone/kubelet/unstaged"),
+  expanded: failpoint("standalone/kubelet/expanded"),
 };
 
 /** What the calls for a volume are made with. */
@@ -169,6 +170,7 @@ export async function expandOnNode(
     },
     { signal },
   );
+  passed.expanded();
   return true;
 }
 

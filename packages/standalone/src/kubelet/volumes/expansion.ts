@@ -1,13 +1,10 @@
 import {
-  failpoint,
   mutate,
   type ObjectStore,
   type PersistentVolume,
   type PersistentVolumeClaim,
   PersistentVolumeClaims,
 } from "@mooring/store";
-
-const afterFinish = failpoint("standalone/kubelet/expansion-finished");
 
 const RESIZE_CONDITIONS = new Set([
   "Resizing",
@@ -33,7 +30,6 @@ export async function finishExpansion(
       subresource: "status",
     },
   );
-  afterFinish();
 }
 
 function finished(claim: PersistentVolumeClaim, storage: string): PersistentVolumeClaim {

@@ -1,6 +1,4 @@
-import { failpoint, mutate, Nodes, type ObjectStore } from "@mooring/store";
-
-const afterWrite = failpoint("standalone/kubelet/in-use-reported");
+import { mutate, Nodes, type ObjectStore } from "@mooring/store";
 
 /**
  * node.status.volumesInUse: what the attach/detach controller must not detach. Many volumes that come or go at once
@@ -37,7 +35,6 @@ export function reportInUse(store: ObjectStore, nodeName: string, initial: Itera
       },
     );
     written = new Set(now);
-    afterWrite();
   }
 
   /** A write that begins after the call: one that is under way may lack the newest change. */

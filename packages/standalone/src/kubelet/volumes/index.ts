@@ -1,4 +1,4 @@
-import { type Outcome, type Pod, Reconciler } from "@mooring/store";
+import { type Outcome, type Pod, Reconciler, stepFailpoints } from "@mooring/store";
 import { applyDeviceStep, reportFailure } from "./apply.ts";
 import type { ManagerContext, VolumeManagerOptions } from "./context.ts";
 import type { CsiVolume } from "./csi-volume.ts";
@@ -6,6 +6,16 @@ import { DeviceTable } from "./csi-volume-table.ts";
 import { type ActiveDeviceStep, decideStep, isOver } from "./decide.ts";
 import { reportInUse } from "./in-use.ts";
 import { type ReadDevice, readDevice } from "./read.ts";
+
+const failpoints = stepFailpoints<ActiveDeviceStep>("standalone/kubelet/volumes", {
+  "report-in-use": true,
+  stage: true,
+  expand: true,
+  publish: true,
+  unpublish: true,
+  unstage: true,
+  "report-unused": true,
+});
 
 /** The CSI volumes of the pods on this node. */
 export interface VolumeManager {
@@ -63,7 +73,7 @@ export async function startVolumeManager(options: VolumeManagerOptions): Promise
 function reconcilerOf(context: ManagerContext): Reconciler<ReadDevice, ActiveDeviceStep | Outcome> {
   const { store, view, logger, table } = context;
   return new Reconciler<ReadDevice, ActiveDeviceStep | Outcome>({
-    ...{ name: "volume-manager", store, logger, concurrency: CONCURRENCY, mostSteps: MOST_STEPS },
+    ...{ name: "volume-manager", store, logger, failpoints, concurrency: CONCURRENCY, mostSteps: MOST_STEPS },
     backoff: { baseMs: 250, maxMs: 60_000 },
     sources: [],
     watched: [view.nodes, view.claims, view.volumes, view.drivers],
