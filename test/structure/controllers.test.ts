@@ -9,6 +9,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const PARTS = ["read.ts", "decide.ts", "apply.ts", "index.ts"];
 /** How a controller comes to run: the loop itself, and what others make of it for their own. */
 const BEGINS = /new Reconciler[<(]|\bsidecarController[<(]|\bworkloadController[<(]|\brunTicketService\(/;
+const LOOP = "packages/store/src/controller/";
 /** Those others. */
 const FRAMES = [
   "packages/sidecars/src/common/controller.ts",
@@ -38,7 +39,7 @@ async function sources(): Promise<Source[]> {
 test("every controller runs on the one loop, in a folder of read, decide, apply and index", async () => {
   const all = await sources();
   const queues = all.filter(({ path, text }) => {
-    const isLoop = path.startsWith("packages/store/src/controller/") || path.includes("/testing/");
+    const isLoop = path.startsWith(LOOP) || path.includes("/testing/");
     return !isLoop && /new WorkQueue\(|\brunController\(/.test(text);
   });
   assert.deepEqual(
@@ -48,6 +49,15 @@ test("every controller runs on the one loop, in a folder of read, decide, apply 
   );
   const begins = all.filter(
     ({ path, text }) => BEGINS.test(text) && !FRAMES.some((frame) => path.startsWith(frame)),
+  );
+  const unlisted = all.filter(
+    ({ path, text }) =>
+      /new Reconciler[<(]/.test(text) && !path.startsWith(LOOP) && !text.includes("failpoints"),
+  );
+  assert.deepEqual(
+    unlisted.map(({ path }) => path),
+    [],
+    "no failpoints behind its steps (decision 46)",
   );
   const folders = [...new Set(begins.map(({ path }) => dirname(path)))];
   assert.ok(folders.length >= 35, `${folders.length} folders`);
