@@ -1,6 +1,9 @@
-import { readFile, stat } from "node:fs/promises";
+import { readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Exec, ExecResult } from "@mooring/engine";
+import { withTimeLimit } from "@mooring/store";
+import { whileRoom } from "./disk-room.ts";
+import { pinLayout } from "./pinned-layout.ts";
 import type { ImageReference } from "./reference.ts";
 
 type Remote = Extract<ImageReference, { kind: "layout" | "registry" }>;
@@ -14,7 +17,10 @@ interface PullOptions {
 
 /** Of a whole command: an image of gigabytes over a slow line. */
 const LIMIT = "30m";
+/** The same for unpacking it, in milliseconds. */
+const UNPACK_MS = 30 * 60_000;
 const LAYOUT = "layout";
+const PINNED = "pinned";
 const CONFIG_BYTES = 4 * 1024 * 1024;
 
 /** Digest of what the name stands for now. */
@@ -37,15 +43,48 @@ export async function fetchImage(
   folder: string,
   options: PullOptions,
 ): Promise<string> {
-  const access = accessTo(image, options, "src-");
-  const to = `oci:${LAYOUT}:image`;
-  await skopeo(["copy", "--quiet", ...access, sourceOf(image, digest), to], image, options, folder);
-  const { exec, signal } = options;
-  const unpack = ["raw", "unpack", "--image", `${LAYOUT}:image`, "rootfs"];
-  await exec.run("umoci", unpack, { cwd: folder, signal });
+  const config = await whileRoom(folder, options.signal, (signal) =>
+    copyAndUnpack(image, digest, folder, { ...options, signal }),
+  ).catch((error: unknown) => {
+    throw named(image, error);
+  });
   // The folder gets its name when this is on disk.
-  await exec.run("sync", ["--file-system", folder], { signal });
+  await options.exec.run("sync", ["--file-system", folder], { signal: options.signal });
+  return config;
+}
+
+async function copyAndUnpack(
+  image: Remote,
+  digest: string,
+  folder: string,
+  options: PullOptions,
+): Promise<string> {
+  const source = await pinned(image, digest, folder);
+  const access = accessTo(image, options, "src-");
+  await skopeo(["copy", "--quiet", ...access, source, `oci:${LAYOUT}:image`], image, options, folder);
+  await rm(join(folder, PINNED), { recursive: true, force: true });
+  const unpack = ["raw", "unpack", "--image", `${LAYOUT}:image`, "rootfs"];
+  const signal = withTimeLimit(UNPACK_MS, options.signal);
+  const result = await options.exec.try("umoci", unpack, { cwd: folder, signal });
+  if (result.exitCode !== 0) throw new Error(`umoci cannot unpack it: ${lastLine(result)}`);
   return readConfig(join(folder, LAYOUT));
+}
+
+/** Where skopeo gets this very image, whatever its tag stands for by now. */
+async function pinned(image: Remote, digest: string, folder: string): Promise<string> {
+  if (image.kind === "registry") return sourceOf(image, digest);
+  await pinLayout(image.path, digest, join(folder, PINNED));
+  return `oci:${PINNED}:image`;
+}
+
+/** With the image that it is about; skopeo's failures have it. */
+function named(image: Remote, error: unknown): unknown {
+  if (!(error instanceof Error) || error.message.startsWith("cannot get ")) return error;
+  return new Error(`cannot get ${nameOf(image)}: ${error.message}`, { cause: error });
+}
+
+function lastLine({ stderr, exitCode }: ExecResult): string {
+  return stderr.trim().split("\n").at(-1) || `it ended with exit code ${exitCode}`;
 }
 
 /** What operators write. */

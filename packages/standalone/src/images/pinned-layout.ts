@@ -1,0 +1,52 @@
+import { createHash } from "node:crypto";
+import { constants } from "node:fs";
+import { mkdir, open, readdir, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+const HEX = /^[0-9a-f]{64}$/;
+const MANIFEST_BYTES = 4 * 1024 * 1024;
+const INDEX = "application/vnd.oci.image.index.v1+json";
+const MANIFEST = "application/vnd.oci.image.manifest.v1+json";
+
+/**
+ * A layout in `folder` with one image, `image`, whose manifest has this digest; its blobs are those of the layout at `path`.
+ * skopeo compares every blob with what the manifest says, and takes the manifest of a layout as it finds it: here it is
+ * compared, so that nothing else gets this digest's name, whatever becomes of the tag meanwhile.
+ */
+export async function pinLayout(path: string, digest: string, folder: string): Promise<void> {
+  const hex = digest.slice("sha256:".length);
+  const source = join(path, "blobs/sha256");
+  const manifest = await readPlain(join(source, hex)).catch((cause: unknown) => {
+    throw new Error(`its manifest ${digest} cannot be read`, { cause });
+  });
+  if (createHash("sha256").update(manifest).digest("hex") !== hex)
+    throw new Error(`its manifest is not what its digest ${digest} says`);
+  const blobs = join(folder, "blobs/sha256");
+  await mkdir(blobs, { recursive: true });
+  for (const name of await readdir(source))
+    if (HEX.test(name) && name !== hex) await symlink(join(source, name), join(blobs, name));
+  await writeFile(join(blobs, hex), manifest);
+  await writeFile(join(folder, "oci-layout"), '{"imageLayoutVersion":"1.0.0"}');
+  const annotations = { "org.opencontainers.image.ref.name": "image" };
+  const described = { mediaType: typeOf(manifest), digest, size: manifest.length, annotations };
+  await writeFile(join(folder, "index.json"), JSON.stringify({ schemaVersion: 2, manifests: [described] }));
+}
+
+function typeOf(manifest: Buffer): string {
+  const { mediaType, manifests } = JSON.parse(manifest.toString("utf8"));
+  if (typeof mediaType === "string") return mediaType;
+  return manifests === undefined ? MANIFEST : INDEX;
+}
+
+/** Whoever made the layout may have put a pipe there. */
+async function readPlain(path: string): Promise<Buffer> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stat = await file.stat();
+    if (!stat.isFile() || stat.size > MANIFEST_BYTES)
+      throw new Error(`it is no file of at most ${MANIFEST_BYTES} bytes`);
+    return await file.readFile();
+  } finally {
+    await file.close();
+  }
+}
