@@ -1,6 +1,6 @@
+import { Session } from "node:inspector";
 import { performance } from "node:perf_hooks";
-import { getHeapStatistics, setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
+import { getHeapStatistics } from "node:v8";
 
 /** How often it is asked whether the process is idle. */
 const EVERY_MS = 5_000;
@@ -19,8 +19,8 @@ export interface IdleProcess {
   utilization(): number;
   /** Bytes that the heap has of the system. */
   heapSize(): number;
-  /** Collects all garbage, at once. */
-  collect(): void;
+  /** Collects all garbage; resolves when that is done. */
+  collect(): Promise<void>;
 }
 
 /**
@@ -37,14 +37,16 @@ export class IdleMemory {
   }
 
   /** Call it every few seconds. */
-  tick(): void {
+  async tick(): Promise<void> {
     const { now, utilization, heapSize, collect } = this.#process;
     const growth = heapSize() - this.#collected;
     const isIdle = utilization() < BUSY;
     if (!isIdle || now() < this.#notBefore) return;
     if (growth < Math.max(LEAST_GROWTH, this.#collected * GROWTH_PART)) return;
     const start = now();
-    collect();
+    // Until it is done, nothing else begins one.
+    this.#notBefore = Number.POSITIVE_INFINITY;
+    await collect();
     this.#notBefore = now() + (now() - start) / COST;
     this.#collected = heapSize();
   }
@@ -64,7 +66,7 @@ export function collectWhenIdle(): void {
     heapSize: () => getHeapStatistics().total_heap_size,
     collect,
   });
-  setInterval(() => idle.tick(), EVERY_MS).unref();
+  setInterval(() => void idle.tick(), EVERY_MS).unref();
 }
 
 function cpuMs(): number {
@@ -72,10 +74,18 @@ function cpuMs(): number {
   return (user + system) / 1000;
 }
 
-/** The function is one of V8's only while the flag is set; flags that differ would make the code cache useless. */
-function collect(): void {
-  setFlagsFromString("--expose-gc");
-  const gc: () => void = runInNewContext("gc");
-  setFlagsFromString("--no-expose-gc");
-  gc();
+/**
+ * What V8 does when its embedder says that memory is low. The function `gc` is no way to it: that leaves the young
+ * generation as large as it is.
+ */
+async function collect(): Promise<void> {
+  const session = new Session();
+  session.connect();
+  try {
+    await new Promise<void>((resolve) => {
+      session.post("HeapProfiler.collectGarbage", () => resolve());
+    });
+  } finally {
+    session.disconnect();
+  }
 }
