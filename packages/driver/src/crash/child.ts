@@ -1,6 +1,12 @@
+import { writeFile } from "node:fs/promises";
+import { armFailpoint } from "@mooring/store";
 import { serveDriver } from "../serve.ts";
 
-/** The driver as a process that a test may kill: `child FOLDER POOL`. Says "ready" when the socket accepts calls. */
+/**
+ * The driver as a process that a test may kill: `child FOLDER POOL`. Says "ready" when the socket accepts calls;
+ * at its end the failpoints that it has passed are in `passed.json` of the folder.
+ */
+const passed = armFailpoint(process.env["MOORING_FAILPOINT"]);
 const [folder = "", pool = "xfs"] = process.argv.slice(2);
 const line = (fields: object, message: string): void => {
   process.stderr.write(
@@ -21,3 +27,4 @@ const { done } = await serveDriver({
 });
 process.stdout.write("ready\n");
 await done;
+await writeFile(`${folder}/passed.json`, JSON.stringify([...new Set(passed)]));

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createHost } from "@mooring/engine";
 import { failpointNames } from "@mooring/store";
 import "../index.ts";
-import { bundleProgram, covers, killEveryFailpoint } from "@mooring/store/testing";
+import { bundleProgram, covers, killEveryFailpoint, thorough } from "@mooring/store/testing";
 import { capability, cleanUp, MIB } from "../testing/world.ts";
 import { GROUP_FAILPOINT } from "./group-failpoints.ts";
 import { Supervisor } from "./supervisor.ts";
@@ -125,6 +125,25 @@ const failpoints = failpointNames().filter(
 /** Failpoints that this life does not reach: an operator's tickets, jobs, damage, pools, shared pools, a kernel that refuses to grow ext4. */
 const UNREACHED =
   /edit-tickets|device-lost|drop-device|renew-image|lease|guard-device|record-released|volume-released|faulted|recovered|lost$|refresh-device|pool|settled|add-finalizer|orphan|copy\/|leak|services|offline|hide-device|restore|filesystem|volume\/repair|engine\/group-|engine\/migration|engine\/share|freezes/;
+
+test("a life that nobody kills passes every failpoint that it is to reach", {
+  ...thorough(),
+  timeout: 600_000,
+}, async () => {
+  const supervisor = await Supervisor.start(bundle.path);
+  try {
+    await life(supervisor);
+    assert.equal(await supervisor.stop(), 0);
+    const passed = new Set(await supervisor.passed());
+    assert.deepEqual(
+      failpoints.filter((name) => !UNREACHED.test(name) && !passed.has(name)),
+      [],
+    );
+  } finally {
+    await supervisor.stop();
+    await cleanUp(host, supervisor.folder);
+  }
+});
 
 describe("a driver that is killed between any two steps", { concurrency: 2 }, () => {
   killEveryFailpoint(failpoints, { everyday: 1, full: 36 }, (failpoint) => {

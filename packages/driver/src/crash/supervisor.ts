@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp } from "node:fs/promises";
+import { mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -27,7 +27,7 @@ export class Supervisor {
     this.folder = folder;
   }
 
-  static async start(program: string, failpoint: string): Promise<Supervisor> {
+  static async start(program: string, failpoint?: string): Promise<Supervisor> {
     const supervisor = new Supervisor(program, await mkdtemp(join(tmpdir(), "mooring-crash-")));
     await supervisor.#live(failpoint);
     return supervisor;
@@ -81,6 +81,11 @@ export class Supervisor {
     const [code] = (await once(child, "exit")) as [number | null];
     clearTimeout(timer);
     return code;
+  }
+
+  /** The failpoints that the last life has passed, once it has been stopped. */
+  async passed(): Promise<string[]> {
+    return JSON.parse(await readFile(join(this.folder, "passed.json"), "utf8")) as string[];
   }
 
   async #live(failpoint?: string): Promise<void> {
