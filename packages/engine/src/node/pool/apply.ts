@@ -6,6 +6,7 @@ import type { EndStep } from "../../end-step.ts";
 import { removeHalfMade } from "../../pools/backing-file.ts";
 import { forgetBacking } from "../../pools/backing-record.ts";
 import { createPool } from "../../pools/create-pool.ts";
+import { removeKeeperFiles } from "../../pools/keeper/keeper.ts";
 import { keptPool } from "../../pools/keeper/kept-pool.ts";
 import type { PoolLayout } from "../../pools/layout.ts";
 import type { AgentContext } from "../context.ts";
@@ -90,6 +91,7 @@ async function removeFolder({ folder, backing, shared, images, lock }: PoolLayou
     await forgetBacking(folder);
     await rm(backing.file, { force: true });
     await removeHalfMade(folder);
+    await removeKeeperFiles(folder);
   }
   await rm(lock, { force: true });
   await rmdir(folder).catch(left);

@@ -37,7 +37,7 @@ function spaceLow({ totalBytes, freeBytes }: PoolUsage, held: boolean): State {
 
 function writersHeld(held: boolean): State {
   if (!held) return { status: "False", reason: "RoomLeft", message: "" };
-  const message = `the pool is full: writes to its volumes wait, and go on when there is room; ${WAY_OUT}`;
+  const message = `the pool is full: writes to its volumes wait, and so does sync of the whole machine, until there is room; ${WAY_OUT}`;
   return { status: "True", reason: "PoolFull", message };
 }
 
