@@ -9,8 +9,7 @@ export interface Fill {
   user: "bare" | "apart";
   /** What is killed (kill -9) while the writer is frozen. */
   kill: "nothing" | "keeper" | "both";
-  /** `host`: it is the disk below that is full, until a file there is deleted. */
-  room: "grow" | "remove-volume" | "remove-snapshot" | "host";
+  room: "grow" | "remove-volume" | "remove-snapshot";
   /** How many are written to at once. */
   volumes: number;
 }
@@ -69,13 +68,6 @@ xfs   raw  direct bare  nothing remove-snapshot
 xfs   ext4 synced bare  nothing grow            4
 xfs   ext4 lazy   bare  nothing grow            4
 xfs   raw  direct bare  nothing grow            4
-xfs   ext4 lazy   apart keeper  remove-volume   4
-xfs   xfs  lazy   bare  nothing remove-volume   4
-xfs   raw  direct bare  both    remove-snapshot 4
-xfs   ext4 synced bare  nothing host
-xfs   ext4 lazy   bare  keeper  host
-xfs   raw  direct apart nothing host
-xfs   xfs  lazy   bare  nothing host            4
 `;
 
 const KINDS = ["pool", "on", "writer", "user", "kill", "room"] as const;

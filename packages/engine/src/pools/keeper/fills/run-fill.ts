@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { eventually } from "@mooring/store/testing";
 import type { Host } from "../../../host/host.ts";
-import { type Hooks, MIB, scratch, sparse } from "../../../testing/scratch.ts";
+import { type Hooks, MIB, scratch } from "../../../testing/scratch.ts";
 import type { PoolBackend } from "../../backend.ts";
 import { createPool } from "../../create-pool.ts";
 import { poolLayout } from "../../layout.ts";
@@ -15,12 +15,8 @@ import { WRITER_PROGRAM } from "./writer-program.ts";
 
 const POOL = 512 * MIB;
 const VICTIM_MIB = 150;
-/** More than fits; after something of VICTIM_MIB has gone, or there is more room, it fits. */
-const WRITTEN_MIB = { grow: 440, "remove-volume": 190, "remove-snapshot": 190, host: 300 } as const;
-/** The disk below, and what somebody else has on it. */
-const DISK = 700 * MIB;
-const OTHERS_MIB = 350;
-
+/** More than fits; after something of VICTIM_MIB has gone, or the pool has grown, it fits. */
+const WRITTEN_MIB = { grow: 440, "remove-volume": 190, "remove-snapshot": 190 } as const;
 interface Scene {
   host: Host;
   fill: Fill;
@@ -35,7 +31,7 @@ interface Scene {
 export async function runFill(t: Hooks, host: Host, fill: Fill): Promise<void> {
   const scene = await open(t, host, fill);
   const { pool } = scene;
-  if (fill.room.startsWith("remove")) await makeVictim(scene);
+  if (fill.room !== "grow") await makeVictim(scene);
   const ids = Array.from({ length: fill.volumes }, (_, index) => `v-fill-${index}`);
   const writes: Promise<void>[] = [];
   for (const id of ids) {
@@ -65,9 +61,7 @@ async function open(t: Hooks, host: Host, fill: Fill): Promise<Scene> {
     for (const one of undo) await one();
   });
   const dir = await scratch(t, host);
-  const folder = join(dir, "disk", "pool");
-  await mkdir(join(dir, "disk"));
-  if (fill.room === "host") await makeDisk(host, dir);
+  const folder = join(dir, "pool");
   const layout = poolLayout(fill.pool, folder);
   const pool = keptPool(
     createPool(fill.pool, { host, path: folder, size: POOL, overcommit: 10 }),
@@ -77,13 +71,6 @@ async function open(t: Hooks, host: Host, fill: Fill): Promise<Scene> {
   undo.push(() => thaw(host, folder));
   await pool.open();
   return { host, fill, dir, folder, pool, count: Math.floor(WRITTEN_MIB[fill.room] / fill.volumes) };
-}
-
-async function makeDisk(host: Host, dir: string): Promise<void> {
-  const device = (await host.loops.attach(await sparse(join(dir, "disk.img"), DISK))).path;
-  await host.exec.run("mkfs.ext4", ["-q", "-m", "0", device]);
-  await host.mounts.mount({ source: device, target: join(dir, "disk"), fsType: "ext4" });
-  await host.exec.run("fallocate", ["--length", `${OTHERS_MIB}MiB`, join(dir, "disk", "others")]);
 }
 
 async function within(work: Promise<void>, what: string): Promise<void> {
@@ -192,9 +179,8 @@ function killIfThere(pid: number): void {
   }
 }
 
-async function makeRoom({ fill, pool, dir }: Scene): Promise<void> {
-  if (fill.room === "host") await rm(join(dir, "disk", "others"));
-  else if (fill.room === "grow") await pool.enlarge(2 * POOL);
+async function makeRoom({ fill, pool }: Scene): Promise<void> {
+  if (fill.room === "grow") await pool.enlarge(2 * POOL);
   else await pool.remove(fill.room === "remove-volume" ? "v-victim" : "s-victim");
 }
 
