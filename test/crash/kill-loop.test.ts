@@ -5,14 +5,19 @@ import { join } from "node:path";
 import { test } from "node:test";
 import "@mooring/standalone";
 import { failpointNames } from "@mooring/store";
-import { howMany, thorough } from "@mooring/store/testing";
+import { currentPart, thorough } from "@mooring/store/testing";
 import { endLoop } from "./kill-loop/end.ts";
 import { Random } from "./kill-loop/random.ts";
 import { KillLoop } from "./kill-loop/run.ts";
 
-const KILLS = Number(process.env["MOORING_KILLS"] ?? howMany({ everyday: 0, full: 60, deep: 10_000 }));
-const SEED = Number(process.env["MOORING_SEED"] ?? Math.floor(Math.random() * 1e9));
-const POOLS = ["xfs", "btrfs"] as const;
+const KILLS = Number(
+  process.env["MOORING_KILLS"] ?? { everyday: 0, rest: 20, all: 60, deep: 10_000 }[currentPart()],
+);
+/** Another one each day, as with samples. */
+const SEED = Number(process.env["MOORING_SEED"] ?? Math.floor(Date.now() / 86_400_000));
+const POOLS = (["xfs", "btrfs"] as const).filter((pool) =>
+  new RegExp(process.env["MOORING_KILL_POOLS"] ?? "").test(pool),
+);
 /** A deep run takes long: who waits for it reads how far it is. */
 const REPORT_EVERY = 100;
 

@@ -13,7 +13,7 @@ export const PODS: readonly Situation[] = [
     objects: [withContainer(aPod("web"), { command: ["/no/such/program"] })],
     target: "pod/web",
     cause: /container main: .*no such file or directory/,
-    next: /kubectl (logs|describe pod) -n \S+ web/,
+    next: /correct its (image, )?command .*kubectl describe pod -n \S+ web/,
     doctor: /Pod \S+\/web +fail +container main: /,
   },
   {

@@ -27,6 +27,13 @@ function isFlapping({ state, lastState, restartCount = 0 }: ContainerStatus, now
   return restartCount > 0 && crashed && now.getTime() - since < SETTLED_AFTER_MS;
 }
 
+/** A program that could not be started has written nothing: what to do instead of reading its log. */
+function neverBegan({ metadata }: Pod, { state, lastState }: ContainerStatus): string | undefined {
+  if ((state?.terminated ?? lastState?.terminated)?.reason !== "StartError") return undefined;
+  const { name, namespace = "default" } = metadata;
+  return `correct its command or image, and create the pod again: kubectl describe pod -n ${namespace} ${name}`;
+}
+
 function explainContainer(pod: Pod, status: ContainerStatus, isInit: boolean, now: Date): Finding[] {
   const { name, state, ready, restartCount = 0, started } = status;
   const subject = `container ${name}`;
@@ -36,7 +43,11 @@ function explainContainer(pod: Pod, status: ContainerStatus, isInit: boolean, no
   const waiting = state?.waiting;
   if (waiting?.reason === "CrashLoopBackOff") {
     const message = `CrashLoopBackOff: ended ${restartCount} times, the last time with ${last ?? "no status"}`;
-    return [finding("failed", subject, message, { next: `kubectl logs ${target} --previous` })];
+    return [
+      finding("failed", subject, message, {
+        next: neverBegan(pod, status) ?? `kubectl logs ${target} --previous`,
+      }),
+    ];
   }
   if (waiting?.reason !== undefined && !PASSING.has(waiting.reason)) {
     const message = `${waiting.reason}: ${waiting.message ?? "no message"}`;
@@ -44,7 +55,8 @@ function explainContainer(pod: Pod, status: ContainerStatus, isInit: boolean, no
     return [finding("failed", subject, message, { next })];
   }
   if (state?.terminated !== undefined && (state.terminated.exitCode !== 0 || last?.startsWith("signal"))) {
-    return [finding("failed", subject, `ended with ${last}`, { next: `kubectl logs ${target}` })];
+    const next = neverBegan(pod, status) ?? `kubectl logs ${target}`;
+    return [finding("failed", subject, `ended with ${last}`, { next })];
   }
   if (state?.running !== undefined && isFlapping(status, now)) {
     const message = `crashed ${restartCount} times, the last time with ${last}, and runs again`;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Events, Pods, type Resource } from "@mooring/store";
+import { explainContainers } from "./explain-containers.ts";
 import { explainPod } from "./explain-pod.ts";
 import { contextOf } from "./kinds.ts";
 import { storeOf } from "./testing.ts";
@@ -40,3 +41,17 @@ for (const order of [
     assert.equal(message, "Pending: FailedMount: timeout");
   });
 }
+
+test("a program that could not be started has no log: its command is what has to be corrected", () => {
+  const [found, other] = ["StartError", "Error"].map((reason) => {
+    const state = {
+      terminated: { exitCode: 128, reason, message: "stat /no/such: no such file or directory" },
+    };
+    const status = { name: "main", ready: false, restartCount: 0, image: "", imageID: "", state };
+    const metadata = { namespace: "shop", name: "web" };
+    const pod = { apiVersion: "v1", kind: "Pod", metadata, status: { containerStatuses: [status] } };
+    return explainContainers(pod, new Date(NOW)).map(({ next }) => next);
+  });
+  assert.match(String(found), /^correct its command or image.*kubectl describe pod -n shop web$/);
+  assert.match(String(other), /^kubectl logs /);
+});
