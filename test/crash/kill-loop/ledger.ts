@@ -1,5 +1,6 @@
 import {
   getIfAny,
+  isAlreadyExists,
   isStatus,
   type KubeObject,
   type ObjectKey,
@@ -50,7 +51,14 @@ export class Ledger {
     const written = `${entry.history.length}-${entry.unanswered.length}`;
     const annotations = { ...object.metadata.annotations, [WRITTEN]: written };
     const made = { ...object, metadata: { ...object.metadata, annotations } };
-    await acknowledge(entry, written, () => store.create(resource, made));
+    try {
+      await acknowledge(entry, written, () => store.create(resource, made));
+    } catch (error) {
+      // One whose deletion nobody has answered may still be going.
+      const present = isAlreadyExists(error) ? await getIfAny(store, resource, entry.key) : made;
+      if (present !== undefined && writtenIn(present) !== undefined) throw error;
+      return;
+    }
     this.acknowledged.created += 1;
   }
 
