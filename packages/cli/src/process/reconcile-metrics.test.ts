@@ -32,6 +32,7 @@ test("what controllers do is counted by controller, and so is what a resync has 
   const informing = nodes.run(stop.signal);
   let due = false;
   const controller = new Reconciler<{ due: boolean }, { do: "work" }>({
+    failpoints: () => {},
     ...{ name: "sleepy", store, resyncMs: 50 },
     sources: [source(nodes, ({ metadata }) => [metadata.name])],
     // Read past the reader: no event reports it.

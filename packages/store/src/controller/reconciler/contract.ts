@@ -59,7 +59,7 @@ export interface ReconcilerOptions<View, Step extends { do: string }> {
   // biome-ignore lint/suspicious/noConfusingVoidType: most steps have nothing to return
   apply(step: Exclude<Step, Outcome>, view: View, context: ReconcileContext): Promise<typeof DONE | void>;
   /** Passed after every applied step: a process can be killed between any two of them. */
-  failpoints?: StepFailpoints<Exclude<Step, Outcome>>;
+  failpoints: StepFailpoints<Exclude<Step, Outcome>>;
   /** The key could not be taken to its end; it comes again after a back-off, whatever this does. */
   failed?(key: string, error: unknown, context: ReconcileContext): Promise<void>;
   /** After a decision to be done or to wait: puts away what is no object. A failure of it is one of the key. */

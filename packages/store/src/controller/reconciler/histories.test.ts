@@ -70,6 +70,7 @@ test("histories of random changes: at rest every key agrees with what it was rea
   const widgets = createInformer(store, Widgets, { indexers: { color: ({ spec }) => [spec?.color ?? ""] } });
   const shelves = createInformer(store, Shelves);
   const reconciler = new Reconciler<{ own: Widget; phase: string }, { do: "show"; phase: string }>({
+    failpoints: () => {},
     name: "histories",
     store,
     sources: [source(widgets, ({ metadata }) => [metadata.name])],

@@ -41,6 +41,7 @@ async function paint(
   const widgets = createInformer(store, Widgets, { indexers: { color: ({ spec }) => [spec?.color ?? ""] } });
   const shelves = createInformer(store, Shelves);
   const reconciler = new Reconciler<View, Step>({
+    failpoints: () => {},
     name: `paint ${t.name}`,
     store,
     sources: [source(widgets, ({ metadata }) => [metadata.name])],

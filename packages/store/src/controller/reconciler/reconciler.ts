@@ -222,7 +222,7 @@ export class Reconciler<View, Step extends { do: string }> {
       taken.push(nameOf(step));
       try {
         const outcome = await apply(step as Exclude<Step, Outcome>, view, context);
-        failpoints?.(step as Exclude<Step, Outcome>);
+        failpoints(step as Exclude<Step, Outcome>);
         fresh = false;
         if (outcome !== undefined) {
           this.#forget(key);
