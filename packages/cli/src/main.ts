@@ -9,13 +9,15 @@ function inherit(parent: Command, command: Command, path: string): void {
   for (const child of command.commands) inherit(command, child, `${path} ${child.name()}`);
 }
 
-/** A reader that has seen enough (`| head`) ends nothing, and what is under way least of all. */
+/**
+ * A reader that has seen enough (`| head`) ends nothing, and what is under way least of all. Nor does a stderr that cannot be
+ * written, on a full disk say: there is nobody left to report that to.
+ */
 function outliveReaders(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE" && stream.listenerCount("error") === 1) throw error;
-    });
-  }
+  process.stderr.on("error", () => {});
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE" && process.stdout.listenerCount("error") === 1) throw error;
+  });
 }
 
 /** Reports an error with the classes of whoever has thrown it: in a bundle, the commands that serve have their own. */

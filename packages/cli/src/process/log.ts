@@ -1,13 +1,24 @@
 import { type Logger, pino } from "pino";
 import { hasColors } from "../output/color.ts";
 
-/** Logs go to stderr, at once: as lines for a person when that is a terminal, else as JSON. */
+/** What waits for room while the log cannot be written, on a full disk say; what is more is lost. */
+const MOST_WAITING = 1024 ** 2;
+
+/**
+ * Logs go to stderr, at once: as lines for a person when that is a terminal, else as JSON. A log that cannot be written
+ * keeps nobody from their work.
+ */
 export async function openLogger(level: string): Promise<Logger> {
-  if (process.stderr.isTTY !== true) return pino({ level }, pino.destination({ dest: 2, sync: true }));
+  if (process.stderr.isTTY !== true) {
+    const destination = pino.destination({ dest: 2, sync: true, maxLength: MOST_WAITING });
+    destination.on("error", () => {});
+    return pino({ level }, destination);
+  }
   const { default: pretty } = await import("pino-pretty");
   const stream = pretty({
     ...{ destination: 2, sync: true, colorize: hasColors(process.env) },
     ...{ ignore: "pid,hostname", translateTime: "SYS:HH:MM:ss.l" },
   });
+  stream.on("error", () => {});
   return pino({ level }, stream);
 }

@@ -5,6 +5,7 @@ import { makeFolder } from "../runtime/make-folder.ts";
 import type { StoreReport } from "./check/check-store.ts";
 import { closeOnExec } from "./close-on-exec.ts";
 import { copyStore } from "./copies/copy-pages.ts";
+import { diskFull, isDiskFull } from "./disk-room.ts";
 import type { StoreEvent } from "./event.ts";
 import { type Evidence, finishFiles, inspectFiles, storeFile } from "./files.ts";
 import { lockFolder } from "./lock.ts";
@@ -165,6 +166,7 @@ export class ObjectDatabase {
 
   /** One transaction; resolves when it is on disk and reads see it. */
   async #batch(write: () => void): Promise<void> {
+    if (isDiskFull(this.#folder)) throw diskFull();
     await this.#root.batch(write).catch(rethrowCause);
     // Reads of this tick may still read the snapshot from before.
     this.#root.resetReadTxn();
