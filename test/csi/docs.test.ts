@@ -68,7 +68,7 @@ function documented(text: string, entry: string): string[] {
   const [own = ""] = rest.split(/\n(?:- |\n)/);
   const words = [...own.matchAll(/`(\w+)`/g)].map(([, word = ""]) => word);
   return [...new Set(words)]
-    .filter((word) => !["true", "false", "max", "ext4", "btrfs", "xfs"].includes(word))
+    .filter((word) => !["true", "false", "max", "ext4", "btrfs", "xfs", "thin", "thick"].includes(word))
     .sort();
 }
 
