@@ -22,7 +22,8 @@ import {
 } from "./testing/hostile-layout.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "hostile-images-"));
-after(() => rm(folder, { recursive: true, force: true }));
+// A cache that was hardly opened may still be making its folders.
+after(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
 const VICTIM = join(folder, "victim");
 const CACHE = join(folder, "images");
 const SECRET = "nobody may change this";
@@ -134,21 +135,17 @@ const LAYERS: Record<string, (readonly Member[])[]> = {
   "a path that nobody can open": [[{ name: `${"d/".repeat(3000)}f`, body: "x" }]],
 };
 
-test(
-  "whatever the layers of an image are, nothing outside of its folder is made, changed or removed",
-  everyday(),
-  async () => {
-    const before = await outside();
-    for (const [what, layers] of sample(Object.entries(LAYERS), { everyday: 5 })) {
-      const result = await pull(layers).catch((error: unknown) => error);
-      assert.deepEqual(await outside(), before, what);
-      assert.equal(await readFile(join(VICTIM, "secret"), "utf8"), SECRET, what);
-      if (result instanceof Error) assert.match(result.message, /^cannot get oci:/, what);
-    }
-    const left = (await readdir(CACHE)).filter((name) => name.startsWith("incoming-"));
-    assert.deepEqual(left, []);
-  },
-);
+test("whatever the layers of an image are, nothing outside of its folder is made, changed or removed", async () => {
+  const before = await outside();
+  for (const [what, layers] of sample(Object.entries(LAYERS), { everyday: 5 })) {
+    const result = await pull(layers).catch((error: unknown) => error);
+    assert.deepEqual(await outside(), before, what);
+    assert.equal(await readFile(join(VICTIM, "secret"), "utf8"), SECRET, what);
+    if (result instanceof Error) assert.match(result.message, /^cannot get oci:/, what);
+  }
+  const left = (await readdir(CACHE)).filter((name) => name.startsWith("incoming-"));
+  assert.deepEqual(left, []);
+});
 
 test(
   "what is odd in a layer stays in the image, and is no way around what a container may",
