@@ -3,6 +3,7 @@
 //   --changed[=REF]       only those that what differs from REF can reach (default: from the branch that it will land on)
 //   --part=everyday|rest|all   `npm test`, what that leaves to `npm run test:rest`, or both
 //   --jobs=N              as many files side by side as N processors can do
+//   --in-turn             of the rest every second file that has no turn of its own, the others tomorrow
 //   --record              write docs/conformance-results.json
 //   --keep-times          write scripts/lib/tests/times.json, by which a new clone begins its longest files first
 //   --show                show what every file prints, not only what failed

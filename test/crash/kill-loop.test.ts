@@ -11,7 +11,7 @@ import { Random } from "./kill-loop/random.ts";
 import { KillLoop } from "./kill-loop/run.ts";
 
 const KILLS = Number(
-  process.env["MOORING_KILLS"] ?? { everyday: 0, rest: 20, all: 60, deep: 10_000 }[currentPart()],
+  process.env["MOORING_KILLS"] ?? { everyday: 0, rest: 8, all: 60, deep: 10_000 }[currentPart()],
 );
 /** Another one each day, as with samples. */
 const SEED = Number(process.env["MOORING_SEED"] ?? Math.floor(Date.now() / 86_400_000));

@@ -8,7 +8,7 @@ const PARTS = ["everyday", "rest", "all"];
 export function parseArguments(args) {
   const wanted = {
     ...{ roots: [], flags: [], changed: undefined, record: false, keepTimes: false },
-    show: false,
+    ...{ show: false, inTurn: false },
     part: process.env.MOORING_TESTS ?? "everyday",
     // A test waits for disks, locks and others about a third of its time.
     capacity: availableParallelism() * 1.5,
@@ -22,6 +22,7 @@ export function parseArguments(args) {
     else if (name === "--part") wanted.part = value;
     else if (name === "--jobs") Object.assign(wanted, { capacity: Number(value), most: 0 });
     else if (name === "--record") wanted.record = true;
+    else if (name === "--in-turn") wanted.inTurn = true;
     else if (name === "--keep-times") wanted.keepTimes = true;
     else if (name === "--show") wanted.show = true;
     else wanted.flags.push(arg);

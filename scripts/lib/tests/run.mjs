@@ -15,7 +15,7 @@ import { laneOf } from "./lanes.mjs";
 import { recordResults, revision } from "./record.mjs";
 import { runFiles } from "./run-file.mjs";
 import { schedule } from "./schedule.mjs";
-import { changedPaths, filesOfPart, filesReached, isDue } from "./select.mjs";
+import { changedPaths, filesOfDay, filesOfPart, filesReached, isDue } from "./select.mjs";
 import { showFile, showSummary } from "./show.mjs";
 import { sweep } from "./sweep.mjs";
 import { readTimes, writeTimes } from "./times.mjs";
@@ -49,7 +49,9 @@ export async function runTests(wanted) {
 async function choose(files, compiled, wanted) {
   const chosen = await chooseAll(files, compiled, wanted);
   // Whoever names a file means it.
-  return wanted.part === "rest" && wanted.roots.length === 0 ? chosen.filter((file) => isDue(file)) : chosen;
+  if (wanted.part !== "rest" || wanted.roots.length > 0) return chosen;
+  const due = chosen.filter((file) => isDue(file));
+  return wanted.inTurn ? filesOfDay(due) : due;
 }
 
 async function chooseAll(files, { metafile }, { part, changed }) {

@@ -25,11 +25,20 @@ export function filesOfPart(files, part, graph) {
   });
 }
 
+const dayOf = ({ MOORING_SEED }) => Number(MOORING_SEED ?? Math.floor(Date.now() / 86_400_000));
+
 /** Whether the rest runs the file today; `MOORING_SEED` says which day it is. */
-export function isDue(file, { MOORING_SEED } = process.env) {
-  const day = Number(MOORING_SEED ?? Math.floor(Date.now() / 86_400_000));
+export function isDue(file, env = process.env) {
   const { turn, turns } = turnOf(relative(ROOT, file));
-  return turn === undefined || day % turns === turn;
+  return turn === undefined || dayOf(env) % turns === turn;
+}
+
+/** Of the files without a turn every second, and the others the next day. */
+export function filesOfDay(files, env = process.env) {
+  const hasTurn = (file) => turnOf(relative(ROOT, file)).turn !== undefined;
+  const others = files.filter((file) => !hasTurn(file));
+  const chosen = new Set(others.filter((_, index) => (index + dayOf(env)) % 2 === 0));
+  return files.filter((file) => hasTurn(file) || chosen.has(file));
 }
 
 /** Paths that differ from `ref`, with what is not committed; empty `ref`: from where the branch has left main. */
