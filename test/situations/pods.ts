@@ -185,9 +185,9 @@ export const PODS: readonly Situation[] = [
   },
   {
     name: "a folder of an image that is not there",
-    objects: [withContainer(aPod("web"), { image: "dir:/no/such/root" })],
+    objects: [withContainer(aPod("web"), { image: "dir:/no/such/folder" })],
     target: "pod/web",
-    cause: /container main: \w+: .*\/no\/such\/root/,
+    cause: /container main: \w+: .*\/no\/such\/folder/,
     next: /correct its image/,
   },
   {

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { ROOT } from "../../scripts/lib/setup.mjs";
 import { runFiles } from "../../scripts/lib/tests/run-file.mjs";
 import { schedule } from "../../scripts/lib/tests/schedule.mjs";
-import { isDue } from "../../scripts/lib/tests/select.mjs";
+import { filesOfDay, isDue } from "../../scripts/lib/tests/select.mjs";
 import { KEPT } from "../../scripts/lib/tests/times.mjs";
 import { inTurn } from "../../scripts/lib/tests/turns.mjs";
 
@@ -218,4 +218,15 @@ test("a long proof of the rest has its day, every one within as many days as the
     assert.equal(days.length, 1, path);
   }
   assert.ok(isDue(join(ROOT, "test/crash/crash.test.ts"), { MOORING_SEED: "1" }));
+});
+
+test("in turn, the files without a turn of their own run on one of two days each, and what is due today stays", () => {
+  const [long = ""] = inTurn;
+  const files = [long, "a.test.ts", "b.test.ts", "c.test.ts"].map((path) => join(ROOT, path));
+  const [first = [], second = []] = [1, 2].map((day) => filesOfDay(files, { MOORING_SEED: String(day) }));
+  assert.deepEqual([...new Set([...first, ...second])].sort(), [...files].sort());
+  assert.deepEqual(
+    first.filter((file: string) => second.includes(file)),
+    [join(ROOT, long)],
+  );
 });

@@ -1,8 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import {
   ATTACHER_RULES,
   type AttachmentTicket,
@@ -15,25 +12,15 @@ import {
   type VolumeStatus,
   Volumes,
 } from "@mooring/engine";
-import { LocalStore, ResourceRegistry } from "@mooring/store";
-import { objectChecks, WATCHED_KINDS } from "./object-checks.ts";
+import type { LocalStore } from "@mooring/store";
+import { watchedStore } from "../testing/watched-store.ts";
+import { objectChecks } from "./object-checks.ts";
 
 const apiVersion = MOORING_API_VERSION;
 const OLD = "2026-01-01T00:00:00Z";
 const NOW = new Date("2026-01-01T03:00:00Z");
 const ASKED = { snapshot: "s" };
 const fault = { cause: "filesystem", faultedAt: OLD, message: "bad" } as const;
-
-async function open(t: TestContext): Promise<LocalStore> {
-  const path = await mkdtemp(join(tmpdir(), "mooring-doctor-"));
-  const registry = new ResourceRegistry(WATCHED_KINDS.map((resource) => ({ resource, hasStatus: true })));
-  const store = await LocalStore.open({ path, registry });
-  t.after(async () => {
-    await store.close();
-    await rm(path, { recursive: true });
-  });
-  return store;
-}
 
 interface Setup {
   status?: Partial<VolumeStatus>;
@@ -79,7 +66,7 @@ const over = (how: string) => [`fail: the job of Volume v ${how}, and its ticket
 const failures = 5;
 
 test("doctor: a ticket whose job is over is left over, whatever the job; one whose job is due is not", async (t) => {
-  const store = await open(t);
+  const store = await watchedStore(t);
   const cases: readonly [AttachmentTicket["type"], Setup, string[]][] = [
     ["volume-restore-controller", { spec: { restoreFrom: ASKED } }, []],
     [
@@ -121,7 +108,7 @@ test("doctor: a ticket whose job is over is left over, whatever the job; one who
 });
 
 test("doctor: a job that has had its volume for too long is reported, of every type that no workload has", async (t) => {
-  const store = await open(t);
+  const store = await watchedStore(t);
   const due: Partial<Record<AttachmentTicket["type"], Setup>> = {
     "volume-restore-controller": { spec: { restoreFrom: ASKED } },
     "salvage-controller": { status: { robustness: "faulted", salvage: { ...fault, state: "Faulted" } } },
@@ -137,7 +124,7 @@ test("doctor: a job that has had its volume for too long is reported, of every t
 });
 
 test("doctor: what was given up, and a share that fails, are problems with a next step", async (t) => {
-  const store = await open(t);
+  const store = await watchedStore(t);
   const spec = { size: 1, pool: "p", volumeMode: "Filesystem" as const, accessMode: "rwx" };
   const volume = async (name: string, more: Partial<VolumeSpec>, status: Partial<VolumeStatus>) => {
     const made = await store.create(Volumes, {

@@ -1,26 +1,17 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
 import { type VolumeAttachment, VolumeAttachments, Volumes } from "@mooring/engine";
-import { LocalStore, ResourceRegistry } from "@mooring/store";
+import { watchedStore } from "../testing/watched-store.ts";
 import { explainVolume } from "../why/explain-volume.ts";
 import { causes } from "../why/finding.ts";
 import { contextOf } from "../why/kinds.ts";
-import { objectChecks, WATCHED_KINDS } from "./object-checks.ts";
+import { objectChecks } from "./object-checks.ts";
 
 const apiVersion = "storage.mooring.dev/v1alpha1";
 const ASKED = "2026-01-01T00:00:10Z";
 
 test("doctor and why name the nodes that have a volume mounted as it was before, for as long as they have", async (t) => {
-  const path = await mkdtemp(join(tmpdir(), "mooring-doctor-"));
-  const registry = new ResourceRegistry(WATCHED_KINDS.map((resource) => ({ resource, hasStatus: true })));
-  const store = await LocalStore.open({ path, registry });
-  t.after(async () => {
-    await store.close();
-    await rm(path, { recursive: true });
-  });
+  const store = await watchedStore(t);
   const spec = { size: 1, pool: "p", volumeMode: "Filesystem" as const, accessMode: "rwx" };
   const made = await store.create(Volumes, { apiVersion, kind: "Volume", metadata: { name: "v" }, spec });
   const status = { state: "attached" as const, remountRequestedAt: ASKED };

@@ -1,25 +1,16 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
 import { ShareManagers, Volumes } from "@mooring/engine";
-import { LocalStore, ResourceRegistry } from "@mooring/store";
+import { watchedStore } from "../testing/watched-store.ts";
 import { explainVolume } from "../why/explain-volume.ts";
 import { causes } from "../why/finding.ts";
 import { contextOf } from "../why/kinds.ts";
-import { objectChecks, WATCHED_KINDS } from "./object-checks.ts";
+import { objectChecks } from "./object-checks.ts";
 
 const apiVersion = "storage.mooring.dev/v1alpha1";
 
 test("doctor and why name a node that may not share a volume, over which addresses, and what to do", async (t) => {
-  const path = await mkdtemp(join(tmpdir(), "mooring-doctor-"));
-  const registry = new ResourceRegistry(WATCHED_KINDS.map((resource) => ({ resource, hasStatus: true })));
-  const store = await LocalStore.open({ path, registry });
-  t.after(async () => {
-    await store.close();
-    await rm(path, { recursive: true });
-  });
+  const store = await watchedStore(t);
   const spec = { size: 1, pool: "p", volumeMode: "Filesystem" as const, accessMode: "rwx" };
   await store.create(Volumes, { apiVersion, kind: "Volume", metadata: { name: "v" }, spec });
   const stranger = { address: "192.0.2.9", message: 'node "c" at 192.0.2.9 ... --trusted-network' };
