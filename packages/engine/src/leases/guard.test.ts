@@ -48,7 +48,7 @@ test("a new process extends and fences what an earlier one has protected", async
   await before.protect("v-r-3", three, due);
 
   const after = await DeviceGuard.open(file, host.clock);
-  await after.extend(new Map([["v-p-1", due + 3_600_000]]));
+  await after.extend("v-p-1", due + 3_600_000);
   await after.fence("v-q-2");
   assert.equal(await isFenced(two), true);
   await eventually("the time of the others to be over", () => isFenced(three));

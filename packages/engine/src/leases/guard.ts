@@ -31,6 +31,8 @@ export class DeviceGuard {
   readonly #devices = new Map<string, Guarded>();
   #child: ChildProcess | undefined;
   #writing: Promise<void> = Promise.resolve();
+  /** A write that has not begun: it takes along what is changed until then. */
+  #next: Promise<void> | undefined;
 
   private constructor(file: string, clock: Clock) {
     this.#file = file;
@@ -73,12 +75,11 @@ export class DeviceGuard {
     return guarded.deadline >= deadline && (await isOpen(guarded));
   }
 
-  /** New deadlines of images whose devices are protected already. */
-  async extend(deadlines: ReadonlyMap<string, number>): Promise<void> {
-    for (const [image, deadline] of deadlines) {
-      const guarded = this.#devices.get(image);
-      if (guarded !== undefined) guarded.deadline = deadline;
-    }
+  /** A new deadline of an image whose device is protected already. */
+  async extend(image: string, deadline: number): Promise<void> {
+    const guarded = this.#devices.get(image);
+    if (guarded === undefined) return;
+    guarded.deadline = deadline;
     await this.#publish();
   }
 
@@ -111,10 +112,15 @@ export class DeviceGuard {
   }
 
   /** One write after the other; the file is replaced as a whole, and lives for this boot only. */
-  async #publish(): Promise<void> {
-    const write = this.#writing.catch(() => {}).then(() => this.#write());
-    this.#writing = write;
-    await write;
+  #publish(): Promise<void> {
+    this.#next ??= this.#writing
+      .catch(() => {})
+      .then(() => {
+        this.#next = undefined;
+        return this.#write();
+      });
+    this.#writing = this.#next;
+    return this.#next;
   }
 
   async #write(): Promise<void> {

@@ -1,36 +1,95 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { Leases, LocalStore, mutate, silentLogger } from "@mooring/store";
+import { type Lease, Leases, LocalStore, mutate, type ObjectStore, silentLogger } from "@mooring/store";
+import { eventually, thorough } from "@mooring/store/testing";
 import { LEASE_NAMESPACE } from "../api/names.ts";
 import { createHost } from "../host/create-host.ts";
 import { engineRegistry, volumeObject } from "../testing/agent.ts";
-import { scratch } from "../testing/scratch.ts";
+import { MIB, scratch, sparse } from "../testing/scratch.ts";
 import { DeviceGuard } from "./guard.ts";
-import { ImageLeases, LEASE_TIMES } from "./image-leases.ts";
+import { ImageLeases } from "./image-leases.ts";
 import { LeaseWatch, leaseName } from "./lease-watch.ts";
 
 const host = createHost();
+/** Longer than a busy machine takes for a few writes. */
+const TIMES = { durationMs: 20_000, safetyMs: 4_000 };
 const KEY = { namespace: LEASE_NAMESPACE, name: leaseName("v-p-1") };
 
-/** The lease of one image, held by the agent of node a. */
-async function held(t: TestContext): Promise<{ store: LocalStore; leases: ImageLeases }> {
+interface HeldLease {
+  store: LocalStore;
+  leases: ImageLeases;
+  dir: string;
+  /** Images of which something has changed. */
+  changed: string[];
+}
+
+/** The lease of one image, held by the agent of node a. `writing` comes before each update of it. */
+async function held(
+  t: TestContext,
+  writing: (lease: Lease, signal: AbortSignal) => Promise<void> = async () => {},
+): Promise<HeldLease> {
   const dir = await scratch(t, host);
   const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
+  t.after(() => store.close());
   const { clock } = host;
+  const changed: string[] = [];
+  const update: ObjectStore["update"] = async (resource, object, options = {}) => {
+    await writing(object, options.signal ?? new AbortController().signal);
+    return store.update(resource, object, options);
+  };
   const leases = new ImageLeases({
-    ...{ store, clock, logger: silentLogger, nodeID: "a", identity: "a_1", times: LEASE_TIMES },
+    ...{ clock, logger: silentLogger, nodeID: "a", identity: "a_1", times: TIMES },
+    store: new Proxy(store, {
+      get: (of, name) => (name === "update" ? update : Reflect.get(of, name, of).bind(of)),
+    }),
     guard: await DeviceGuard.open(join(dir, "lease-guard"), clock),
     watch: new LeaseWatch(store, clock, silentLogger),
+    onChanged: (image) => changed.push(image),
     onLost: () => {},
   });
-  t.after(() => store.close());
   assert.equal(
     await leases.acquire(volumeObject("v-p-1", { nodeID: "a" }), new AbortController().signal),
     undefined,
   );
-  return { store, leases };
+  return { store, leases, dir, changed };
 }
+
+test("a renewal that hangs does not take the guard from other images meanwhile", thorough(), async (t) => {
+  const stop = new AbortController();
+  let hangs: boolean | undefined;
+  const { leases, store, dir } = await held(t, async ({ metadata }, signal) => {
+    if (metadata.name !== leaseName("v-p-2")) return;
+    hangs = true;
+    await once(signal, "abort");
+    hangs = false;
+  });
+  await leases.acquire(volumeObject("v-p-2", { nodeID: "a" }), stop.signal);
+  const device = (await host.loops.attach(await sparse(join(dir, "image"), MIB))).path;
+  await leases.protect("v-p-1", device);
+  const before = (await store.get(Leases, KEY)).spec?.renewTime;
+
+  const running = leases.run(stop.signal);
+  try {
+    await eventually("a renewal", async () => (await store.get(Leases, KEY)).spec?.renewTime !== before);
+    await eventually("the device to be guarded", () => leases.protects("v-p-1", device));
+    assert.equal(hangs, true);
+  } finally {
+    stop.abort();
+    await running;
+  }
+});
+
+test("whoever has read about a lease hears that it was taken, guarded and given back", async (t) => {
+  const { leases, dir, changed } = await held(t);
+  assert.deepEqual(changed.splice(0), ["v-p-1"]);
+  const device = (await host.loops.attach(await sparse(join(dir, "image"), MIB))).path;
+  await leases.protect("v-p-1", device);
+  assert.deepEqual(changed.splice(0), ["v-p-1"]);
+  await leases.release("v-p-1");
+  assert.deepEqual(changed, ["v-p-1"]);
+});
 
 test("a lease is given back also while a renewal of it is under way", async (t) => {
   const { store, leases } = await held(t);

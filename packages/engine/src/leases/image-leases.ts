@@ -41,6 +41,8 @@ interface ImageLeasesOptions {
   logger: Logger;
   /** An image's device has been fenced: the lease could not be renewed, or is somebody else's. */
   onLost(image: string): void;
+  /** What {@link ImageLeases} responds about this image may have changed, other than by time. */
+  onChanged(image: string): void;
 }
 
 interface LeaseStanding {
@@ -97,6 +99,7 @@ export class ImageLeases {
         ? await store.create(Leases, next, { signal })
         : await store.update(Leases, next, { signal });
     this.#keep(image, written, start);
+    this.#options.onChanged(image);
     return undefined;
   }
 
@@ -107,12 +110,15 @@ export class ImageLeases {
     const { [TAKEN_FROM]: _from, ...annotations } = held.lease.metadata.annotations ?? {};
     const metadata = { ...held.lease.metadata, annotations };
     held.lease = await this.#options.store.update(Leases, { ...held.lease, metadata }, { signal });
+    this.#options.onChanged(image);
   }
 
   /** The image's device works for as long as the lease does. Resolves when that is sure. */
   async protect(image: string, device: string): Promise<void> {
     const held = this.#held.get(image);
-    if (held !== undefined) await this.#options.guard.protect(image, device, held.deadline);
+    if (held === undefined) return;
+    await this.#options.guard.protect(image, device, held.deadline);
+    this.#options.onChanged(image);
   }
 
   /** Without the lease there is nothing to protect it for. */
@@ -125,14 +131,14 @@ export class ImageLeases {
   async fence(image: string, device: string): Promise<void> {
     await this.#options.guard.protect(image, device, 0);
     await this.#options.guard.fence(image);
+    this.#options.onChanged(image);
   }
 
   /** Gives the lease back. Only when the image is closed here. */
   async release(image: string, signal?: AbortSignal): Promise<void> {
     const held = this.#held.get(image);
     if (held === undefined) return;
-    this.#held.delete(image);
-    await this.#options.guard.forget(image);
+    await this.#letGo(image);
     if (await this.#free(held.lease, signal)) return;
     // A renewal of ours was under way; else it belongs to somebody else already.
     const present = await this.#find(image, signal);
@@ -167,9 +173,8 @@ export class ImageLeases {
    * image is closed here. What is not ours any more stays as it is. Throws Conflict when a renewal came in between.
    */
   async handOver(image: string, to: string, signal: AbortSignal): Promise<void> {
-    const { store, guard, identity } = this.#options;
-    this.#held.delete(image);
-    await guard.forget(image);
+    const { store, identity } = this.#options;
+    await this.#letGo(image);
     const lease = await this.#find(image, signal);
     if (lease?.spec?.holderIdentity !== identity) return;
     const { metadata, spec } = lease;
@@ -187,8 +192,7 @@ export class ImageLeases {
   async drop(image: string, signal: AbortSignal): Promise<void> {
     const held = this.#held.get(image);
     if (held === undefined) return;
-    this.#held.delete(image);
-    await this.#options.guard.forget(image);
+    await this.#letGo(image);
     // By its uid: a renewal may be under way.
     const { uid = "" } = held.lease.metadata;
     await this.#remove(image, { uid }, signal);
@@ -200,6 +204,12 @@ export class ImageLeases {
     if (holderIdentity !== "" && holderIdentity !== this.#options.identity) return;
     const { resourceVersion = "" } = metadata;
     await this.#remove(image, { resourceVersion }, signal);
+  }
+
+  async #letGo(image: string): Promise<void> {
+    this.#held.delete(image);
+    this.#options.onChanged(image);
+    await this.#options.guard.forget(image);
   }
 
   images(): string[] {
@@ -224,7 +234,7 @@ export class ImageLeases {
   }
 
   async #renewAll(signal: AbortSignal): Promise<void> {
-    const { times, guard } = this.#options;
+    const { times } = this.#options;
     const patience = times.durationMs / 4;
     const renewals = [...this.#held].map(([image, held]) =>
       within(patience, signal, (limited) => this.#renew(image, held, limited)).catch((error: unknown) => {
@@ -232,18 +242,22 @@ export class ImageLeases {
       }),
     );
     await Promise.all(renewals);
-    const deadlines = new Map([...this.#held].map(([image, { deadline }]) => [image, deadline]));
-    if (deadlines.size > 0) await guard.extend(deadlines);
   }
 
   async #renew(image: string, held: Held, signal: AbortSignal): Promise<void> {
-    const { store, clock, identity } = this.#options;
+    const { store, clock, identity, guard, onChanged } = this.#options;
     const start = clock.sinceBoot();
     const renewTime = `${clock.now().toISOString().slice(0, -1)}000Z`;
     const renewed = { ...held.lease, spec: { ...held.lease.spec, renewTime } };
     try {
       const written = await store.update(Leases, renewed, { signal });
-      if (this.#held.get(image) === held) this.#keep(image, written, start);
+      if (this.#held.get(image) !== held) return;
+      const late = clock.sinceBoot() >= held.deadline;
+      const deadline = this.#keep(image, written, start);
+      // Not after the renewals of all: until then the device seems to have no guard.
+      await guard.extend(image, deadline);
+      // The guard may have fenced the device just before.
+      if (late) onChanged(image);
     } catch (error) {
       if (!isConflict(error) && !isNotFound(error)) throw error;
       // Given back or removed meanwhile: it must not come again.
@@ -252,6 +266,7 @@ export class ImageLeases {
       if (this.#held.get(image) !== held) return;
       if (present.spec?.holderIdentity === identity) held.lease = present;
       else held.deadline = 0;
+      onChanged(image);
     }
   }
 
@@ -285,9 +300,12 @@ export class ImageLeases {
     }
   }
 
-  #keep(image: string, lease: Lease, start: number): void {
+  /** Returns the deadline. */
+  #keep(image: string, lease: Lease, start: number): number {
     const { durationMs, safetyMs } = this.#options.times;
-    this.#held.set(image, { lease, deadline: start + durationMs - safetyMs });
+    const deadline = start + durationMs - safetyMs;
+    this.#held.set(image, { lease, deadline });
+    return deadline;
   }
 
   async #find(image: string, signal: AbortSignal | undefined): Promise<Lease | undefined> {

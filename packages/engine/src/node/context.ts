@@ -18,6 +18,8 @@ export interface Sharing {
   leases: ImageLeases;
   /** Calls back when an image's device has been fenced here, and when its lease is free to take. */
   onTurn(listener: (image: string) => void): void;
+  /** Calls back when what `leases` responds about an image may have changed, other than by time. */
+  onLeaseChanged(listener: (image: string) => void): void;
   /** All nodes, to know who responds. */
   agents: Informer<NodeAgent>;
   /** `idle`: no device is left, so that every lease can be given back. */

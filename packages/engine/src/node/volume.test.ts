@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { mkdir, open, readdir, rename, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { isNotFound } from "@mooring/store";
-import { covers, everyday, sample, thorough } from "@mooring/store/testing";
+import { isNotFound, mutate } from "@mooring/store";
+import { covers, eventually, everyday, sample, thorough } from "@mooring/store/testing";
 import { ENGINE_FINALIZER } from "../api/names.ts";
 import { NodeAgents } from "../api/node-agent.ts";
 import { Pools } from "../api/pool.ts";
@@ -93,6 +93,26 @@ test("a mounted folder volume is not detached either", everyday(), async (t) => 
   await bench.volume("v-p-1", "detaching", (v) => v.status?.error?.code === "FAILED_PRECONDITION");
   await bench.host.mounts.unmount(target);
   await bench.volume("v-p-1", "detached");
+});
+
+test("a device that somebody has detached under its mount stays when the mount ends", async (t) => {
+  const bench = await Bench.open(t);
+  await bench.createVolume("v-p-1");
+  await bench.volume("v-p-1", "detached");
+  const device = await bench.attached("v-p-1");
+  await makeFilesystem(bench.host.exec, { device, type: "ext4", formatted: undefined });
+  const target = join(bench.dir, "m");
+  await mkdir(target);
+  await bench.host.mounts.mount({ source: device, target, fsType: "ext4" });
+  await bench.host.exec.run("losetup", ["--detach", device]);
+  assert.equal((await bench.host.loops.at(device))?.autoclear, true);
+  await mutate(bench.store, Volumes, { name: "v-p-1" }, ({ metadata }) => {
+    metadata.labels = { touched: "yes" };
+  });
+  const stays = async () => (await bench.host.loops.at(device))?.autoclear === false;
+  await eventually("the device to stay", stays);
+  await bench.host.mounts.unmount(target);
+  assert.equal((await bench.host.loops.find(bench.imagePath("v-p-1")))?.path, device);
 });
 
 test(

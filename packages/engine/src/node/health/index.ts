@@ -1,9 +1,9 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Informer } from "@mooring/store";
 import type { Volume } from "../../api/volume.ts";
-import type { MountEntry } from "../../host/host.ts";
 import type { AgentContext } from "../context.ts";
 import { DeviceProbes } from "./device-probes.ts";
-import { mountFault } from "./fault.ts";
+import { type Fault, mountFault } from "./fault.ts";
 
 /** Checks the volumes that are attached here, now and then until the signal: what fails under its users sends no event. */
 export async function watchHealth(
@@ -39,6 +39,13 @@ async function checkAll(
     const known = volume.status?.robustness === "faulted";
     if (!known && (faults.has(name) || (await isDamaged(context, volume)))) ask(name);
   };
+  // Also one whose volume is faulted by its record: that may be an older one.
+  const keep = (name: string, fault: Fault | undefined): void => {
+    const known = faults.get(name);
+    if (fault === undefined) faults.delete(name);
+    else faults.set(name, fault);
+    if (!isDeepStrictEqual(known, fault)) ask(name);
+  };
   const bare: Volume[] = [];
   for (const volume of attached) {
     const mount = mounts.find(({ source }) => source === volume.status?.device);
@@ -46,24 +53,13 @@ async function checkAll(
       bare.push(volume);
       continue;
     }
-    await checkMount(context, volume.metadata.name, mount);
+    const message = mount === undefined ? undefined : await mountFault(mount);
+    keep(volume.metadata.name, message === undefined ? undefined : { cause: "filesystem", message });
     await report(volume);
   }
-  for (const [name, message] of await devices.round(bare)) {
-    if (message === undefined) faults.delete(name);
-    else faults.set(name, { cause: "device", message });
-  }
+  for (const [name, message] of await devices.round(bare))
+    keep(name, message === undefined ? undefined : { cause: "device", message });
   for (const volume of bare) await report(volume);
-}
-
-async function checkMount(
-  { faults }: AgentContext,
-  name: string,
-  mount: MountEntry | undefined,
-): Promise<void> {
-  const message = mount === undefined ? undefined : await mountFault(mount);
-  if (message === undefined) faults.delete(name);
-  else faults.set(name, { cause: "filesystem", message });
 }
 
 /** The image is gone, or shorter than it was. */

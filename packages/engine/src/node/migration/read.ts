@@ -4,8 +4,7 @@ import { type Volume, Volumes } from "../../api/volume.ts";
 import type { LoopDevice } from "../../host/host.ts";
 import { isImageId } from "../../pools/image-id.ts";
 import { migrationOf } from "../../tickets/migration-phase.ts";
-import type { Sharing } from "../context.ts";
-import type { ReadContext } from "../read-context.ts";
+import type { ReadContext, ReadSharing } from "../read-context.ts";
 import { responsibilityIn } from "../volume/read.ts";
 import { isResponsible } from "../volume/responsible-node.ts";
 import type { MigrationLease, MigrationView } from "./decide.ts";
@@ -50,7 +49,7 @@ function deviceOf(loop: LoopDevice | undefined): MigrationView["device"] {
 
 /** The record of the lease matters only when it changes hands. */
 async function leaseOf(
-  { leases }: Pick<Sharing, "leases">,
+  { leases }: Pick<ReadSharing, "leases">,
   volume: Volume,
   signal: AbortSignal,
 ): Promise<MigrationLease> {

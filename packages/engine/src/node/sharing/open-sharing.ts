@@ -32,11 +32,15 @@ export async function openSharing(
   const report = (image: string): void => {
     for (const listener of listeners) listener(image);
   };
+  const changes = new Set<(image: string) => void>();
   const leases = new ImageLeases({
     ...{ store, nodeID, watch, guard, clock, logger },
     identity: `${nodeID}_${incarnation(stateDir)}`,
     times: { ...LEASE_TIMES, ...times },
     onLost: report,
+    onChanged: (image) => {
+      for (const listener of changes) listener(image);
+    },
   });
   // A holder gives its lease back a moment after the record that brings the next one here.
   watch.informer.onChange((_old, lease) => {
@@ -49,6 +53,9 @@ export async function openSharing(
     agents,
     onTurn: (listener) => {
       listeners.add(listener);
+    },
+    onLeaseChanged: (listener) => {
+      changes.add(listener);
     },
     close: async (idle) => {
       for (const image of idle ? leases.images() : []) {

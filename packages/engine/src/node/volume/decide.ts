@@ -145,7 +145,7 @@ function machineState(state: string | undefined): AttachmentState {
 const STEPS: Readonly<Record<AttachmentAction, (view: VolumeView) => VolumeStep | undefined>> = {
   "begin-attach": (view) => unlessDamaged(view, record("attaching", view)),
   open: (view) =>
-    view.device === undefined ? unlessDamaged(view, { do: "open-device" }) : record("attached", view),
+    isThere(view.device) ? record("attached", view) : unlessDamaged(view, { do: "open-device" }),
   keep,
   "begin-detach": (view) => record("detaching", view),
   close,
@@ -163,6 +163,11 @@ function close(view: VolumeView): VolumeStep {
   return wanted && inUse === true ? record("attached", view) : { do: "close-device" };
 }
 
+/** One that goes away with its last user is not: opening it again makes it stay. */
+function isThere(device: VolumeView["device"]): boolean {
+  return device !== undefined && device.autoclear !== true;
+}
+
 /** After a reboot the record is still attached, but there is no device: it is opened again. */
 function keep(view: VolumeView): VolumeStep | undefined {
   const { volume, device } = view;
@@ -170,6 +175,7 @@ function keep(view: VolumeView): VolumeStep | undefined {
   if (device === undefined) {
     return recorded === undefined ? unlessDamaged(view, { do: "open-device" }) : record("device-lost", view);
   }
+  if (!isThere(device)) return unlessDamaged(view, { do: "open-device" });
   const hidden = volume.spec.disableFrontend ?? false;
   if (device.path === recorded && frontendDisabled === hidden) return undefined;
   if (!hidden || frontendDisabled) return record("attached", view);

@@ -9,7 +9,7 @@ import { applyMigrationStep } from "../migration/apply.ts";
 import { decideMigration, type MigrationStep } from "../migration/decide.ts";
 import { migrationFailpoints } from "../migration/failpoints.ts";
 import { type MigrationReading, readMigration } from "../migration/read.ts";
-import { openPoolTopic, readContext } from "../read-context.ts";
+import { leaseTopic, openPoolTopic, readContext } from "../read-context.ts";
 import { LeaseHeldElsewhere } from "../sharing/take-lease.ts";
 import { applyVolumeStep } from "./apply.ts";
 import { decide } from "./decide.ts";
@@ -75,6 +75,7 @@ export function runVolumes(
     errorOf: failure,
   });
   sharing?.onTurn((image) => reconciler.add(image));
+  sharing?.onLeaseChanged((image) => reconciler.changed(leaseTopic(image)));
   context.pools.onOpened((pool) => reconciler.changed(openPoolTopic(pool)));
   const health = watchHealth(context, volumes, (name) => reconciler.add(name));
   return Promise.all([reconciler.run(context.signal), health]).then(() => {});

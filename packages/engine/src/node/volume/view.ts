@@ -24,7 +24,16 @@ export interface VolumeView {
   /** Undefined: there is no image. */
   image: { size: number } | undefined;
   /** What workloads could open now: a loop device, or the folder of a `directory` volume in use. */
-  device: { path: string; sizeBytes: number; fenced?: boolean; deleted?: boolean } | undefined;
+  device:
+    | {
+        path: string;
+        sizeBytes: number;
+        fenced?: boolean;
+        deleted?: boolean;
+        /** It goes away with its last user, without an event. */
+        autoclear?: boolean;
+      }
+    | undefined;
   /** Somebody has it mounted. Only known where a record that cannot be true has to be distinguished from one that can. */
   inUse?: boolean;
   source: SourceView;

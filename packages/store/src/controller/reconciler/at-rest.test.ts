@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { atRest, enlist, lastingSleepers } from "./at-rest.ts";
+import { stepName } from "./outcome.ts";
 
 /** A controller with one key that has work whenever somebody asks. */
 function run(t: TestContext, passOf: () => unknown): void {
@@ -17,6 +18,15 @@ test("what nobody reads sleeps", async (t) => {
   run(t, () => pass);
   const found = await lastingSleepers({ forMs: 150 });
   assert.deepEqual(found, [{ controller: "one", key: "key", step: "step" }]);
+});
+
+test("a step is named with what it records and what it is taken for", () => {
+  assert.equal(stepName({ do: "open-device" }), "open-device");
+  assert.equal(stepName({ do: "record", what: "attached" }), "record attached");
+  assert.equal(
+    stepName({ do: "change", step: { do: "record", what: "attached" } }),
+    "change: record attached",
+  );
 });
 
 test("what is tried again and again does not sleep, also when it is due at every glance", async (t) => {

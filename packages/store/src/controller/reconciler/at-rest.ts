@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { delay } from "../../runtime/wait.ts";
+import { stepName } from "./outcome.ts";
 
 /** A running controller, as one who checks it sees it. */
 export interface Checked {
@@ -68,7 +69,7 @@ async function pass(options: OfStore): Promise<Found[]> {
       // What cannot be read cannot be decided; the worker of the key reports it.
       const step = await controller.forgotten(key).catch(() => undefined);
       if (step === undefined) continue;
-      const sleeper = { controller: controller.name, key, step: step.do };
+      const sleeper = { controller: controller.name, key, step: stepName(step) };
       found.push({ sleeper, read: controller.passOf(key) });
     }
   }

@@ -19,3 +19,14 @@ export function wait(afterMs?: number): { do: "wait"; afterMs?: number } {
 export function isOutcome(step: { do: string }): step is Outcome {
   return step.do === "done" || step.do === "wait" || step.do === "fail";
 }
+
+/** A step by its name, with what it records and the step that it is taken for. */
+export function stepName(step: { do: string; what?: unknown; step?: unknown }): string {
+  const { what, step: inner } = step;
+  if (isStep(inner)) return `${step.do}: ${stepName(inner)}`;
+  return what === undefined ? step.do : `${step.do} ${String(what)}`;
+}
+
+function isStep(value: unknown): value is { do: string } {
+  return typeof value === "object" && value !== null && "do" in value && typeof value.do === "string";
+}

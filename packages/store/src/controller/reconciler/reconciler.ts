@@ -8,7 +8,7 @@ import { WorkQueue } from "../work-queue.ts";
 import { enlist } from "./at-rest.ts";
 import { ReconcileFailure, type ReconcilerOptions } from "./contract.ts";
 import { countsOf } from "./metrics.ts";
-import { DONE, isOutcome, type Outcome } from "./outcome.ts";
+import { DONE, isOutcome, type Outcome, stepName } from "./outcome.ts";
 import { type Pass, ReadTracker } from "./read-tracker.ts";
 import { createReader, type Notes } from "./reader.ts";
 import { keepResyncing } from "./resync.ts";
@@ -123,7 +123,8 @@ export class Reconciler<View, Step extends { do: string }> {
     const byTime = this.#options.polls === true || this.#deferred.has(key);
     const isComing = () =>
       this.#queue.isBusy(key) || this.#queue.failures(key) > 0 || (byTime && this.#queue.isPlanned(key));
-    if (isComing()) return undefined;
+    // Whoever has not begun, or is ending, leaves all to those who run.
+    if (!this.#begun || this.#signal.aborted || isComing()) return undefined;
     const pass = this.#passes.get(key);
     const context = this.#context(key);
     const reader = createReader(this.#options.store, UNNOTED);
@@ -136,7 +137,7 @@ export class Reconciler<View, Step extends { do: string }> {
   /** A resync has found it forgotten. */
   found(key: string, step: { do: string }): void {
     this.#counts.resyncFound += 1;
-    this.#logger.error({ key, step: step.do }, "a resync found work that no event had asked for");
+    this.#logger.error({ key, step: stepName(step) }, "a resync found work that no event had asked for");
     this.#queue.add(key);
   }
 
@@ -219,7 +220,7 @@ export class Reconciler<View, Step extends { do: string }> {
         return this.#end(key, step as Outcome);
       }
       this.#counts.steps += 1;
-      taken.push(nameOf(step));
+      taken.push(stepName(step));
       try {
         const outcome = await apply(step as Exclude<Step, Outcome>, view, context);
         failpoints(step as Exclude<Step, Outcome>);
@@ -301,10 +302,6 @@ export class Reconciler<View, Step extends { do: string }> {
   #context(key: string) {
     return { signal: this.#signal, logger: this.#logger.child({ key }) };
   }
-}
-
-function nameOf(step: { do: string }): string {
-  return "what" in step ? `${step.do} ${String(step.what)}` : step.do;
 }
 
 const nothing = (): void => {};
