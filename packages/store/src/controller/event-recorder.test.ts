@@ -5,8 +5,10 @@ import { ResourceRegistry } from "../local/registry.ts";
 import { namespaceTerminating } from "../object/errors.ts";
 import type { KubeObject } from "../object/meta.ts";
 import { StatusError } from "../object/status-error.ts";
+import { RestStore } from "../rest/rest-store.ts";
 import { silentLogger } from "../runtime/logger.ts";
 import { openStore } from "../testing/open-store.ts";
+import { startTestApiServer } from "../testing/test-api-server.ts";
 import { EventRecorder, type EventSubject } from "./event-recorder.ts";
 import { startEventExpiry } from "./expire-events.ts";
 import { waitFor } from "./wait-for.ts";
@@ -63,18 +65,60 @@ test("an event into a namespace that is ending is no failure, any other refusal 
   assert.deepEqual(warned, ["cannot store an event"]);
 });
 
-test("messages that differ every time end in one event", async (t) => {
+test("an event costs one request, its repetition one; only an earlier life's is read", async (t) => {
   const store = await openStore(t, { registry: registry() });
-  const recorder = new EventRecorder(store, { component: "test" });
-  for (let i = 0; i < 100; i++) {
-    recorder.event(subject, "Warning", "Failed", `request ${i} failed`);
+  const api = await startTestApiServer(t, store);
+  const rest = new RestStore({ server: api.url, tls: {}, namespace: "default" });
+  t.after(() => rest.close());
+  const report = async (recorder: EventRecorder) => {
+    api.requests.length = 0;
+    recorder.event(subject, "Warning", "Failed", "the pool is full");
     await recorder.flush();
-  }
-  const { items } = await store.list(Events);
-  assert.equal(items.length, 11);
-  const combined = items.find(({ message }) => message?.startsWith("(combined from similar events): "));
-  assert.equal(combined?.count, 90);
-  assert.match(combined?.message ?? "", /request 99 failed$/);
+    return api.requests.map((request) => request.split(" ")[0]);
+  };
+  const first = new EventRecorder(rest, { component: "test" });
+  assert.deepEqual(await report(first), ["POST"]);
+  assert.deepEqual(await report(first), ["PATCH"]);
+  const [event] = (await store.list(Events)).items;
+  await store.delete(Events, { namespace: "work", name: event?.metadata.name ?? "" });
+  assert.deepEqual(await report(first), ["PATCH", "POST"]);
+  assert.deepEqual(await report(first), ["PATCH"]);
+  const second = new EventRecorder(rest, { component: "test" });
+  assert.deepEqual(await report(second), ["POST", "GET", "PATCH"]);
+  assert.deepEqual(await report(second), ["PATCH"]);
+  assert.deepEqual(
+    (await store.list(Events)).items.map(({ count }) => count),
+    [6],
+  );
+});
+
+test("messages that differ every time end in one event, written less and less often", async (t) => {
+  let now = Date.parse("2030-01-01T00:00:00Z");
+  const store = await openStore(t, { registry: registry() });
+  const api = await startTestApiServer(t, store);
+  const rest = new RestStore({ server: api.url, tls: {}, namespace: "default" });
+  t.after(() => rest.close());
+  const recorder = new EventRecorder(rest, { component: "test", clock: () => now });
+  const fail = async (times: number, what: string) => {
+    for (let i = 0; i < times; i++) {
+      recorder.event(subject, "Warning", "Failed", `${what} ${i} failed`);
+      await recorder.flush();
+    }
+    const { items } = await store.list(Events);
+    return { items, combined: items.find(({ message }) => message?.startsWith("(combined")) };
+  };
+  const burst = await fail(100, "request");
+  assert.equal(burst.items.length, 11);
+  assert.equal(burst.combined?.message, "(combined from similar events): request 24 failed");
+  assert.equal(api.requests.length, 25);
+  now += 300_000;
+  const later = await fail(2, "later request");
+  assert.equal(api.requests.length, 26);
+  assert.equal(later.combined?.count, 91);
+  assert.match(later.combined?.message ?? "", /later request 0 failed$/);
+  recorder.event(subject, "Normal", "Succeeded", "done");
+  await recorder.flush();
+  assert.equal((await store.list(Events)).items.length, 12, "what is new is never left out");
 });
 
 test("a cluster-scoped object's events are in the namespace default; long names and messages fit", async (t) => {

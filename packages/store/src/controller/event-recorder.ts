@@ -5,6 +5,8 @@ import type { KubeObject } from "../object/meta.ts";
 import { isAlreadyExists, isNamespaceEnding, isNotFound } from "../object/status-error.ts";
 import type { ObjectStore } from "../object-store.ts";
 import { type Logger, silentLogger } from "../runtime/logger.ts";
+import { EventBudget } from "./event-budget.ts";
+import { RecentMap } from "./recent-map.ts";
 import { SimilarEvents } from "./similar-events.ts";
 
 /** Who an `EventRecorder` speaks for, and its clock. */
@@ -22,6 +24,14 @@ export interface EventRecorderOptions {
 export type EventSubject = Pick<KubeObject, "apiVersion" | "kind" | "metadata">;
 
 const MAX_MESSAGE = 1024;
+/** Events whose count is remembered; the count of others is read when they are repeated. */
+const MAX_KNOWN = 4096;
+
+/** An event that is stored. */
+interface Known {
+  /** Repetitions, with those that were not written. */
+  count: number;
+}
 
 interface Writing {
   /** Repeats that came while the event was being written. */
@@ -30,8 +40,9 @@ interface Writing {
 }
 
 /**
- * Reports what happens to objects as core/v1 Events. The same event again raises its count; its name is made from what
- * its text, so that this is also true after a restart. Reporting never fails and never delays the caller.
+ * Reports what happens to objects as core/v1 Events. The same event again raises its count; its name is made from
+ * its text, so that this is also true after a restart. A repetition for which its object has no {@link EventBudget} left
+ * is counted, and written with the next one. Reporting never fails and never delays the caller.
  */
 export class EventRecorder {
   readonly #store: ObjectStore;
@@ -40,6 +51,8 @@ export class EventRecorder {
   readonly #logger: Logger;
   readonly #clock: () => number;
   readonly #similar = new SimilarEvents();
+  readonly #known = new RecentMap<string, Known>(MAX_KNOWN);
+  readonly #budget = new EventBudget();
   readonly #writing = new Map<string, Writing>();
 
   constructor(store: ObjectStore, options: EventRecorderOptions) {
@@ -86,23 +99,42 @@ export class EventRecorder {
   }
 
   async #write(event: KubeEvent, repeats: number): Promise<void> {
-    const now = this.#now();
-    const key = { namespace: event.metadata.namespace ?? "default", name: event.metadata.name };
+    const { name } = event.metadata;
+    const known = this.#known.get(name);
+    const granted = this.#budget.take(aboutOf(event), this.#clock());
+    if (known === undefined) return this.#create(event, repeats);
+    known.count += repeats;
+    // How many different events an object has is bounded already, and none of them is left out.
+    if (!granted) return;
     try {
-      const known = await this.#store.get(Events, key);
-      const count = (known.count ?? 1) + repeats;
-      const body = { count, lastTimestamp: now, message: event.message, type: event.type };
-      await this.#store.patch(Events, key, { type: "merge", body });
-      return;
+      await this.#raise(event, known.count);
     } catch (error) {
       if (!isNotFound(error)) throw error;
+      this.#known.delete(name);
+      await this.#create(event, known.count);
     }
+  }
+
+  async #create(event: KubeEvent, count: number): Promise<void> {
+    const now = this.#now();
+    const { name, namespace = "default" } = event.metadata;
     try {
-      await this.#store.create(Events, { ...event, count: repeats, firstTimestamp: now, lastTimestamp: now });
+      await this.#store.create(Events, { ...event, count, firstTimestamp: now, lastTimestamp: now });
+      this.#known.set(name, { count });
     } catch (error) {
-      // Another process with the same component was faster; its count is as good as ours.
       if (!isAlreadyExists(error)) throw error;
+      // An earlier life of this component has made it.
+      const before = await this.#store.get(Events, { namespace, name });
+      const known = { count: (before.count ?? 1) + count };
+      await this.#raise(event, known.count);
+      this.#known.set(name, known);
     }
+  }
+
+  async #raise({ metadata, message, type }: KubeEvent, count: number): Promise<void> {
+    const { name, namespace = "default" } = metadata;
+    const body = { count, lastTimestamp: this.#now(), message, type };
+    await this.#store.patch(Events, { namespace, name }, { type: "merge", body });
   }
 
   #compose(subject: EventSubject, type: string, reason: string, text: string): KubeEvent {
@@ -134,4 +166,10 @@ export class EventRecorder {
   #now(): string {
     return `${new Date(this.#clock()).toISOString().slice(0, 19)}Z`;
   }
+}
+
+/** Two objects of one kind and name follow each other: the UID tells them apart. */
+function aboutOf({ involvedObject }: KubeEvent): string {
+  const { kind, namespace, name, uid } = involvedObject;
+  return [kind, namespace, name, uid].join("/");
 }

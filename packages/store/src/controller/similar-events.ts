@@ -1,3 +1,5 @@
+import { RecentMap } from "./recent-map.ts";
+
 /** Different messages with one reason about one object before they are folded into one event. */
 const MAX_DIFFERENT = 10;
 const WINDOW_MS = 600_000;
@@ -8,13 +10,12 @@ const MAX_TRACKED = 4096;
  * ten minutes the next share an event of their own.
  */
 export class SimilarEvents {
-  readonly #seen = new Map<string, { since: number; messages: Set<string> }>();
+  readonly #seen = new RecentMap<string, { since: number; messages: Set<string> }>(MAX_TRACKED);
 
   /** What to write, and the part of it that makes the event the same as another. */
   message(about: string, text: string, now: number): { text: string; identity: string } {
     let entry = this.#seen.get(about);
     if (entry === undefined || now - entry.since > WINDOW_MS) {
-      if (this.#seen.size >= MAX_TRACKED) this.#forgetOldest();
       entry = { since: now, messages: new Set() };
       this.#seen.set(about, entry);
     }
@@ -23,12 +24,5 @@ export class SimilarEvents {
       return { text, identity: text };
     }
     return { text: `(combined from similar events): ${text}`, identity: "combined" };
-  }
-
-  #forgetOldest(): void {
-    for (const about of this.#seen.keys()) {
-      this.#seen.delete(about);
-      return;
-    }
   }
 }
