@@ -22,6 +22,8 @@ const STORE_CODES: Partial<Record<StatusReason, Code>> = {
   Timeout: Code.UNAVAILABLE,
   ServerTimeout: Code.UNAVAILABLE,
   ServiceUnavailable: Code.UNAVAILABLE,
+  // Of the state, and not of a pool: the same call succeeds once there is room.
+  InsufficientStorage: Code.UNAVAILABLE,
   // Says nothing of the request: with its rights back the driver may find that the work is done.
   Forbidden: Code.UNAVAILABLE,
   Unauthorized: Code.UNAVAILABLE,

@@ -8,6 +8,7 @@ import { kubeletMounts } from "../doctor/kubelet-mounts.ts";
 import { machineChecks } from "../doctor/machine-checks.ts";
 import { mountChecks } from "../doctor/mount-checks.ts";
 import { objectChecks } from "../doctor/object-checks.ts";
+import { readinessChecks } from "../doctor/readiness-checks.ts";
 import { rightsChecks } from "../doctor/rights-checks.ts";
 import { stateChecks } from "../doctor/state-check.ts";
 import { colored } from "../output/color.ts";
@@ -26,7 +27,7 @@ interface DoctorOptions extends Output {
  * What the objects are read with, or why they cannot be. What somebody has named has to be there; a standalone server
  * may just not run.
  */
-async function reach({ kubeconfig: named, stateDir }: DoctorOptions): Promise<ObjectStore | Check> {
+async function reach({ kubeconfig: named, stateDir }: DoctorOptions): Promise<RestStore | Check> {
   const kubeconfig = named ?? join(stateDir, "kubeconfig");
   try {
     const store = await RestStore.fromKubeconfig(kubeconfig);
@@ -75,6 +76,7 @@ async function doctor(options: DoctorOptions): Promise<void> {
   const store = await reach(options);
   if ("check" in store) checks.push(store);
   else {
+    checks.push(...(await checksOrFailure("API server", readinessChecks(store))));
     checks.push(...(await checksOrFailure("objects", objectChecks(store, new Date()))));
     checks.push(...(await checksOrFailure("rights", rightsChecks(store, options.namespace))));
     checks.push(...(await checksOrFailure("mounts", mountChecks(store, createHost(), options.stateDir))));

@@ -1,12 +1,15 @@
 import { Command } from "commander";
 import { type ClientOptions, openClient } from "../client/client.ts";
+import { readinessChecks } from "../doctor/readiness-checks.ts";
 import { EXIT } from "../output/exit-codes.ts";
 import { type Output, print, withOutput } from "../output/print.ts";
 import { renderStatus } from "../status/render.ts";
 import { statusReport } from "../status/report.ts";
 
 async function status(options: ClientOptions & Output): Promise<void> {
-  const report = await statusReport(await openClient(options), new Date());
+  const server = await openClient(options);
+  const report = await statusReport(server, new Date());
+  report.troubles.unshift(...(await readinessChecks(server)));
   print(options, report, () => renderStatus(report));
   if (report.troubles.some(({ state }) => state === "fail")) process.exitCode = EXIT.negative;
 }

@@ -6,6 +6,7 @@ import { type Output, print, withOutput } from "../output/print.ts";
 import { type Finding, result } from "../why/finding.ts";
 import { contextOf, explainerOf, explainNamed, SHOWN } from "../why/kinds.ts";
 import { renderFinding } from "../why/render.ts";
+import { withUnready } from "../why/unready.ts";
 
 interface WhyOptions extends ClientOptions, Output {
   namespace?: string;
@@ -24,9 +25,9 @@ async function explain(target: string, options: WhyOptions): Promise<Finding[]> 
   }
   const { store, namespace } = await openNamespace(options);
   if (second !== undefined && explainer !== undefined)
-    return [await explainer(contextOf(store), namespace, second)];
+    return withUnready(store, [await explainer(contextOf(store), namespace, second)]);
   const found = await explainNamed(contextOf(store), namespace, first);
-  if (found.length > 0) return found;
+  if (found.length > 0) return withUnready(store, found);
   throw new CommandError(`nothing in namespace ${namespace} is called ${JSON.stringify(first)}`, {
     next: `name another namespace (-n), or its kind as KIND/NAME with one of: ${SHOWN.join(", ")}`,
     exitCode: EXIT.negative,

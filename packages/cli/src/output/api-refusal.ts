@@ -64,6 +64,7 @@ const BY_REASON: Partial<Record<StatusReason, Describe>> = {
   Timeout: LATER,
   ServerTimeout: LATER,
   InternalError: LATER,
+  InsufficientStorage: plainly(EXIT.unreachable, "make room on that disk, and try again"),
 };
 
 /** What an API server answered instead of what was asked for. */

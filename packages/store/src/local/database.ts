@@ -1,11 +1,12 @@
 import { statSync } from "node:fs";
 import { type Database, open, type RootDatabase } from "lmdb";
+import { insufficientStorage } from "../object/errors.ts";
 import { StatusError } from "../object/status-error.ts";
 import { makeFolder } from "../runtime/make-folder.ts";
 import type { StoreReport } from "./check/check-store.ts";
 import { closeOnExec } from "./close-on-exec.ts";
 import { copyStore } from "./copies/copy-pages.ts";
-import { diskFull, isDiskFull } from "./disk-room.ts";
+import { diskFull, diskRoom } from "./disk-room.ts";
 import type { StoreEvent } from "./event.ts";
 import { type Evidence, finishFiles, inspectFiles, storeFile } from "./files.ts";
 import { lockFolder } from "./lock.ts";
@@ -166,10 +167,16 @@ export class ObjectDatabase {
 
   /** One transaction; resolves when it is on disk and reads see it. */
   async #batch(write: () => void): Promise<void> {
-    if (isDiskFull(this.#folder)) throw diskFull();
+    const full = this.diskFull();
+    if (full !== undefined) throw insufficientStorage(full);
     await this.#root.batch(write).catch(rethrowCause);
     // Reads of this tick may still read the snapshot from before.
     this.#root.resetReadTxn();
+  }
+
+  /** Why nothing can be written now; undefined while the disk has room. */
+  diskFull(): string | undefined {
+    return diskFull(diskRoom(this.#folder));
   }
 
   /** Bytes of the file. */

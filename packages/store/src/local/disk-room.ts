@@ -3,18 +3,29 @@ import { statfsSync } from "node:fs";
 const MOST = 32 * 1024 ** 2;
 const PART = 0.05;
 
-/**
- * So little is left on the disk of a folder that nothing more is stored there. LMDB must never meet the end of a disk: a
- * transaction that does not fit damages the memory of the process, which ends. File systems keep some of what they report as
- * free for themselves (ext4 2 %, at most 16 MiB); the rest of the margin is for what others write during a transaction.
- */
-export function isDiskFull(folder: string): boolean {
-  const { bavail, bfree, blocks, bsize } = statfsSync(folder);
-  const free = process.getuid?.() === 0 ? bfree : bavail;
-  return free * bsize < Math.min(MOST, blocks * bsize * PART);
+/** What is left on the disk of a folder; bytes. */
+export interface DiskRoom {
+  folder: string;
+  freeBytes: number;
+  /** Nothing is stored while less than this is free. */
+  reserveBytes: number;
 }
 
-/** As the system reports it. */
-export function diskFull(): Error {
-  return Object.assign(new Error("no space left on device"), { code: 28 });
+/**
+ * LMDB must never meet the end of a disk: a transaction that does not fit damages the memory of the process, which ends. File
+ * systems keep some of what they report as free for themselves (ext4 2 %, at most 16 MiB); the rest of the reserve is for
+ * what others write during a transaction.
+ */
+export function diskRoom(folder: string): DiskRoom {
+  const { bavail, bfree, blocks, bsize } = statfsSync(folder);
+  const free = process.getuid?.() === 0 ? bfree : bavail;
+  return { folder, freeBytes: free * bsize, reserveBytes: Math.min(MOST, blocks * bsize * PART) };
 }
+
+/** Why nothing can be stored in a folder now, and what to do; undefined while there is room. */
+export function diskFull({ folder, freeBytes, reserveBytes }: DiskRoom): string | undefined {
+  if (freeBytes >= reserveBytes) return undefined;
+  return `no space left on the disk of ${folder}: ${mebibytes(freeBytes)} are free and ${mebibytes(reserveBytes)} have to stay free; make room there (df -h ${folder}), and writes go on by themselves`;
+}
+
+const mebibytes = (value: number): string => `${(value / 1024 ** 2).toFixed(1)} MiB`;

@@ -32,10 +32,13 @@ test("a full disk refuses writes, loses nothing, and everything works again when
     const writes = await Promise.allSettled([0, 1, 2, 3].map((i) => create(`s-${round}-${i}`)));
     refusal = writes.find((write) => write.status === "rejected")?.reason;
   }
-  assert.ok(isStatus(refusal, "InternalError"));
-  assert.match(refusal.message, /no space left/i);
+  assert.ok(isStatus(refusal, "InsufficientStorage"));
+  assert.equal(refusal.code, 507);
+  assert.match(refusal.message, /no space left on the disk of \S+\/store: .* MiB .* make room there/);
+  assert.equal(`the write was not stored: ${store.diskFull()}`, refusal.message);
   await command("mount", ["-o", "remount,size=8m", folder]);
   await create("after");
+  assert.equal(store.diskFull(), undefined);
   const names = async () => (await store.list(Shelves)).items.map(({ metadata }) => metadata.name).sort();
   assert.deepEqual(await names(), [...stored].sort());
   await store.close();

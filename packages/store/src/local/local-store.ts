@@ -81,6 +81,11 @@ export class LocalStore implements ObjectStore {
     return this.#closing;
   }
 
+  /** Why writes are refused now, as the disk is full, and what to do; undefined while there is room. */
+  diskFull(): string | undefined {
+    return this.#database.diskFull();
+  }
+
   /** Bytes of the store's file. */
   get fileBytes(): number {
     return this.#database.fileBytes;

@@ -1,4 +1,4 @@
-import { StatusError } from "../object/status-error.ts";
+import { isStatus, StatusError } from "../object/status-error.ts";
 import { Collections, type PathRange } from "./collections.ts";
 import type { ObjectDatabase } from "./database.ts";
 import { encodeEvent, type StoreEvent } from "./event.ts";
@@ -168,10 +168,10 @@ export class Timeline {
 /** By the system's error number, which is what lmdb-js gives. LMDB makes an EIO of a write that only half fits. */
 const DISK_FAILURE: Readonly<Record<number, string>> = {
   5: "input/output error, or no space left on the device that holds the store",
-  28: "no space left on the device that holds the store",
 };
 
 function notStored(cause: unknown): StatusError {
+  if (isStatus(cause)) return cause;
   const code = cause instanceof Error && "code" in cause ? Number(cause.code) : 0;
   const why = DISK_FAILURE[code] ?? String(cause);
   return new StatusError("InternalError", `Internal error occurred: the write was not stored: ${why}`);

@@ -75,6 +75,11 @@ export function namespaceTerminating(
   return new StatusError(reason, message, { ...details, causes: [cause] });
 }
 
+/** InsufficientStorage (507): the disk below the server is full, and `why` says what to do. */
+export function insufficientStorage(why: string): StatusError {
+  return new StatusError("InsufficientStorage", `the write was not stored: ${why}`);
+}
+
 /** The revision has left the history: list again. */
 export function expired(requested: number, oldest: number): StatusError {
   return new StatusError("Expired", `too old resource version: ${requested} (${oldest})`);

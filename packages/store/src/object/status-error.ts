@@ -1,4 +1,4 @@
-/** Reasons of a meta/v1 Status that callers decide on (`k8s.io/apimachinery`, StatusReason). */
+/** Reasons of a meta/v1 Status that callers decide on (`k8s.io/apimachinery`, StatusReason), and the one of WebDAV's 507. */
 export type StatusReason =
   | "NotFound"
   | "AlreadyExists"
@@ -18,6 +18,7 @@ export type StatusReason =
   | "ServerTimeout"
   | "ServiceUnavailable"
   | "InternalError"
+  | "InsufficientStorage"
   | "Unknown";
 
 /** One field that is wrong, as `kubectl` prints it. */
@@ -59,6 +60,7 @@ export const HTTP_CODE: Readonly<Record<StatusReason, number>> = {
   ServerTimeout: 504,
   ServiceUnavailable: 503,
   InternalError: 500,
+  InsufficientStorage: 507,
   Unknown: 500,
 };
 

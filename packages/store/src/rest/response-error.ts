@@ -20,6 +20,7 @@ const REASON: Readonly<Record<number, StatusReason>> = {
   500: "InternalError",
   503: "ServiceUnavailable",
   504: "Timeout",
+  507: "InsufficientStorage",
 };
 
 /** The error that a failed response stands for. */

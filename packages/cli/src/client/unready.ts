@@ -1,0 +1,30 @@
+import { isStatus, type RestStore } from "@mooring/store";
+
+/** A check of itself that an API server fails. */
+interface Unready {
+  /** `state-disk` */
+  name: string;
+  why: string;
+  /** What an operator does about it. */
+  next: string;
+}
+
+const NEXT: Readonly<Record<string, string>> = {
+  "state-disk": "make room on the disk of the state folder; writes go on by themselves then",
+};
+
+/** What an API server says of itself that is wrong, such as a full disk below its state; nothing when it is ready. */
+export async function unready(server: Pick<RestStore, "getText">): Promise<Unready[]> {
+  try {
+    await server.getText("/readyz");
+    return [];
+  } catch (error) {
+    // What cannot be asked, or does not answer, is reported by whoever wants an object of it.
+    if (!isStatus(error)) throw error;
+    const failed = /^(?:the server answered \d+: )?\[-\](\S+) failed(?:: (.*))?$/gm;
+    return [...error.message.matchAll(failed)].map(([, name = "", why = "no reason given"]) => ({
+      ...{ name, why },
+      next: NEXT[name] ?? "read the log of the API server",
+    }));
+  }
+}
