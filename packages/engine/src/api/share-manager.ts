@@ -21,18 +21,18 @@ export interface ShareManagerStatus {
   endpoint?: string;
   /** Nodes that the server lets in; absent: none, or an agent of an earlier version does not report it. */
   users?: string[];
-  /** Nodes that use it, or would, over a network that is not trusted. */
+  /** Nodes that use it, or would, over a network that is not trusted, or from an address that nobody knows. */
   untrusted?: UntrustedUser[];
   /** Bytes of the device that the file system fills. */
   size?: number;
   error?: { code: string; message: string };
 }
 
-/** A node with a ticket whose way to the serving node is neither trusted nor encrypted. */
+/** A node with a ticket whose way to the serving node is neither trusted nor encrypted, or not known. */
 export interface UntrustedUser {
   nodeID: string;
-  /** IPv4, as its agent reports it. */
-  address: string;
+  /** IPv4, as its agent reports it; absent: it has reported none. */
+  address?: string;
   /** False: it was let in before, by an earlier version or other options, and stays in until its workloads end. */
   refused: boolean;
   /** One sentence: which addresses, and what an operator can do. */

@@ -45,7 +45,11 @@ export async function admission(
   const result: Admission = { users: [], untrusted: [] };
   for (const user of users) {
     const { address } = user;
-    if (address === undefined || (await mayCross({ ...way, client: address }))) {
+    if (address === undefined) {
+      result.untrusted.push({ nodeID: user.nodeID, refused: true, message: withoutAddress(user.nodeID) });
+      continue;
+    }
+    if (await mayCross({ ...way, client: address })) {
       result.users.push(user);
       continue;
     }
@@ -55,6 +59,13 @@ export async function admission(
     result.untrusted.push({ nodeID: user.nodeID, address, refused, message });
   }
   return result;
+}
+
+function withoutAddress(user: string): string {
+  return (
+    `node "${user}" has reported no IPv4 address, so no server can let it in: give it one on a network that the other ` +
+    "nodes reach, and Mooring on it reports that within seconds"
+  );
 }
 
 function distrust(user: string, address: string, server: Required<ShareUser>): string {

@@ -12,9 +12,11 @@ import { withoutProgram } from "../../testing/without-program.ts";
 import { ticketStatus } from "../../tickets/tickets.ts";
 import { chooseAddress } from "./address.ts";
 import { recordedSocket, serverConfig } from "./config.ts";
+import { findPlace } from "./place.ts";
 import { isServing } from "./probe.ts";
 import { findServers } from "./server.ts";
 import {
+  addOther,
   ended,
   layout,
   NAME,
@@ -224,6 +226,7 @@ test(
   async (t) => {
     const bench = await Bench.open(t, "xfs", { tickets: true });
     const installed = await withoutProgram(t, join(bench.dir, "tools"), "ganesha.nfsd");
+    await addOther(bench, (await findPlace()).addresses[0]);
     await bench.createVolume(NAME, XFS);
     await bench.volume(NAME, "detached");
     await bench.ask(NAME);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { apiVersionOf, mutate } from "@mooring/store";
+import { apiVersionOf, defined, mutate } from "@mooring/store";
 import { type NodeAgent, NodeAgents } from "../../api/node-agent.ts";
 import { type ShareManager, ShareManagers } from "../../api/share-manager.ts";
 import type { VolumeSpec } from "../../api/volume.ts";
@@ -32,15 +32,15 @@ export async function served(t: TestContext, spec: Partial<VolumeSpec> = XFS): P
   return bench;
 }
 
-/** Another node, which reports that address. */
-export async function addOther({ store }: Bench, address: string, name = OTHER): Promise<void> {
+/** Another node, which reports that address, or none. */
+export async function addOther({ store }: Bench, address: string | undefined, name = OTHER): Promise<void> {
   const kind = { apiVersion: apiVersionOf(NodeAgents), kind: NodeAgents.kind };
   await store.create(NodeAgents, { ...kind, metadata: { name }, spec: {} });
   const put = (agent: NodeAgent): void => {
     agent.status = {
       state: "Ready",
       heartbeat: new Date().toISOString(),
-      address,
+      ...defined({ address }),
     };
   };
   await mutate(store, NodeAgents, { name }, { change: put, subresource: "status" });

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { Events } from "@mooring/store";
+import { Events, mutate } from "@mooring/store";
 import { everyday, thorough } from "@mooring/store/testing";
+import { type NodeAgent, NodeAgents } from "../../api/node-agent.ts";
 import { Bench } from "../../testing/agent.ts";
 import { ticketStatus } from "../../tickets/tickets.ts";
 import { findPlace } from "./place.ts";
@@ -58,6 +59,19 @@ test(
     await ended(bench);
   },
 );
+
+test("a node that has reported no address is refused, and let in once it has one", thorough(), async (t) => {
+  const bench = await served(t);
+  await addOther(bench, undefined, STRANGER);
+  await bench.ask(NAME, "csi-far", STRANGER);
+  assert.match(await refused(bench), /node "stranger" has reported no IPv4 address/);
+  const [own = ""] = (await findPlace()).addresses;
+  const report = (agent: NodeAgent): void => {
+    agent.status = { ...agent.status, state: "Ready", address: own };
+  };
+  await mutate(bench.store, NodeAgents, { name: STRANGER }, { change: report, subresource: "status" });
+  await bench.ticketsUntil(NAME, (a) => ticketStatus(a, "csi-far")?.satisfied === true);
+});
 
 test(
   "who was let in stays in when its network is not trusted any more, until its workloads end; then it is refused",
