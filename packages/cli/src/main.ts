@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { VERSION } from "./commands/version.ts";
 import { EXIT } from "./output/exit-codes.ts";
 import { reportError } from "./output/report-error.ts";
+import { unprintable } from "./output/unprintable.ts";
 
 /** Also for the commands of a command: their wrong arguments end with the same code. */
 function inherit(parent: Command, command: Command, path: string): void {
@@ -16,7 +17,9 @@ function inherit(parent: Command, command: Command, path: string): void {
 function outliveReaders(): void {
   process.stderr.on("error", () => {});
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE" && process.stdout.listenerCount("error") === 1) throw error;
+    // Who serves goes on, and listens as well.
+    if (error.code === "EPIPE" || process.stdout.listenerCount("error") > 1) return;
+    process.exitCode = report(unprintable(error));
   });
 }
 
