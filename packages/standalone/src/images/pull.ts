@@ -21,6 +21,7 @@ const LIMIT = "30m";
 const UNPACK_MS = 30 * 60_000;
 const LAYOUT = "layout";
 const PINNED = "pinned";
+const MESSAGE_CHARACTERS = 500;
 const CONFIG_BYTES = 4 * 1024 * 1024;
 
 /** Digest of what the name stands for now. */
@@ -84,7 +85,16 @@ function named(image: Remote, error: unknown): unknown {
 }
 
 function lastLine({ stderr, exitCode }: ExecResult): string {
-  return stderr.trim().split("\n").at(-1) || `it ended with exit code ${exitCode}`;
+  return readable(stderr.trim().split("\n").at(-1) || `it ended with exit code ${exitCode}`);
+}
+
+/**
+ * A registry writes a part of what its failure says, and people read that in a terminal, in events and in a pod's status:
+ * one line of bounded length, of which nothing moves the cursor.
+ */
+function readable(text: string): string {
+  const line = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").trim();
+  return line.length <= MESSAGE_CHARACTERS ? line : `${line.slice(0, MESSAGE_CHARACTERS)}...`;
 }
 
 /** What operators write. */
@@ -129,7 +139,8 @@ function adviceFor(image: Remote): string {
 
 function lastMessage({ stderr, exitCode }: ExecResult): string {
   const messages = [...stderr.matchAll(/msg=("(?:[^"\\]|\\.)*")/g)].map(([, text]) => unquoted(text ?? '""'));
-  return messages.at(-1) ?? (stderr.trim().split("\n").at(-1) || `skopeo ended with exit code ${exitCode}`);
+  const last = messages.at(-1) ?? stderr.trim().split("\n").at(-1);
+  return readable(last || `skopeo ended with exit code ${exitCode}`);
 }
 
 function unquoted(text: string): string {
