@@ -39,7 +39,7 @@ import {
   VolumeSnapshots,
   WrittenCache,
 } from "@mooring/store";
-import { intentOf, recordSelector } from "../common/create-volume/record.ts";
+import { intentsOf, recordSelector } from "../common/create-volume/record.ts";
 import { dataSourceOf } from "../common/data-source.ts";
 import { groupOwnerOf } from "../common/group-member.ts";
 import { groupOf } from "../common/group-of.ts";
@@ -175,11 +175,12 @@ export class Cluster {
       namespace: this.scope.namespace,
       labelSelector: recordSelector(this.scope.driver),
       indexers: {
-        uid: (record) => some(intentOf(record)?.claim.uid),
-        source: (record) => {
-          const source = intentOf(record)?.source;
-          return source === undefined ? [] : [`${source.kind}:${source.namespace}/${source.name}`];
-        },
+        /** UIDs of the claims. */
+        uid: (record) => [...intentsOf(record).keys()],
+        source: (record) =>
+          [...intentsOf(record).values()].flatMap(({ source }) =>
+            source === undefined ? [] : [`${source.kind}:${source.namespace}/${source.name}`],
+          ),
       },
     }));
   }

@@ -1,5 +1,4 @@
 import {
-  ConfigMaps,
   failpoint,
   isAlreadyExists,
   isNotFound,
@@ -11,7 +10,6 @@ import {
 import { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
 import type { Intent, SourceRef } from "../common/create-volume/intent.ts";
-import { recordFor, recordKey } from "../common/create-volume/record.ts";
 import { CLONE_SOURCE_FINALIZER, SELECTED_NODE, SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
 import { Uncertainty } from "../common/uncertainty.ts";
 import {
@@ -22,10 +20,11 @@ import {
   minBackoff,
 } from "../csi/codes.ts";
 import type { ObjectCache } from "../kube/cache.ts";
-import { deleteObject, patchMetadata } from "../kube/patch.ts";
+import { patchMetadata } from "../kube/patch.ts";
 import { readSecret, readSecretIfAny, SecretMissing } from "../secrets/read.ts";
 import { createVolume } from "./calls.ts";
 import type { CallResult, ProvisionStep, ProvisionView } from "./decide.ts";
+import { Journal } from "./journal.ts";
 import { persistentVolumeFor } from "./persistent-volume.ts";
 
 /** What the driver has done: calls that it refuses end the same steps. */
@@ -33,6 +32,9 @@ const failpoints = {
   volumeCreated: failpoint("sidecars/provision/volume-created"),
   volumeRemoved: failpoint("sidecars/provision/volume-removed"),
 };
+
+/** A driver that has not answered by then is slow, and people ask what their claim waits for. */
+const SLOW_MS = 1_000;
 
 /** Age of a claim, in milliseconds, up to which a data source that is not there yet is no failure. */
 const SOURCE_COMES_MS = 60_000;
@@ -42,12 +44,14 @@ export class ProvisionEffects {
   readonly results = new Map<string, CallResult>();
   readonly backoff: Backoff;
   readonly uncertainty = new Uncertainty();
+  readonly journal: Journal;
   readonly #context: SidecarContext;
   readonly #identity: string;
 
   constructor(context: SidecarContext, identity: string) {
     this.#context = context;
     this.#identity = identity;
+    this.journal = new Journal(context);
     this.backoff = new Backoff({ ...context.retry, now: context.now });
   }
 
@@ -120,23 +124,15 @@ export class ProvisionEffects {
 
   /** From here on the volume may exist. A secret that cannot be read is found out before that. */
   async #open(intent: Intent, { claim }: ProvisionView, uid: string, requestKey: string): Promise<void> {
-    const { store, cluster, namespace } = this.#context;
     try {
-      await readSecret(store, intent.secret);
-      const record = await store.create(ConfigMaps, recordFor(intent, namespace));
-      cluster.records.wrote(record);
+      await readSecret(this.#context.store, intent.secret);
+      await this.journal.record(intent);
     } catch (error) {
       // Nothing else than the namespace of the records can be missing from a create.
       if (!(error instanceof SecretMissing) && !isNotFound(error)) throw error;
       this.#event(claim, "Warning", "ProvisioningFailed", error.message);
-      return void this.backoff.fail(uid, requestKey);
+      this.backoff.fail(uid, requestKey);
     }
-    this.#event(
-      claim,
-      "Normal",
-      "Provisioning",
-      `External provisioner is provisioning volume for claim "${intent.claim.namespace}/${intent.claim.name}"`,
-    );
   }
 
   async #create(
@@ -146,6 +142,7 @@ export class ProvisionEffects {
     { uid, requestKey }: { uid: string; requestKey: string },
   ): Promise<void> {
     const { driver, retry, logger } = this.#context;
+    const stopAnnouncing = this.#announceIfSlow(intent, view);
     try {
       const read = wanted ? readSecret : readSecretIfAny;
       const secrets = await read(this.#context.store, intent.secret);
@@ -175,7 +172,18 @@ export class ProvisionEffects {
             ? "The driver does not implement the call, which is not repeated until the claim or its class changes."
             : "Volume provisioning failed with infeasible error. Retries will be delayed.",
         );
+    } finally {
+      stopAnnouncing();
     }
+  }
+
+  /** A claim that gets its volume at once needs no event that says that it will. */
+  #announceIfSlow({ claim: { namespace, name } }: Intent, { claim, result }: ProvisionView): () => void {
+    const message = `External provisioner is provisioning volume for claim "${namespace}/${name}"`;
+    const announce = () => this.#event(claim, "Normal", "Provisioning", message);
+    // A failure has been reported already.
+    const timer = result === undefined ? setTimeout(announce, SLOW_MS).unref() : undefined;
+    return () => clearTimeout(timer);
   }
 
   async #remove(
@@ -221,26 +229,13 @@ export class ProvisionEffects {
     logger.info({ claim: intent.claim, volume: intent.arguments.name, uid }, "provisioned a volume");
   }
 
-  async #close(
+  #close(
     intent: Intent,
     outcome: "provisioned" | "failed" | "removed",
     { claim }: ProvisionView,
     uid: string,
-  ): Promise<void> {
-    const { store, cluster, namespace } = this.#context;
-    const {
-      driver,
-      claim: { uid: of },
-    } = intent;
-    const record = cluster.records.get(keyOf({ metadata: recordKey(driver, of, namespace) }));
-    if (record !== undefined) {
-      try {
-        await deleteObject(store, cluster.records, record);
-      } catch (error) {
-        if (!isNotFound(error)) throw error;
-        cluster.records.gone(record);
-      }
-    }
+  ): void {
+    this.journal.settle(uid);
     this.results.delete(uid);
     this.uncertainty.settle(uid);
     if (outcome !== "provisioned") return;

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { stepFailpoints } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
-import { intentOf } from "../common/create-volume/record.ts";
+import { intentsOf } from "../common/create-volume/record.ts";
 import { source } from "../common/source.ts";
 import { ProvisionEffects } from "./apply.ts";
 import { decideProvision, type ProvisionStep, type ProvisionView } from "./decide.ts";
@@ -38,14 +38,15 @@ export async function runProvision(
   const { records } = context.cluster;
   await records.informer.synced(signal);
   // What an earlier life has left open may have had its effect.
-  for (const record of records.list()) effects.uncertainty.note(intentOf(record)?.claim.uid ?? "");
-  await sidecarController<ProvisionView & { requestKey: string }, ProvisionStep>(context, {
+  for (const uid of effects.journal.open()) effects.uncertainty.note(uid);
+  const controller = sidecarController<ProvisionView & { requestKey: string }, ProvisionStep>(context, {
     name: "provision",
     failpoints,
     ...sourcesOf(context),
     async read(uid, from, fresh) {
       const { view, requestKey } = await readClaim(from, options, uid, {
         result: effects.results.get(uid),
+        record: effects.journal.find(from.cluster, uid),
         fresh,
       });
       const backoffMs = effects.backoff.remaining(uid, requestKey);
@@ -57,7 +58,12 @@ export async function runProvision(
     ended: (uid) => {
       if (context.cluster.claims.byIndex("uid", uid).length === 0) effects.backoff.reset(uid);
     },
-  }).run(signal);
+  });
+  try {
+    await controller.run(signal);
+  } finally {
+    await effects.journal.flush();
+  }
 }
 
 /** A record or a volume may outlive its claim: each brings its key by itself. */
@@ -65,7 +71,7 @@ function sourcesOf({ cluster, driver, hasSnapshotKinds, hasAttributesClasses }: 
   return {
     sources: [
       source(cluster.claims, ({ metadata }) => [metadata.uid]),
-      source(cluster.records, (record) => [intentOf(record)?.claim.uid]),
+      source(cluster.records, (record) => [...intentsOf(record).keys()]),
       source(cluster.volumes, ({ spec }) => [spec?.claimRef?.uid]),
     ],
     watched: [

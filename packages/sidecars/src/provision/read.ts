@@ -9,7 +9,6 @@ import {
 } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import type { Intent, SourceRef } from "../common/create-volume/intent.ts";
-import { intentOf, recordKey } from "../common/create-volume/record.ts";
 import { dataSourceOf } from "../common/data-source.ts";
 import { CLONE_SOURCE_FINALIZER, SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
 import { volumeNameFor, wantsVolume } from "./claim.ts";
@@ -30,18 +29,14 @@ export async function readClaim(
   context: SidecarContext,
   options: ProvisionOptions,
   uid: string,
-  { result, fresh }: { result: CallResult | undefined; fresh: boolean },
+  { result, record, fresh }: { result: CallResult | undefined; record: Intent | undefined; fresh: boolean },
 ): Promise<ClaimInput> {
-  const { cluster, driver, namespace } = context;
-  const key = keyOf({ metadata: recordKey(driver.info.name, uid, namespace) });
+  const { cluster, driver } = context;
   let [claim] = cluster.claims.byIndex("uid", uid);
   if (fresh) {
-    await cluster.records.refresh(key);
     if (claim !== undefined) claim = await cluster.claims.refresh(keyOf(claim));
     if (claim?.metadata.uid !== uid) claim = undefined;
   }
-  const found = cluster.records.get(key);
-  const record = found === undefined ? undefined : intentOf(found);
   const name =
     record?.arguments.name ?? volumeNameFor(uid, options.volumeNamePrefix, options.volumeNameUuidLength);
   if (fresh) await cluster.volumes.refresh(name);

@@ -8,6 +8,8 @@ export interface ReclaimView {
   driver: DriverInfo;
   volume: PersistentVolume | undefined;
   attachments: readonly KubeVolumeAttachment[];
+  /** A record still has the call that made the volume: it would be made again, and removed as nobody's. */
+  recorded: boolean;
   /** The driver has confirmed in this process that the data is gone. */
   removed: boolean;
   /** Milliseconds until the driver may be asked again. */
@@ -31,7 +33,7 @@ export function decideReclaim(view: ReclaimView): ReclaimStep | Rest {
   if (volume?.spec?.csi?.driver !== driver.name) return DONE;
   const isProtected = hasFinalizer(volume, PV_FINALIZER);
   if (volume.spec.persistentVolumeReclaimPolicy !== "Delete")
-    return isProtected ? { do: "drop-finalizer" } : DONE;
+    return isProtected && !view.recorded ? { do: "drop-finalizer" } : DONE;
   const { phase } = volume.status ?? {};
   if (phase === "Bound" && !isProtected && !isDeleting(volume)) return { do: "add-finalizer" };
   if (phase !== "Released" || (isDeleting(volume) && !isProtected)) return DONE;

@@ -29,7 +29,7 @@ export function runReclaim(context: SidecarContext, signal: AbortSignal): Promis
     name: "reclaim",
     failpoints,
     sources: [source(cluster.volumes, ({ metadata }) => [metadata.name])],
-    watched: [cluster.attachments],
+    watched: [cluster.attachments, cluster.records],
     read: (name, from, fresh) => reclaimer.read(name, from, fresh),
     isGone: ({ volume }: ReclaimView) => volume === undefined,
     decide: decideReclaim,
@@ -57,6 +57,7 @@ class Reclaimer {
       driver: driver.info,
       volume,
       attachments: cluster.attachments.byIndex("volume", name),
+      recorded: cluster.records.byIndex("uid", volume?.spec?.claimRef?.uid ?? "").length > 0,
       removed: this.#removed.has(uid),
       backoffMs: this.#backoff.remaining(uid, "delete"),
     };

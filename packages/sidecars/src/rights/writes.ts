@@ -39,7 +39,7 @@ export const WRITES: Readonly<Record<ControllerName, readonly Right[]>> = {
   provision: [
     { resource: PersistentVolumes, verbs: ["create", "patch", "delete"] },
     patch(PersistentVolumeClaims),
-    { resource: ConfigMaps, verbs: ["create", "delete"], inNamespace: true },
+    { resource: ConfigMaps, verbs: ["create", "patch", "delete"], inNamespace: true },
   ],
   attach: [patch(KubeVolumeAttachments), status(KubeVolumeAttachments), patch(PersistentVolumes)],
   resize: [patch(PersistentVolumes), status(PersistentVolumeClaims)],

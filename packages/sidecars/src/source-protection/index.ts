@@ -9,7 +9,7 @@ import {
 } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { DONE, sidecarController } from "../common/controller.ts";
-import { intentOf } from "../common/create-volume/record.ts";
+import { intentsOf } from "../common/create-volume/record.ts";
 import { CLONE_SOURCE_FINALIZER, SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
 import { source } from "../common/source.ts";
 import type { ObjectCache } from "../kube/cache.ts";
@@ -79,7 +79,9 @@ function watchSources<T extends KubeObject>(
         isProtected: true,
         ours: isOurs(from, object),
         deleting: isDeleting(object),
-        running: running.filter((record) => intentOf(record)?.source?.uid === object.metadata.uid).length,
+        running: running
+          .flatMap((record) => [...intentsOf(record).values()])
+          .filter((intent) => intent.source?.uid === object.metadata.uid).length,
         waiting: from.cluster.claims.byIndex("pendingSource", `${kind}:${key}`).length,
       });
       return { object, free };

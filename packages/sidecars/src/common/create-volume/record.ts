@@ -9,32 +9,43 @@ export function recordSelector(driver: string): string {
   return `${RECORD_KIND}=${KIND},${RECORD_DRIVER}=${labelValue(driver)}`;
 }
 
+/** Where a record is, and whose. */
+export interface RecordPlace {
+  driver: string;
+  /** Tells it from other records of the driver. */
+  suffix: string;
+  namespace: string;
+}
+
 /**
- * The record of a CreateVolume call whose outcome is not settled. It is in the control plane's namespace and not on
- * the claim: users may write their claims, and this record chooses secrets and mount options.
+ * The record of CreateVolume calls whose outcome is not settled, by the UID of their claims. It is in the control plane's
+ * namespace and not on the claims: users may write those, and this record chooses secrets and mount options.
  */
-export function recordFor(intent: Intent, namespace: string): ConfigMap {
+export function recordFor(intents: readonly Intent[], { driver, suffix, namespace }: RecordPlace): ConfigMap {
   return {
     apiVersion: "v1",
     kind: "ConfigMap",
     metadata: {
-      ...recordKey(intent.driver, intent.claim.uid, namespace),
-      labels: { [RECORD_KIND]: KIND, [RECORD_DRIVER]: labelValue(intent.driver) },
+      name: `create-volume-${sanitizeDriverName(driver).toLowerCase()}-${suffix}`,
+      namespace,
+      labels: { [RECORD_KIND]: KIND, [RECORD_DRIVER]: labelValue(driver) },
     },
-    immutable: true,
-    data: { intent: JSON.stringify(intent) },
+    data: Object.fromEntries(intents.map((intent) => [intent.claim.uid, JSON.stringify(intent)])),
   };
 }
 
-/** Where the record of a claim's UID is. */
-export function recordKey(driver: string, uid: string, namespace: string) {
-  return { name: `create-volume-${sanitizeDriverName(driver).toLowerCase()}-${uid}`, namespace };
-}
+const parsed = new WeakMap<ConfigMap, ReadonlyMap<string, Intent>>();
 
-/** The intent in a record; undefined when it is not one of ours. */
-export function intentOf(record: ConfigMap): Intent | undefined {
-  const text = record.data?.intent;
-  return text === undefined ? undefined : (JSON.parse(text) as Intent);
+/** The intents in a record, by the UID of their claims. */
+export function intentsOf(record: ConfigMap): ReadonlyMap<string, Intent> {
+  let intents = parsed.get(record);
+  if (intents === undefined) {
+    // Records of earlier versions have one intent, under a key that is no UID.
+    const all = Object.values(record.data ?? {}).map((text) => JSON.parse(text) as Intent);
+    intents = new Map(all.map((intent) => [intent.claim.uid, intent]));
+    parsed.set(record, intents);
+  }
+  return intents;
 }
 
 /** Driver names have at most 63 characters of `[a-zA-Z0-9.-]` and end in one of the first two kinds. */
