@@ -67,6 +67,8 @@ export interface RecurringJobStatus {
   nextRun?: string;
   active?: JobRun;
   lastRun?: JobRun & { succeeded: number; failed: number };
+  /** When a run last ended with a snapshot of every volume. */
+  lastSuccessfulTime?: string;
   /** Runs that were begun. */
   runs?: number;
   /** Runs in which some volume failed. */

@@ -44,7 +44,7 @@ export interface KubeletStreams {
 export interface RequestMetrics {
   count(method: string, code: number): void;
   /** In the text format of Prometheus. */
-  text(): string;
+  text(): Promise<string>;
 }
 
 /** What every handler works with. */

@@ -35,7 +35,7 @@ export interface ApiServerOptions {
   signal: AbortSignal;
   kubelet?: KubeletStreams;
   /** More for `/metrics`. */
-  metrics?: () => MetricFamily[];
+  metrics?: () => MetricFamily[] | Promise<MetricFamily[]>;
   /** Default: the documents of `kinds`. */
   openapi?: OpenApiDocuments;
 }

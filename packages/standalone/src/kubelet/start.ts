@@ -1,6 +1,7 @@
 import { mkdir, readdir } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { join } from "node:path";
+import type { MetricFamily } from "@mooring/csi";
 import { createHost, type Host } from "@mooring/engine";
 import {
   defined,
@@ -32,6 +33,7 @@ import { stopPods } from "./stop.ts";
 import { traceClaim } from "./volumes/csi-volume.ts";
 import { startVolumeManager, type VolumeManager } from "./volumes/index.ts";
 import { type IssueToken, PodTokens } from "./volumes/tokens.ts";
+import { type UsageSources, usageMetrics } from "./volumes/usage-metrics.ts";
 
 /** What a kubelet is started with. */
 export interface KubeletOptions {
@@ -63,6 +65,8 @@ export interface Kubelet {
   exec(request: ExecRequest): Promise<ExecSession>;
   /** Connects to a port on which a program of a pod of this node listens. */
   forward(request: ForwardRequest): Promise<Socket>;
+  /** What is measured of the volumes of this node's pods, for a scrape. */
+  volumeMetrics(): Promise<MetricFamily[]>;
   /** Settles when no process, mount or attachment of a pod is left on the machine. */
   readonly done: Promise<void>;
 }
@@ -95,12 +99,20 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       logs: (request) => readPodLog(options, request),
       exec: (request) => openExec(options, request),
       forward: (request) => openPort(options, request),
+      volumeMetrics: () => usageMetrics(usageSources(parts), working.signal),
       done,
     };
   } catch (error) {
     working.abort();
     throw error;
   }
+}
+
+function usageSources({ view, node, drivers, manager }: Parts): UsageSources {
+  return {
+    ...{ view, drivers, pods: view.pods.byIndex("node", node.nodeName) },
+    pathOf: (uid, volume) => (manager.isReady(uid, [volume]) ? manager.pathOf(uid, volume) : undefined),
+  };
 }
 
 async function assemble(options: KubeletOptions, working: AbortSignal): Promise<Parts> {

@@ -1,23 +1,28 @@
-import { Pools } from "@mooring/engine";
-import { createInformer } from "@mooring/store";
+import type { MetricFamily } from "@mooring/csi";
 import type { KubeletStreams } from "../apiserver/index.ts";
 import { type ApiServer, startApiServer } from "../apiserver/start.ts";
 import { bundledCrds, installCrds, startCrdController } from "../crd/index.ts";
-import { poolMetrics } from "./pool-metrics.ts";
+import { startMetrics } from "./metrics.ts";
 import type { Starting } from "./starting.ts";
 
 interface StartedApi extends ApiServer {
   /** Reports who has the pods; until then their logs are "not available yet". */
   serveStreams(kubelet: KubeletStreams): void;
+  /** Reports who measures the volumes of pods; until then they are in no scrape. */
+  measureVolumes(metrics: VolumeMetrics): void;
 }
 
+type VolumeMetrics = () => Promise<MetricFamily[]>;
+type LateKubelet = KubeletStreams & { kubelet?: KubeletStreams; metrics: VolumeMetrics };
+
 /** Of a kubelet that starts later than the server. */
-function lateStreams(): KubeletStreams & { kubelet?: KubeletStreams } {
+function lateStreams(): LateKubelet {
   const started = () => {
     if (late.kubelet === undefined) throw new Error("the kubelet has not started yet");
     return late.kubelet;
   };
-  const late: KubeletStreams & { kubelet?: KubeletStreams } = {
+  const late: LateKubelet = {
+    metrics: async () => [],
     logs: (request) => started().logs(request),
     exec: async (request) => started().exec(request),
     forward: async (request) => started().forward(request),
@@ -43,12 +48,7 @@ export async function startApi({
     startCrdController({ store, registry, kinds, logger, signal }),
   );
   await installCrds(store, await bundledCrds());
-  const pools = createInformer(store, Pools, { logger });
-  await parts.start("pool metrics", async (signal) => {
-    const done = pools.run(signal);
-    await pools.synced(signal);
-    return { done };
-  });
+  const families = await startMetrics({ store, parts, logger });
   const server = await parts.start("API server", (signal) =>
     startApiServer({
       store,
@@ -58,13 +58,16 @@ export async function startApi({
       logger,
       signal,
       kubelet: late,
-      metrics: () => [...calls.families(), ...poolMetrics(pools.list())],
+      metrics: async () => [...calls.families(), ...families(), ...(await late.metrics())],
     }),
   );
   return {
     ...server,
     serveStreams: (kubelet) => {
       late.kubelet = kubelet;
+    },
+    measureVolumes: (metrics) => {
+      late.metrics = metrics;
     },
   };
 }

@@ -49,6 +49,7 @@ export async function startStandalone(options: StandaloneOptions): Promise<Stand
     const { nodeName } = options;
     const kubelet = await startNode({ ...starting, nodeName, view, issueToken });
     api.serveStreams(clusterStreams({ store, nodeName, kubelet }));
+    api.measureVolumes(() => kubelet.volumeMetrics());
     return { url: api.url, kubeconfig: api.kubeconfig, done: untilStopped(signal, failed).finally(stop) };
   } catch (error) {
     await stop();

@@ -1,8 +1,10 @@
 import { type MetricFamily, metricsText, processMetrics } from "@mooring/csi";
 import type { RequestMetrics } from "../api.ts";
 
+type MoreMetrics = () => MetricFamily[] | Promise<MetricFamily[]>;
+
 /** Requests by method and code, what the process uses, and what `more` adds. */
-export function createMetrics(more: () => MetricFamily[] = () => []): RequestMetrics & { stop(): void } {
+export function createMetrics(more: MoreMetrics = () => []): RequestMetrics & { stop(): void } {
   const requests = new Map<string, { labels: { method: string; code: string }; value: number }>();
   const own = processMetrics();
   return {
@@ -12,13 +14,13 @@ export function createMetrics(more: () => MetricFamily[] = () => []): RequestMet
       sample.value += 1;
       requests.set(key, sample);
     },
-    text() {
+    async text() {
       const name = "apiserver_request_total";
       const samples = [...requests.values()];
       return metricsText([
         { name, help: "Requests answered.", type: "counter", samples },
         ...own.families(),
-        ...more(),
+        ...(await more()),
       ]);
     },
     stop: own.stop,

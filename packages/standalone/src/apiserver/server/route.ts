@@ -42,7 +42,7 @@ const ROUTES: Readonly<Record<string, Handler>> = {
   healthz: handleHealth,
   livez: handleHealth,
   readyz: handleHealth,
-  metrics: (call, { metrics }) => sendText(call, 200, metrics.text()),
+  metrics: async (call, { metrics }) => sendText(call, 200, await metrics.text()),
 };
 
 function readOnly(call: Call, api: Api, handler: Handler): Promise<void> | void {

@@ -241,6 +241,7 @@ const job: Full<RecurringJob> = {
   },
   status: {
     phase: "Waiting",
+    lastSuccessfulTime: time,
     lastScheduleTime: time,
     nextRun: time,
     active: run,

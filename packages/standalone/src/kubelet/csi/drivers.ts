@@ -7,6 +7,8 @@ export interface NodeDriver {
   readonly client: CsiClient;
   readonly stages: boolean;
   readonly expands: boolean;
+  /** The driver says how full a volume is. */
+  readonly measures: boolean;
   /** The driver sets the group of the files itself. */
   readonly mountsGroup: boolean;
   readonly singleNodeMultiWriter: boolean;
@@ -40,6 +42,7 @@ export function openDrivers(endpoints: Readonly<Record<string, string>>, logger:
       client,
       stages: types.has(Type.STAGE_UNSTAGE_VOLUME),
       expands: types.has(Type.EXPAND_VOLUME),
+      measures: types.has(Type.GET_VOLUME_STATS),
       mountsGroup: types.has(Type.VOLUME_MOUNT_GROUP),
       singleNodeMultiWriter: types.has(Type.SINGLE_NODE_MULTI_WRITER),
     };

@@ -31,10 +31,12 @@ export function skipMoments({ job: { status = {} }, schedule }: JobView, due: st
 export function finishRun({ job: { status = {} }, now }: JobView, run: JobRun): RecurringJobStatus {
   const { active: _, ...rest } = status;
   const failed = run.tasks.filter(({ state }) => state === "Failed").length;
+  const finishedAt = now.toISOString();
   return {
     ...rest,
     phase: "Waiting",
-    lastRun: { ...run, finishedAt: now.toISOString(), succeeded: run.tasks.length - failed, failed },
+    lastRun: { ...run, finishedAt, succeeded: run.tasks.length - failed, failed },
+    ...(failed > 0 ? {} : { lastSuccessfulTime: finishedAt }),
     failures: (status.failures ?? 0) + (failed > 0 ? 1 : 0),
   };
 }

@@ -1,0 +1,27 @@
+import type { MetricFamily } from "@mooring/csi";
+import { Pools, RecurringJobs, Snapshots } from "@mooring/engine";
+import { createInformer } from "@mooring/store";
+import { jobMetrics } from "./job-metrics.ts";
+import { poolMetrics } from "./pool-metrics.ts";
+import { SnapshotMetrics } from "./snapshot-metrics.ts";
+import type { Starting } from "./starting.ts";
+
+/** Watches what `/metrics` tells of the engine's objects; the result is for each scrape. */
+export async function startMetrics({
+  store,
+  parts,
+  logger,
+}: Pick<Starting, "store" | "parts" | "logger">): Promise<() => MetricFamily[]> {
+  const pools = createInformer(store, Pools, { logger });
+  const jobs = createInformer(store, RecurringJobs, { logger });
+  const snapshots = createInformer(store, Snapshots, { logger });
+  const made = new SnapshotMetrics();
+  snapshots.onChange((old, current) => made.changed(old, current));
+  await parts.start("metrics", async (signal) => {
+    const all = [pools, jobs, snapshots];
+    const done = Promise.all(all.map((each) => each.run(signal))).then(() => {});
+    await Promise.all(all.map((each) => each.synced(signal)));
+    return { done };
+  });
+  return () => [...poolMetrics(pools.list()), ...jobMetrics(jobs.list()), ...made.families(snapshots.list())];
+}
