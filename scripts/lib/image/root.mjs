@@ -55,7 +55,12 @@ const PROGRAMS = {
   xfsprogs: ["mkfs.xfs", "xfs_io", "xfs_repair", "xfs_growfs", "xfs_admin", "xfs_db"],
   e2fsprogs: ["mkfs.ext4", "e2fsck", "resize2fs", "dumpe2fs", "tune2fs", "chattr", "lsattr", "filefrag"],
   "btrfs-progs": ["btrfs", "mkfs.btrfs", "btrfstune"],
+  "nfs-ganesha-vfs": ["ganesha.nfsd"],
+  "nfs-common": ["mount.nfs4"],
 };
+/** What programs load while they run, and so do not show. */
+const LOADED = ["ganesha/libfsalvfs.so", "libnfsidmap/nsswitch.so"];
+const LIBRARIES = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib"];
 const FOLDERS = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
 export async function fillRoot(root) {
@@ -78,6 +83,10 @@ export async function fillRoot(root) {
   for (const name of ["bin", "sbin", "lib", "lib64"]) await symlink(`usr/${name}`, join(root, name));
   const libraries = new Set();
   for (const [name, from] of await programs()) await program(root, name, from, libraries);
+  for (const module of modules()) {
+    libraries.add(module);
+    for (const library of await librariesOf(module)) libraries.add(library);
+  }
   for (const library of libraries) await file(root, library);
   await perlModules(root);
   await users(root);
@@ -101,6 +110,15 @@ async function programs() {
       `apt-get install -y ${[...new Set(missing)].join(" ")}`,
     );
   return found;
+}
+
+function modules() {
+  return LOADED.map((name) => {
+    const found = LIBRARIES.map((folder) => join(folder, name)).find((path) => existsSync(path));
+    if (found === undefined)
+      stop(`The image needs ${name}, which is missing here.`, "apt-get install -y nfs-ganesha-vfs");
+    return found;
+  });
 }
 
 /** Several names may be one file (`mkfs.ext4` is `mke2fs`): it is in the image once. */
@@ -148,6 +166,8 @@ async function users(root) {
   );
   await writeFile(join(root, "etc/group"), "root:x:0:\nmooring:x:65532:\n");
   await writeFile(join(root, "etc/nsswitch.conf"), "hosts: files dns\n");
+  // By which transports NFS goes.
+  await cp("/etc/netconfig", join(root, "etc/netconfig"));
   // Programs write what is mounted there in the old way.
   await symlink("/proc/self/mounts", join(root, "etc/mtab"));
   await writeFile(join(root, "etc/machine-id"), "");
