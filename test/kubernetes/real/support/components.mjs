@@ -85,9 +85,10 @@ function mainModule(theirs, module, version) {
   const required = [...theirs.matchAll(/^\s+(\S+) (v\S+)( \/\/ indirect)?$/gm)]
     .filter(([, name, at]) => at !== "v0.0.0" && name !== module)
     .map(([, name, at]) => `\t${name} ${at}`);
-  const staging = [...theirs.matchAll(/^\s*(k8s\.io\/[a-z0-9-]+) (?:=> \.\/staging|v0\.0\.0)/gm)].map(
-    ([, name]) => name,
-  );
+  // Only what is developed there has no version at all: others of k8s.io have one of a day.
+  const staging = [
+    ...theirs.matchAll(/^\s*(k8s\.io\/[a-z0-9-]+) (?:=> \.\/staging|v0\.0\.0(?:$| \/\/))/gm),
+  ].map(([, name]) => name);
   const replaced = [...new Set(staging)].map((name) => `\t${name} => ${name} v0.${KUBERNETES.slice(2)}`);
   return [
     ...["module built", language, `require ${module} ${version}`],
