@@ -6,6 +6,9 @@
  * nothing through to the image after it, from whichever namespace. A device under which the machine hangs lets nobody
  * know when it is done: each is fenced by a process of its own, so that none waits for another.
  *
+ * It goes to the root of every hierarchy of control groups that it sees, then closes its output: a container's runtime, and
+ * the kubelet after it, end whatever is in the container's group as soon as its first process has ended.
+ *
  * Perl, because it has ioctl(2) and every Debian has it.
  */
 export const GUARD_PROGRAM: string = String.raw`
@@ -23,6 +26,15 @@ sub fence {
   substr($info, 32, 8) = pack('Q', 512);
   ioctl($device, 0x4C04, $info) or return;
 }
+sub leave {
+  my ($groups) = @_;
+  open(my $members, '>', "$groups/cgroup.procs") or return;
+  syswrite($members, "$$\n");
+}
+my $groups = '/sys/fs/cgroup';
+if (-e "$groups/cgroup.procs") { leave($groups) }
+elsif (opendir(my $hierarchies, $groups)) { leave("$groups/$_") for grep { !/^\./ } readdir $hierarchies }
+close STDOUT;
 my %under_way;
 sub fence_apart {
   my ($name, $sequence) = @_;

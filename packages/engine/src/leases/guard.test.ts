@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { eventually } from "@mooring/store/testing";
 import { host, setUp, wasFrozen } from "../node/freezes/testing/frozen-mount.ts";
+import { controlGroup } from "../node/group-snapshot/testing/use-volume.ts";
 import { MIB, scratch, sparse } from "../testing/scratch.ts";
 import { DeviceGuard } from "./guard.ts";
 
@@ -84,4 +85,32 @@ test("a device that hangs does not keep others from being fenced", async (t) => 
     if (write.exitCode === null) await once(write, "exit");
   }
   await eventually("the device that hung to be fenced", () => isFenced(hung));
+});
+
+/** Processes whose command line names the file. */
+async function watching(file: string): Promise<string[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const lines = pids.map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => ""));
+  return (await Promise.all(lines)).flatMap((line, index) =>
+    line.includes(file) ? [pids[index] ?? ""] : [],
+  );
+}
+
+test("what ends every process of a container does not end the watching", async (t) => {
+  const { file, attach } = await guarded(t);
+  const device = await attach("one");
+  const members = join(await controlGroup(t), "cgroup.procs");
+  const own = process.pid.toString();
+  const inGroup = async () => (await readFile(members, "utf8")).trim().split("\n");
+  await writeFile(members, own);
+  try {
+    const guard = await DeviceGuard.open(file, host.clock);
+    await guard.protect("v-p-1", device, host.clock.sinceBoot() + LATER_MS);
+    const pids = await watching(file);
+    assert.notDeepEqual(pids, []);
+    assert.deepEqual(await inGroup(), [own]);
+  } finally {
+    await writeFile(join(members, "../../cgroup.procs"), own);
+  }
+  await eventually("the device to be fenced", () => isFenced(device));
 });

@@ -135,9 +135,15 @@ export class DeviceGuard {
 
   async #watch(): Promise<void> {
     if (this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null) return;
-    const child = spawn("perl", ["-e", GUARD_PROGRAM, this.#file], { detached: true, stdio: "ignore" });
+    const child = spawn("perl", ["-e", GUARD_PROGRAM, this.#file], {
+      detached: true,
+      stdio: ["ignore", "pipe", "ignore"],
+    });
     try {
+      const left = once(child.stdout.resume(), "end");
       await once(child, "spawn");
+      // From here on it is not ended with us.
+      await left;
     } catch (cause) {
       throw new EngineError("FAILED_PRECONDITION", "cannot start the guard of shared volumes", {
         hint: "install perl",
