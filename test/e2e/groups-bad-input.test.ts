@@ -245,18 +245,18 @@ test("a snapshot of a full file system is made like any other; a full pool is re
   await host.exec.run("fallocate", ["-l", String(Math.floor(Number(free) * 0.98)), fill]);
   try {
     await add(groupOf("no-space", "barrier"));
-    await shows(["vgs", "no-space"], "{.status.error.message}", /bytes free|space left/);
+    await shows(["vgs", "no-space"], "{.status.error.message}", /[KMG]iB free|space left/);
     assert.equal((await names(["volumesnapshots"])).split("\n").length, 2, "those of the first group");
     await add({
       ...{ apiVersion: "storage.mooring.dev/v1alpha1", kind: "VolumeGroupRestore" },
       ...{ metadata: { name: "again" }, spec: { source: { volumeGroupSnapshotName: "full" } } },
     });
-    const why = /^0 of 2 claims are bound; one-again has no volume yet: .*(bytes free|space left)/;
+    const why = /^0 of 2 claims are bound; one-again has no volume yet: .*([KMG]iB free|space left)/;
     await shows(["volumegrouprestore", "again"], "{.status.message}", why);
     const wait = ["group", "wait", "again", "--restore", "--timeout", "2", "--kubeconfig", up.kubeconfig];
     const { code, stderr } = await mooring(...wait);
     assert.equal(code, 1);
-    assert.match(stderr, /^waiting: VolumeGroupRestore again: 0 of 2 .*(bytes free|space left)/m);
+    assert.match(stderr, /^waiting: VolumeGroupRestore again: 0 of 2 .*([KMG]iB free|space left)/m);
   } finally {
     await rm(fill, { force: true });
   }

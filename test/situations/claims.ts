@@ -54,7 +54,7 @@ export const CLAIMS: readonly Situation[] = [
     name: "more than the pool has",
     objects: [aClaim("data", { size: "100Ti" })],
     target: "pvc/data",
-    cause: /ProvisioningFailed: .*(100|bytes|room|free)/,
+    cause: /ProvisioningFailed: .*no pool has room for a volume of 100 TiB \(pool "default" has room for [\d.]+ GiB/,
     next: /kubectl describe pvc -n \S+ data/,
     doctor: /PersistentVolumeClaim \S+\/data +fail/,
   },
@@ -142,7 +142,7 @@ export const CLAIMS: readonly Situation[] = [
       await kubectl.run("patch", "pvc", "data", "-n", namespace, "--type", "merge", "-p", grow);
     },
     target: "pvc/data",
-    cause: /PersistentVolumeClaim \S+\/data: \w+: .*(109951162777600|100Ti|bytes)/,
+    cause: /PersistentVolumeClaim \S+\/data: \w+: .*100 TiB/,
     next: /ask for what the driver can do|kubectl describe pvc/,
     doctor: /PersistentVolumeClaim \S+\/data +fail/,
   },

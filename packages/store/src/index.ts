@@ -30,6 +30,7 @@ export * from "./local/registry.ts";
 export type { JsonWatchEvent } from "./local/watch.ts";
 export type { AdmittedWrite } from "./local/writer.ts";
 export * from "./object/defined.ts";
+export { describeBytes } from "./object/describe-bytes.ts";
 export * from "./object/errors.ts";
 export * from "./object/meta.ts";
 export * from "./object/owners.ts";

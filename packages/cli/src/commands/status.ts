@@ -10,7 +10,7 @@ async function status(options: ClientOptions & Output): Promise<void> {
   const server = await openClient(options);
   const report = await statusReport(server, new Date());
   report.troubles.unshift(...(await readinessChecks(server)));
-  print(options, report, () => renderStatus(report));
+  print(options, report, (wide) => renderStatus(report, wide));
   if (report.troubles.some(({ state }) => state === "fail")) process.exitCode = EXIT.negative;
 }
 
@@ -19,5 +19,5 @@ export function statusCommand(): Command {
   const command = new Command("status")
     .description("show nodes, pools, volumes, claims and what is wrong with them, on one screen")
     .option("--kubeconfig <file>", "how to reach the API server");
-  return withOutput(command, { what: "it" }).action(status);
+  return withOutput(command, { what: "it", wide: true }).action(status);
 }

@@ -8,14 +8,14 @@ import {
   VolumeAttachments,
   Volumes,
 } from "@mooring/engine";
-import { defined, type ObjectStore, waitFor, withTimeLimit } from "@mooring/store";
+import { defined, describeBytes, type ObjectStore, waitFor, withTimeLimit } from "@mooring/store";
 import { Command } from "commander";
 import { type ClientOptions, openClient } from "../client/client.ts";
 import { term, timeoutOption } from "../options/duration.ts";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
 import { type Output, print, withOutput } from "../output/print.ts";
-import { age, bytes, table } from "../output/table.ts";
+import { age, table } from "../output/table.ts";
 import { findVolume } from "../volume/find.ts";
 import { callerOption, currentUser, holderOption, withNextStep } from "../volume/options.ts";
 import { explainVolume } from "../why/explain-volume.ts";
@@ -34,7 +34,7 @@ function volumeTable(volumes: readonly Volume[], wide: boolean): string {
     metadata.name,
     status?.state ?? "creating",
     status?.currentNodeID ?? "",
-    bytes(spec.size),
+    describeBytes(spec.size),
     spec.pool,
     spec.lastAttachedBy ?? "",
     age(metadata.creationTimestamp, now),

@@ -1,5 +1,6 @@
 import { GroupSnapshots, Snapshots, Volumes } from "@mooring/engine";
 import {
+  describeBytes,
   KubeVolumeAttachments,
   Namespaces,
   PersistentVolumeClaims,
@@ -12,7 +13,6 @@ import {
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
-import { bytes } from "../output/table.ts";
 import { type Daemon, startDaemon } from "./daemon.ts";
 import { cleanUpGroup, groupPart } from "./group-part.ts";
 import { images, remains } from "./machine.ts";
@@ -121,7 +121,7 @@ function proveAudit(progress: Progress, audit: Audit, acknowledged: number): voi
   progress.prove(
     "the restored file system has grown",
     audit.restoredBytes > 900 * 2 ** 20,
-    bytes(audit.restoredBytes),
+    describeBytes(audit.restoredBytes),
   );
 }
 

@@ -1,6 +1,6 @@
 import { readdir, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
-import { bytes } from "../output/table.ts";
+import { describeBytes } from "@mooring/store";
 import { type Check, check } from "./check.ts";
 
 /** Parts of a disk from which on an operator should know. */
@@ -24,7 +24,7 @@ export async function diskChecks(stateDir: string): Promise<Check[]> {
 function filled(stateDir: string, free: number, used: number): Check {
   const part = used + free === 0 ? 0 : used / (used + free);
   const state = LEVELS.find(({ from }) => part >= from)?.state ?? "ok";
-  const detail = `${Math.round(part * 100)} % used, ${bytes(free)} free`;
+  const detail = `${Math.round(part * 100)} % used, ${describeBytes(free)} free`;
   return check(`disk of ${stateDir}`, state, detail, `make room there: df -h ${stateDir}`);
 }
 
@@ -40,7 +40,7 @@ async function pools(stateDir: string, free: number): Promise<Check[]> {
   );
   const grows = missing.reduce((sum, each) => sum + each, 0);
   if (grows <= free) return [];
-  const detail = `the files of its pools may still grow by ${bytes(grows)}, and the disk below has ${bytes(free)} free: when that is taken, writes to volumes fail`;
+  const detail = `the files of its pools may still grow by ${describeBytes(grows)}, and the disk below has ${describeBytes(free)} free: when that is taken, writes to volumes fail`;
   const next =
     "make room on that disk, or keep volumes smaller together; the next state folder: a smaller --pool-size";
   return [check(`pools of ${stateDir}`, "warn", detail, next)];

@@ -1,5 +1,6 @@
 import { pendingExpansion, pendingRestore, type Volume, Volumes } from "@mooring/engine";
 import type { ObjectStore } from "@mooring/store";
+import { describeBytes } from "@mooring/store";
 import { type Check, check } from "./check.ts";
 
 /** What an operator asked a volume for, and that was given up: nothing goes on until somebody asks again. */
@@ -20,7 +21,7 @@ function restore(volume: Volume): Check[] {
 function expansion(volume: Volume): Check[] {
   const { expansion: wanted } = volume.status ?? {};
   if (wanted === undefined || pendingExpansion(volume) !== undefined) return [];
-  const what = `its file system was not grown to ${wanted.size} bytes after ${wanted.failures} attempts: ${wanted.message}`;
+  const what = `its file system was not grown to ${describeBytes(wanted.size)} after ${wanted.failures} attempts: ${wanted.message}`;
   const next = "repair what the message names: it grows when it is mounted next, or asked to be larger";
   return [check(`Volume ${volume.metadata.name}`, "fail", what, next)];
 }

@@ -145,7 +145,7 @@ test("doctor: what was given up, and a share that fails, are problems with a nex
   const found = (await objectChecks(store, NOW)).filter(({ state }) => state === "fail");
   assert.deepEqual(found.map((entry) => [entry.check, entry.detail]).sort(), [
     ["ShareManager share", "UNAVAILABLE: no server"],
-    ["Volume growth", "its file system was not grown to 2 bytes after 5 attempts: resize2fs: no"],
+    ["Volume growth", "its file system was not grown to 2 B after 5 attempts: resize2fs: no"],
     ["Volume restore", `was not restored from snapshot s, given up at ${OLD}: no snapshot s`],
   ]);
   for (const { next } of found) assert.ok(next !== undefined);

@@ -1,5 +1,5 @@
 import { type Pool, spaceLow, writersHeldMessage } from "@mooring/engine";
-import { bytes } from "../output/table.ts";
+import { describeBytes } from "@mooring/store";
 import { type Check, check } from "./check.ts";
 
 const MAKE_ROOM =
@@ -14,8 +14,8 @@ export function poolCheck(pool: Pool): Check {
     return check(name, "fail", why ?? "not ready");
   }
   const { freeBytes = 0, thickBytes = 0, totalBytes = 0 } = status;
-  const thick = thickBytes === 0 ? "" : `, ${bytes(thickBytes)} set aside for thick volumes`;
-  const room = `${bytes(freeBytes)} of ${bytes(totalBytes)} free${thick}`;
+  const thick = thickBytes === 0 ? "" : `, ${describeBytes(thickBytes)} set aside for thick volumes`;
+  const room = `${describeBytes(freeBytes)} of ${describeBytes(totalBytes)} free${thick}`;
   const held = writersHeldMessage(pool);
   if (held !== undefined) return check(name, "fail", `${room}: ${held}`, MAKE_ROOM);
   const low = spaceLow(pool);

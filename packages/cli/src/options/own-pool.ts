@@ -24,13 +24,15 @@ function quantity(text: string): number {
 export function poolSizeOption(): Option {
   return new Option(
     "--pool-size <size>",
-    "size of the pool file; a larger one grows it (default: 20Gi, or as it is)",
+    "size of the pool file; a larger one than before grows it, a smaller one is refused (default: 20Gi, or as it is)",
   ).argParser(poolSize);
 }
 
 /** `--pool`, of a pool that is there. */
 export function poolOption(): Option {
-  return new Option("--pool <type>", "kind of the node's own pool").choices(POOL_TYPES).default("xfs");
+  const description =
+    "kind of the node's own pool; when it is full its writers fail (the default), or wait where spec.holdWriters of the Pool is true";
+  return new Option("--pool <type>", description).choices(POOL_TYPES).default("xfs");
 }
 
 /** Volumes are thin: a pool may promise more than it has when somebody asks for it. */

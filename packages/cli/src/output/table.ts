@@ -28,13 +28,3 @@ export function age(since: string | undefined, now: Date): string {
   const hours = Math.floor(minutes / 60);
   return hours < 48 ? `${hours}h` : `${Math.floor(hours / 24)}d`;
 }
-
-/** `1.5 GiB`: binary units with at most one decimal. */
-export function bytes(value: number | bigint): string {
-  let rest = Number(value);
-  for (const unit of ["B", "KiB", "MiB", "GiB", "TiB"]) {
-    if (rest < 1024) return `${Number.isInteger(rest) ? rest : rest.toFixed(1)} ${unit}`;
-    rest /= 1024;
-  }
-  return `${rest.toFixed(1)} PiB`;
-}

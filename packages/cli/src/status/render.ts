@@ -1,17 +1,22 @@
+import { describeBytes } from "@mooring/store";
 import { colored } from "../output/color.ts";
-import { bytes, table } from "../output/table.ts";
+import { table } from "../output/table.ts";
 import type { Count, PoolReport, StatusReport } from "./report.ts";
 
 const used = ({ totalBytes, freeBytes }: PoolReport): string =>
   totalBytes === undefined || freeBytes === undefined || totalBytes === 0
     ? "?"
     : `${Math.round(((totalBytes - freeBytes) / totalBytes) * 100)} %`;
-const size = (value: number | undefined): string => (value === undefined ? "?" : bytes(value));
+const size = (value: number | undefined): string => (value === undefined ? "?" : describeBytes(value));
 
-function poolRow(pool: PoolReport): string[] {
+const POOL_COLUMNS = ["POOL", "TYPE", "NODE", "STATE", "SIZE", "FREE", "USED", "PROMISED"];
+const WIDE_POOL_COLUMNS = [...POOL_COLUMNS, "THICK", "OVERCOMMIT", "PATH"];
+
+function poolRow(pool: PoolReport, wide: boolean): string[] {
   const { name, type, node = "shared", ready, totalBytes, freeBytes, promisedBytes } = pool;
   const sizes = [size(totalBytes), size(freeBytes), used(pool), size(promisedBytes)];
-  return [name, type, node, ready ? "ready" : "NOT READY", ...sizes];
+  const more = wide ? [size(pool.thickBytes), String(pool.overcommit), pool.path] : [];
+  return [name, type, node, ready ? "ready" : "NOT READY", ...sizes, ...more];
 }
 
 const countRow = ({ kind, total, states }: Count): string[] => [
@@ -23,14 +28,17 @@ const countRow = ({ kind, total, states }: Count): string[] => [
     .join(", "),
 ];
 
-/** One screen: machines, pools, what there is, and what is wrong with it. */
-export function renderStatus({ nodes, pools, counts, troubles }: StatusReport): string {
+/** Without `wide`, one screen: machines, pools, what there is, and what is wrong with it. */
+export function renderStatus({ nodes, pools, counts, troubles }: StatusReport, wide = false): string {
   const sections = [
     table(
       ["NODE", "AGENT"],
       nodes.map(({ name, state }) => [name, state]),
     ),
-    table(["POOL", "TYPE", "NODE", "STATE", "SIZE", "FREE", "USED", "PROMISED"], pools.map(poolRow)),
+    table(
+      wide ? WIDE_POOL_COLUMNS : POOL_COLUMNS,
+      pools.map((pool) => poolRow(pool, wide)),
+    ),
     table(["KIND", "ALL", "STATES"], counts.filter(({ total }) => total > 0).map(countRow)),
   ];
   if (troubles.length === 0) return `${sections.join("\n")}\nall is well\n`;

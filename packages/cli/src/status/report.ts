@@ -1,4 +1,4 @@
-import { NodeAgents, type Pool, Pools, Snapshots, Volumes } from "@mooring/engine";
+import { DEFAULT_OVERCOMMIT, NodeAgents, type Pool, Pools, Snapshots, Volumes } from "@mooring/engine";
 import { VolumeGroupRestores, VolumeGroups } from "@mooring/sidecars";
 import {
   defined,
@@ -33,6 +33,11 @@ export interface PoolReport {
   freeBytes?: number;
   /** The sum of what its volumes may grow to. */
   promisedBytes?: number;
+  /** How much of that is set aside. */
+  thickBytes?: number;
+  /** All volumes together may be so many times as large as the pool. */
+  overcommit: number;
+  path: string;
 }
 
 /** What `mooring status` prints. */
@@ -107,9 +112,11 @@ async function count(
 }
 
 function poolReport({ metadata, spec, status }: Pool): PoolReport {
-  const { totalBytes, freeBytes, promisedBytes } = status ?? {};
+  const { totalBytes, freeBytes, promisedBytes, thickBytes } = status ?? {};
+  const { overcommit = DEFAULT_OVERCOMMIT, path } = spec;
   return {
     ...{ name: metadata.name, type: spec.type, ready: status?.ready === true },
-    ...defined({ node: spec.nodeID, totalBytes, freeBytes, promisedBytes }),
+    ...{ overcommit, path },
+    ...defined({ node: spec.nodeID, totalBytes, freeBytes, promisedBytes, thickBytes }),
   };
 }

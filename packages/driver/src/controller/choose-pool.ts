@@ -1,5 +1,6 @@
 import { CsiError, type v1 } from "@mooring/csi";
 import { canBeThick, isShared, type Pool, poolNodes, TOPOLOGY_NODE_KEY } from "@mooring/engine";
+import { describeBytes } from "@mooring/store";
 import { availableBytes, describeRoom, MAKE_ROOM } from "../objects/pool-room.ts";
 
 /** What a new volume wants of its pool. */
@@ -114,6 +115,8 @@ function noRoom(pools: readonly Pool[], size: bigint, thick: boolean): CsiError 
     });
   }
   const room = pools.map((pool) => describeRoom(pool, thick)).join("; ");
-  const what = thick ? "bytes of a thick volume" : "bytes";
-  return CsiError.resourceExhausted(`no pool has room for ${size} ${what} (${room})`, { hint: MAKE_ROOM });
+  const what = thick ? "a thick volume" : "a volume";
+  return CsiError.resourceExhausted(`no pool has room for ${what} of ${describeBytes(size)} (${room})`, {
+    hint: MAKE_ROOM,
+  });
 }

@@ -1,6 +1,6 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
 import { isThickVolume, type Volume, Volumes } from "@mooring/engine";
-import { failpoint, mutate } from "@mooring/store";
+import { describeBytes, failpoint, mutate } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { fromEngine } from "../errors.ts";
 import { findPool, getVolume } from "../objects/find.ts";
@@ -71,7 +71,7 @@ async function grow(
     driver.store,
     { resource: Volumes, name },
     {
-      what: `volume "${name}" to grow to ${size} bytes`,
+      what: `volume "${name}" to grow to ${describeBytes(size)}`,
       until: (v) => v === undefined || BigInt(v.status?.size ?? 0) >= size || v.status?.error !== undefined,
       describe: (v) => v?.status?.error?.message ?? "",
     },
@@ -100,7 +100,7 @@ async function requireRoom(
   const thick = isThickVolume(volume);
   if (pool === undefined || availableBytes(pool, thick) >= more) return;
   throw CsiError.outOfRange(
-    `no room for ${more} more bytes of volume "${volume.metadata.name}": ${describeRoom(pool, thick)}`,
+    `no room for ${describeBytes(more)} more of volume "${volume.metadata.name}": ${describeRoom(pool, thick)}`,
     { hint: MAKE_ROOM },
   );
 }

@@ -45,7 +45,7 @@ async function keepsTo(world: World): Promise<void> {
   assert.equal(tooMuch.code, "RESOURCE_EXHAUSTED");
   assert.match(
     tooMuch.message,
-    /pool "default" has room for \d+: 0 are promised, its \d+ bytes may be promised 1 times/,
+    /pool "default" has room for [\d.]+ GiB: 0 B are promised, its [\d.]+ GiB may be promised 1 times/,
   );
   const volumeId = await createVolume(world, "large", { access: "block", size: all - 64n * MIB });
   await eventually("the pool to report what is left", async () => (await capacityOf(world)) === 64n * MIB);

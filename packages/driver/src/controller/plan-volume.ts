@@ -8,7 +8,7 @@ import {
   type Volume,
   type VolumeSource,
 } from "@mooring/engine";
-import { defined, type ObjectStore } from "@mooring/store";
+import { defined, describeBytes, type ObjectStore } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { CREATED_AT, findPool, findSnapshot, findVolume, listObjects } from "../objects/find.ts";
 import { requireLimitable } from "../objects/io-limits.ts";
@@ -133,7 +133,7 @@ function leastSize(
   const tooSmall =
     (limitBytes !== 0n && limitBytes < least) || (requiredBytes !== 0n && roundUp(requiredBytes) < least);
   if (tooSmall) {
-    throw CsiError.outOfRange(`the source has ${least} bytes; a copy cannot be smaller`);
+    throw CsiError.outOfRange(`the source has ${describeBytes(least)}; a copy cannot be smaller`);
   }
   return max(least, mount ? FILE_SYSTEMS[fsType].minimumBytes : 1n);
 }

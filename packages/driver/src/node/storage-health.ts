@@ -1,5 +1,6 @@
 import { type CallContext, v1 } from "@mooring/csi";
 import { layoutOf, mountFault, type Pool, Pools, poolNodes, writersHeldMessage } from "@mooring/engine";
+import { describeBytes } from "@mooring/store";
 import { shortText } from "../health/short-text.ts";
 import { listObjects } from "../objects/find.ts";
 import { isBelowReserve } from "../objects/pool-room.ts";
@@ -52,7 +53,7 @@ async function problemOf(node: NodeContext, pool: Pool): Promise<PoolProblem | u
   if (held !== undefined)
     return { status: Status.STORAGE_DEGRADED, reason: "WritersHeld", message: `${name}: ${held}` };
   if (!isBelowReserve(pool)) return undefined;
-  const message = `${name}: ${pool.status.freeBytes} bytes are free, below the pool's reserve`;
+  const message = `${name}: ${describeBytes(pool.status.freeBytes ?? 0)} are free, below the pool's reserve`;
   return { status: Status.STORAGE_DEGRADED, reason: "PoolBelowReserve", message };
 }
 

@@ -5,6 +5,7 @@ import {
   type Pool,
   writersHeldMessage,
 } from "@mooring/engine";
+import { describeBytes } from "@mooring/store";
 
 /** Too little is free for anything new; what has been promised may not fit either. */
 export function isBelowReserve(pool: Pool): boolean {
@@ -46,13 +47,14 @@ export function describeRoom(pool: Pool, thick = false): string {
   const { totalBytes = 0, freeBytes = 0, promisedBytes = 0, thickBytes = 0 } = pool.status ?? {};
   if (writersHeldMessage(pool) !== undefined)
     return `pool "${name}" is full: its writers are held until there is room`;
-  if (isBelowReserve(pool)) return `pool "${name}" has ${freeBytes} bytes free and is below its reserve`;
-  const room = `pool "${name}" has room for ${availableBytes(pool, thick)}`;
+  if (isBelowReserve(pool))
+    return `pool "${name}" has ${describeBytes(freeBytes)} free and is below its reserve`;
+  const room = `pool "${name}" has room for ${describeBytes(availableBytes(pool, thick))}`;
   if (thick)
-    return `${room}: of its ${totalBytes} bytes ${freeBytes} are free, and ${thickBytes} are those of thick volumes`;
+    return `${room}: of its ${describeBytes(totalBytes)} ${describeBytes(freeBytes)} are free, and ${describeBytes(thickBytes)} are those of thick volumes`;
   return (
-    `${room}: ${promisedBytes} are promised, ` +
-    `its ${totalBytes} bytes may be promised ${overcommitOf(pool)} times`
+    `${room}: ${describeBytes(promisedBytes)} are promised, ` +
+    `its ${describeBytes(totalBytes)} may be promised ${overcommitOf(pool)} times`
   );
 }
 

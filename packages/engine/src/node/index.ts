@@ -24,6 +24,7 @@ import { openDevices } from "./open-devices.ts";
 import { OpenPools } from "./open-pools.ts";
 import type { AgentOptions, AgentPool } from "./options.ts";
 import { detachOrphans } from "./orphans.ts";
+import { askedSize, askForSize } from "./pool/asked-size.ts";
 import { runPools } from "./pool/index.ts";
 import { releaseDevices } from "./release-devices.ts";
 import { endShare, presentShares, runShares } from "./share/index.ts";
@@ -117,11 +118,12 @@ async function ensurePool(options: AgentOptions, pool: AgentPool): Promise<void>
   const { store, nodeID, stateDir, signal } = options;
   const { name, path = join(stateDir, "pools", name), shared = false, ...rest } = pool;
   // Set once and for all: what a later start does not set stays as it is.
-  const size = shared || rest.type === "directory" ? {} : { size: rest.size ?? DEFAULT_POOL_BYTES };
+  const size: { size?: number } =
+    shared || rest.type === "directory" ? {} : { size: rest.size ?? DEFAULT_POOL_BYTES };
   const object: Pool = {
     apiVersion: apiVersionOf(Pools),
     kind: Pools.kind,
-    metadata: { name },
+    metadata: { name, ...(size.size === undefined ? {} : { annotations: askedSize(size.size) }) },
     spec: shared ? { ...rest, mode: "shared", path } : { ...rest, ...size, nodeID, path },
   };
   try {
@@ -134,7 +136,7 @@ async function ensurePool(options: AgentOptions, pool: AgentPool): Promise<void>
         const { type } = present.spec;
         logger.warn({ pool: name, type, asked: rest.type }, "the pool exists with another type and stays so");
       }
-      if (rest.size !== undefined && rest.size > (present.spec.size ?? 0)) present.spec.size = rest.size;
+      if (rest.size !== undefined) askForSize(present, rest.size);
       if (rest.overcommit !== undefined) present.spec.overcommit = rest.overcommit;
       if (rest.reserve !== undefined) present.spec.reserve = rest.reserve;
     };

@@ -1,3 +1,4 @@
+import { describeBytes } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import type { PoolUsage } from "./backend.ts";
 import { isSnapshotImage } from "./image-id.ts";
@@ -43,21 +44,21 @@ export function requireBudget(
 ): void {
   const { freeBytes, promisedBytes, totalBytes } = usage;
   if (freeBytes < rules.reserve) {
-    const message = `the pool has ${freeBytes} bytes free and keeps ${rules.reserve} in reserve`;
+    const message = `the pool has ${describeBytes(freeBytes)} free and keeps ${describeBytes(rules.reserve)} in reserve`;
     throw new EngineError("RESOURCE_EXHAUSTED", message, { hint: MAKE_ROOM });
   }
   if (blocks > 0 && freeBytes - blocks < rules.reserve) {
     const message =
-      `${blocks} bytes are to be set aside for a thick volume, or for a copy of one: ` +
-      `the pool has ${freeBytes} bytes free and keeps ${rules.reserve} in reserve`;
+      `${describeBytes(blocks)} are to be set aside for a thick volume, or for a copy of one: ` +
+      `the pool has ${describeBytes(freeBytes)} free and keeps ${describeBytes(rules.reserve)} in reserve`;
     throw new EngineError("RESOURCE_EXHAUSTED", message, { hint: MAKE_ROOM });
   }
   const limit = promiseLimit(totalBytes, usage.thickBytes + thick, rules.overcommit);
   // A pool that has promised more already, by rules that were others, goes on with what it has.
   if (promised <= 0 || promisedBytes + promised <= limit) return;
   const message =
-    `${promised} more bytes do not fit: ${promisedBytes} of at most ${limit} are promised ` +
-    `(${totalBytes} bytes times over-commit ${rules.overcommit})`;
+    `${describeBytes(promised)} more do not fit: ${describeBytes(promisedBytes)} of at most ${describeBytes(limit)} are promised ` +
+    `(${describeBytes(totalBytes)} times over-commit ${rules.overcommit})`;
   throw new EngineError("RESOURCE_EXHAUSTED", message, {
     hint: "ask for less, delete volumes, or raise the pool's size or overcommit",
   });

@@ -1,4 +1,5 @@
 import { open, stat, statfs } from "node:fs/promises";
+import { describeBytes } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import { commandFailed } from "../host/exec.ts";
 import { type Blocks, fileBlocks } from "../host/filesystem/extents.ts";
@@ -93,7 +94,7 @@ export class ThickFiles {
     if (result.exitCode === 0 && result.stderr === "") return;
     if (/No space left/.test(result.stderr)) {
       const { size } = await stat(path);
-      const message = `there is no room for all ${size} bytes of ${path}`;
+      const message = `there is no room for all ${describeBytes(size)} of ${path}`;
       throw new EngineError("RESOURCE_EXHAUSTED", message, {
         hint: "delete volumes or snapshots, or make the pool and the disk below it larger",
       });

@@ -18,6 +18,7 @@ import { type Drivers, openDrivers } from "./csi/drivers.ts";
 import { Evictions } from "./eviction/evictions.ts";
 import { type ExecRequest, openExec } from "./exec.ts";
 import { type LogRequest, readPodLog } from "./logs.ts";
+import { diskPressure } from "./node/disk-pressure.ts";
 import { machineFacts } from "./node/machine.ts";
 import { type NodeSettings, resourcesOf } from "./node/node-object.ts";
 import { type NodeRegistration, registerNode } from "./node/registration.ts";
@@ -125,8 +126,8 @@ async function assemble(options: KubeletOptions, working: AbortSignal): Promise<
   const facts = await machineFacts(nodeName, stateDir);
   const registration = await registerNode(store, facts, {
     ...defined({ settings: options.settings }),
-    logger,
-    signal,
+    diskPressure: () => diskPressure(store, { nodeName, folder: stateDir }),
+    ...{ logger, signal },
   });
   const wakes = new PodWakes();
   const manager = await startVolumeManager({

@@ -10,7 +10,7 @@ test("a disk is full before its end, and what is said of it names the folder, wh
   assert.equal(room(32 * MIB, 32 * MIB), undefined);
   assert.equal(
     room(32 * MIB - 512 * 1024, 32 * MIB),
-    "no space left on the disk of /var/lib/mooring/store: 31.5 MiB are free and 32.0 MiB have to stay free; make room there (df -h /var/lib/mooring/store), and writes go on by themselves",
+    "no space left on the disk of /var/lib/mooring/store: 31.5 MiB are free and 32 MiB have to stay free; make room there (df -h /var/lib/mooring/store), and writes go on by themselves",
   );
 });
 

@@ -1,4 +1,5 @@
 import { statfsSync } from "node:fs";
+import { describeBytes } from "../object/describe-bytes.ts";
 
 const MOST = 32 * 1024 ** 2;
 const PART = 0.05;
@@ -25,7 +26,5 @@ export function diskRoom(folder: string): DiskRoom {
 /** Why nothing can be stored in a folder now, and what to do; undefined while there is room. */
 export function diskFull({ folder, freeBytes, reserveBytes }: DiskRoom): string | undefined {
   if (freeBytes >= reserveBytes) return undefined;
-  return `no space left on the disk of ${folder}: ${mebibytes(freeBytes)} are free and ${mebibytes(reserveBytes)} have to stay free; make room there (df -h ${folder}), and writes go on by themselves`;
+  return `no space left on the disk of ${folder}: ${describeBytes(freeBytes)} are free and ${describeBytes(reserveBytes)} have to stay free; make room there (df -h ${folder}), and writes go on by themselves`;
 }
-
-const mebibytes = (value: number): string => `${(value / 1024 ** 2).toFixed(1)} MiB`;

@@ -1,3 +1,4 @@
+import { describeBytes } from "@mooring/store";
 import { EngineError } from "../../errors.ts";
 import type { Exec } from "../host.ts";
 import { deviceSize, probe, probeEdges } from "./probe.ts";
@@ -43,7 +44,7 @@ async function requireRoom(device: string, type: FilesystemType): Promise<void> 
   const size = await deviceSize(device);
   const { minimumBytes } = FILESYSTEMS[type];
   if (size >= minimumBytes) return;
-  const message = `${type} needs at least ${minimumBytes} bytes, ${device} has ${size}`;
+  const message = `${type} needs at least ${describeBytes(minimumBytes)}, ${device} has ${describeBytes(size)}`;
   throw new EngineError("OUT_OF_RANGE", message, { hint: "ask for a larger volume, or use ext4" });
 }
 

@@ -37,7 +37,7 @@ for (const type of sample(["xfs", "btrfs"] as PoolType[], { everyday: 1 })) {
       const { status } = await until(store, GroupSnapshots, "g-1", ended);
       assert.equal(status?.state, "failed");
       assert.equal(status?.error?.code, "RESOURCE_EXHAUSTED");
-      assert.match(status?.error?.message ?? "", /bytes free/);
+      assert.match(status?.error?.message ?? "", /[KMG]iB free/);
       assert.deepEqual((await store.list(Snapshots)).items, []);
       await rm(filler);
       await host.exec.run("sync", ["--file-system", dirname(filler)]);

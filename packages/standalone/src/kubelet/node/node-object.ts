@@ -49,11 +49,18 @@ export function resourcesOf(facts: MachineFacts): Record<string, string> {
   };
 }
 
+/** What the kubelet has found of its node. */
+export interface NodeFindings {
+  ready: Omit<Condition, "type" | "lastHeartbeatTime">;
+  /** Why the node's disks are under pressure; absent: they are not. */
+  diskPressure?: string;
+}
+
 /** The status that the kubelet keeps; what others keep in it (volumes in use and attached) stays. */
 export function nodeStatus(
   old: Node["status"],
   facts: MachineFacts,
-  ready: Omit<Condition, "type" | "lastHeartbeatTime">,
+  { ready, diskPressure }: NodeFindings,
   now: string,
 ): NonNullable<Node["status"]> {
   const resources = resourcesOf(facts);
@@ -78,27 +85,31 @@ export function nodeStatus(
       systemUUID: facts.machineID,
     },
     conditions: [
-      ...PRESSURES.map((pressure) =>
-        condition(
-          old,
-          { type: pressure.type, status: "False", reason: pressure.reason, message: pressure.message },
-          now,
-        ),
-      ),
+      condition(old, { ...ENOUGH_MEMORY, status: "False" }, now),
+      condition(old, diskCondition(diskPressure), now),
+      condition(old, { ...ENOUGH_PIDS, status: "False" }, now),
       condition(old, { type: "Ready", ...ready }, now),
     ],
   };
 }
 
-const PRESSURES = [
-  {
-    type: "MemoryPressure",
-    reason: "KubeletHasSufficientMemory",
-    message: "kubelet has sufficient memory available",
-  },
-  { type: "DiskPressure", reason: "KubeletHasNoDiskPressure", message: "kubelet has no disk pressure" },
-  { type: "PIDPressure", reason: "KubeletHasSufficientPID", message: "kubelet has sufficient PID available" },
-];
+const ENOUGH_MEMORY = {
+  type: "MemoryPressure",
+  reason: "KubeletHasSufficientMemory",
+  message: "kubelet has sufficient memory available",
+};
+const ENOUGH_PIDS = {
+  type: "PIDPressure",
+  reason: "KubeletHasSufficientPID",
+  message: "kubelet has sufficient PID available",
+};
+
+function diskCondition(pressure: string | undefined): Omit<Condition, "lastHeartbeatTime"> {
+  const type = "DiskPressure";
+  return pressure === undefined
+    ? { type, status: "False", reason: "KubeletHasNoDiskPressure", message: "kubelet has no disk pressure" }
+    : { type, status: "True", reason: "KubeletHasDiskPressure", message: pressure };
+}
 
 function condition(old: Node["status"], next: Omit<Condition, "lastHeartbeatTime">, now: string): Condition {
   const before = (old?.conditions ?? []).find(({ type }) => type === next.type);

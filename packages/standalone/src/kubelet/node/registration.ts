@@ -13,7 +13,13 @@ import {
   type ObjectStore,
 } from "@mooring/store";
 import { STOPPED_REASON } from "../../controllers/node-stopped.ts";
-import { type MachineFacts, type NodeSettings, nodeLabels, nodeStatus } from "./node-object.ts";
+import {
+  type MachineFacts,
+  type NodeFindings,
+  type NodeSettings,
+  nodeLabels,
+  nodeStatus,
+} from "./node-object.ts";
 
 const afterRegister = failpoint("standalone/kubelet/node-registered");
 
@@ -28,12 +34,22 @@ export interface NodeRegistration {
   readonly done: Promise<void>;
 }
 
+/** How a node is registered. */
+export interface RegistrationOptions {
+  settings?: NodeSettings;
+  /** Why the node's disks are under pressure now; undefined: they are not. */
+  diskPressure(): Promise<string | undefined>;
+  logger: Logger;
+  signal: AbortSignal;
+}
+
 /** Makes the Node object, or takes the one that is there, sets its labels, and reports Ready until it is stopped. */
 export async function registerNode(
   store: ObjectStore,
   facts: MachineFacts,
-  { settings = {}, logger, signal }: { settings?: NodeSettings; logger: Logger; signal: AbortSignal },
+  options: RegistrationOptions,
 ): Promise<NodeRegistration> {
+  const { settings = {}, diskPressure } = options;
   const key = { name: facts.nodeName };
   await createNode(store, facts, settings);
   const labels = { ...settings.labels, ...nodeLabels(facts) };
@@ -41,20 +57,18 @@ export async function registerNode(
     ...node,
     metadata: { ...node.metadata, labels: { ...node.metadata.labels, ...labels } },
   }));
-  await setReady(store, facts, {
-    status: "True",
-    reason: "KubeletReady",
-    message: "kubelet is posting ready status",
-  });
+  await report(store, facts, await working(diskPressure));
   afterRegister();
-  const done = beat(store, { facts, settings }, logger, signal);
+  const done = beat(store, facts, options);
   return {
     done,
     markStopped: () =>
-      setReady(store, facts, {
-        status: "False",
-        reason: STOPPED_REASON,
-        message: "Mooring was stopped on this machine; its pods start again with it",
+      report(store, facts, {
+        ready: {
+          status: "False",
+          reason: STOPPED_REASON,
+          message: "Mooring was stopped on this machine; its pods start again with it",
+        },
       }),
   };
 }
@@ -76,9 +90,12 @@ async function createNode(
   }
 }
 
-type Ready = Parameters<typeof nodeStatus>[2];
+async function working(diskPressure: RegistrationOptions["diskPressure"]): Promise<NodeFindings> {
+  const ready = { status: "True", reason: "KubeletReady", message: "kubelet is posting ready status" };
+  return { ready, ...defined({ diskPressure: await diskPressure() }) };
+}
 
-async function setReady(store: ObjectStore, facts: MachineFacts, ready: Ready): Promise<void> {
+async function report(store: ObjectStore, facts: MachineFacts, found: NodeFindings): Promise<void> {
   const now = new Date().toISOString().replace(/\.\d+Z$/, "Z");
   await mutate(
     store,
@@ -86,7 +103,7 @@ async function setReady(store: ObjectStore, facts: MachineFacts, ready: Ready): 
     { name: facts.nodeName },
     {
       change: (node) => {
-        const status = nodeStatus(node.status, facts, ready, now);
+        const status = nodeStatus(node.status, facts, found, now);
         return same(node.status, status) ? node : { ...node, status };
       },
       subresource: "status",
@@ -105,19 +122,14 @@ function same(a: object | undefined, b: object): boolean {
 
 async function beat(
   store: ObjectStore,
-  { facts, settings }: { facts: MachineFacts; settings: NodeSettings },
-  logger: Logger,
-  signal: AbortSignal,
+  facts: MachineFacts,
+  { settings = {}, diskPressure, logger, signal }: RegistrationOptions,
 ): Promise<void> {
   while (!signal.aborted) {
     try {
       await renew(store, facts.nodeName);
       // Also brings the object back when somebody has deleted it.
-      await setReady(store, facts, {
-        status: "True",
-        reason: "KubeletReady",
-        message: "kubelet is posting ready status",
-      });
+      await report(store, facts, await working(diskPressure));
     } catch (error) {
       if (isNotFound(error)) await createNode(store, facts, settings).catch(() => {});
       logger.warn({ err: error }, "cannot renew the node's sign of life");

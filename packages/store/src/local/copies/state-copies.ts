@@ -1,5 +1,6 @@
 import { readdir, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
+import { describeBytes } from "../../object/describe-bytes.ts";
 import { StatusError } from "../../object/status-error.ts";
 import { makeFolder } from "../../runtime/make-folder.ts";
 import { sizeOf } from "../files.ts";
@@ -64,6 +65,6 @@ export async function roomForCopy(stateDir: string, bytes: number): Promise<void
   await makeFolder(folder, 0o700);
   const { bavail, bsize } = await statfs(folder);
   if (bavail * bsize >= ROOM * bytes) return;
-  const message = `${folder} has ${bavail * bsize} bytes free: too little for a copy of ${bytes} to be made by itself`;
+  const message = `${folder} has ${describeBytes(bavail * bsize)} free: too little for a copy of ${describeBytes(bytes)} to be made by itself`;
   throw new StatusError("ServiceUnavailable", message);
 }

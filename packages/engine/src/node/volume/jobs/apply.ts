@@ -1,4 +1,4 @@
-import { defined, failpoint, isConflict } from "@mooring/store";
+import { defined, describeBytes, failpoint, isConflict } from "@mooring/store";
 import { MOST_ATTEMPTS } from "../../../api/attempts.ts";
 import type { VolumeSalvage } from "../../../api/faults.ts";
 import { isCommitted, pendingRestore } from "../../../api/pending.ts";
@@ -117,7 +117,7 @@ async function growFilesystem(context: AgentContext, view: VolumeReading): Promi
   grown();
   const { store, signal, events } = context;
   await store.updateStatus(Volumes, { ...volume, status }, { signal });
-  events.event(volume, "Normal", "Expanded", `the file system has ${expansion.size} bytes`);
+  events.event(volume, "Normal", "Expanded", `the file system has ${describeBytes(expansion.size)}`);
 }
 
 function record(

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { rm, writeFile } from "node:fs/promises";
+import { after, test } from "node:test";
+import { Pools } from "@mooring/engine";
+import { mutate } from "@mooring/store";
+import { eventually, thorough } from "@mooring/store/testing";
+import { Kubectl } from "../support/kubectl.ts";
+import { mooring } from "../support/mooring.ts";
+import { Up } from "../support/up.ts";
+
+const GIB = 1024 ** 3;
+const up = await Up.create({ poolSize: "1Gi" });
+after(() => up.dispose());
+
+const sizeOf = async () => (await (await up.store()).get(Pools, { name: "default" })).spec.size;
+const startWith = (size: string) =>
+  mooring(
+    ...["up", "--state-dir", up.stateDir, "--listen", "127.0.0.1:0", "--node-name", "node-a"],
+    ...["--pool-size", size],
+  );
+
+test(
+  "a pool keeps the size that it has grown to; a smaller one than was asked for is refused",
+  thorough(),
+  async () => {
+    await up.start();
+    const store = await up.store();
+    await mutate(store, Pools, { name: "default" }, ({ spec }) => {
+      spec.size = 2 * GIB;
+    });
+    await eventually("the pool to grow", async () => {
+      const { status } = await store.get(Pools, { name: "default" });
+      return (status?.totalBytes ?? 0) > 1.5 * GIB;
+    });
+    assert.equal(await up.end("SIGTERM"), 0);
+    const { code, stderr } = await startWith("512Mi");
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, /^error: pool "default" has 2 GiB, and is to have 512 MiB: no pool gets smaller$/m);
+    assert.match(stderr, /^next: ask for no size, which leaves it as it is, or for at least 2Gi$/m);
+    // What it was made with, as before.
+    await up.start();
+    assert.equal(await sizeOf(), 2 * GIB);
+  },
+);
+
+test("status -o wide has more columns of pools", thorough(), async () => {
+  const { code, stdout, stderr } = await mooring("status", "-o", "wide", "--kubeconfig", up.kubeconfig);
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^POOL .*PROMISED +THICK +OVERCOMMIT +PATH$/m);
+  assert.match(stdout, new RegExp(`^default +xfs .* 0 B +1 +${up.stateDir}/pools/default$`, "m"));
+});
+
+test("a node is under DiskPressure while a pool of it is almost full", thorough(), async () => {
+  const kubectl = new Kubectl(up.kubeconfig);
+  const condition = "{.status.conditions[?(@.type=='DiskPressure')]['status','message']}";
+  const shown = () => kubectl.run("get", "node", "node-a", "-o", `jsonpath=${condition}`);
+  assert.match(await shown(), /^False/);
+  const filler = `${up.stateDir}/pools/default/mnt/filler`;
+  await writeFile(filler, Buffer.alloc(1.97 * GIB - 100 * 1024 ** 2));
+  try {
+    await eventually("the pressure to be reported", async () =>
+      /^True.*pool default: more than 95 % of the pool is used/.test(await shown()),
+    );
+  } finally {
+    await rm(filler);
+  }
+  await eventually("the pressure to go", async () => (await shown()).startsWith("False"));
+});
+
+test(
+  "the help of up says what happens to the writers of a full pool unless somebody asks",
+  thorough(),
+  async () => {
+    const { stdout } = await mooring("up", "--help");
+    const words = stdout.replace(/\s+/g, " ");
+    assert.match(
+      words,
+      /its writers fail \(the default\), or wait where spec\.holdWriters of the Pool is true/,
+    );
+  },
+);
