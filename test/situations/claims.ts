@@ -54,7 +54,8 @@ export const CLAIMS: readonly Situation[] = [
     name: "more than the pool has",
     objects: [aClaim("data", { size: "100Ti" })],
     target: "pvc/data",
-    cause: /ProvisioningFailed: .*no pool has room for a volume of 100 TiB \(pool "default" has room for [\d.]+ GiB/,
+    cause:
+      /ProvisioningFailed: .*no pool has room for a volume of 100 TiB \(pool "default" has room for [\d.]+ GiB/,
     next: /kubectl describe pvc -n \S+ data/,
     doctor: /PersistentVolumeClaim \S+\/data +fail/,
   },
