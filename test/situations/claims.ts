@@ -143,7 +143,7 @@ export const CLAIMS: readonly Situation[] = [
       await kubectl.run("patch", "pvc", "data", "-n", namespace, "--type", "merge", "-p", grow);
     },
     target: "pvc/data",
-    cause: /PersistentVolumeClaim \S+\/data: \w+: .*100 TiB/,
+    cause: /PersistentVolumeClaim \S+\/data: \w+: .*no room for 100\.0 TiB more of volume/,
     next: /ask for what the driver can do|kubectl describe pvc/,
     doctor: /PersistentVolumeClaim \S+\/data +fail/,
   },
