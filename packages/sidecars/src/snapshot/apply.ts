@@ -45,12 +45,12 @@ export async function applySnapshot(
       return;
     case "create-content":
       cluster.contents.wrote(await store.create(VolumeSnapshotContents, step.content));
-      events.creating(snapshot);
       return;
     case "bind-content":
       return bindContent(context, content, snapshot, step.className);
     case "write-status":
       await writeSnapshotStatus(store, cluster.snapshots, snapshot, step.status);
+      if (step.creating) events.creating(snapshot);
       events.reached(snapshot, step.events);
       return;
     case "mark-being-deleted":

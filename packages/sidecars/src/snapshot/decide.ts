@@ -45,13 +45,22 @@ export type SnapshotStep =
   | { do: "add-finalizer-to-claim" }
   | { do: "create-content"; content: VolumeSnapshotContent }
   | { do: "bind-content"; className: string | undefined }
-  | { do: "write-status"; status: NonNullable<VolumeSnapshot["status"]>; events: SnapshotEvent[] }
+  /** `creating`: the driver has not answered yet. */
+  | {
+      do: "write-status";
+      status: NonNullable<VolumeSnapshot["status"]>;
+      creating: boolean;
+      events: SnapshotEvent[];
+    }
   | { do: "report"; reason: string; message: string }
   | { do: "mark-being-deleted" }
   | { do: "delete-content" }
   | { do: "release" };
 
 type SnapshotEvent = "SnapshotCreated" | "SnapshotReady";
+
+/** A driver that has not answered by then is slow: the snapshot says what it waits for. Until then one write is saved. */
+const SLOW_MS = 2_000;
 
 const OURS = [SNAPSHOT_FINALIZER, SNAPSHOT_BOUND_FINALIZER];
 
@@ -84,7 +93,11 @@ function decideDynamic(view: SnapshotView, snapshot: VolumeSnapshot): SnapshotSt
         reason: "SnapshotContentMisbound",
         message: `content ${content.metadata.name} belongs to another snapshot`,
       };
-    return addFinalizersTo(snapshot, content.spec.deletionPolicy) ?? decideStatus(view, snapshot, content);
+    return (
+      addFinalizersTo(snapshot, content.spec.deletionPolicy) ??
+      waitForDriver(view, snapshot, content) ??
+      decideStatus(view, snapshot, content)
+    );
   }
   if (bound !== undefined)
     return {
@@ -196,6 +209,17 @@ function addFinalizersTo(snapshot: VolumeSnapshot, policy: "Delete" | "Retain"):
   return missing.length === 0 ? undefined : { do: "add-finalizer", finalizers: missing };
 }
 
+/** The driver is being asked. Clocks that disagree end the wait. */
+function waitForDriver(
+  { now }: SnapshotView,
+  { status }: VolumeSnapshot,
+  content: VolumeSnapshotContent,
+): Rest | undefined {
+  const ageMs = Date.parse(now) - Date.parse(content.metadata.creationTimestamp ?? "");
+  const isAsked = status === undefined && content.status === undefined;
+  return isAsked && ageMs >= 0 && ageMs < SLOW_MS ? { do: "wait", ms: SLOW_MS } : undefined;
+}
+
 function decideStatus(
   view: SnapshotView,
   snapshot: VolumeSnapshot,
@@ -207,7 +231,13 @@ function decideStatus(
   if (status.creationTime !== undefined && snapshot.status?.creationTime === undefined)
     events.push("SnapshotCreated");
   if (status.readyToUse === true && snapshot.status?.readyToUse !== true) events.push("SnapshotReady");
-  return { do: "write-status", status, events };
+  const isAsked = snapshot.status === undefined && content.status === undefined;
+  return {
+    do: "write-status",
+    status,
+    creating: isAsked && Boolean(content.spec.source.volumeHandle),
+    events,
+  };
 }
 
 /** The content goes before the snapshot, and never because its snapshot is merely missing. */
