@@ -7,7 +7,7 @@ import {
 } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { DONE, type SidecarController, sidecarController } from "../common/controller.ts";
-import { attacherFinalizer, PUBLISHED_VOLUME } from "../common/names.ts";
+import { attacherFinalizer, PUBLISHED_VOLUME, PV_FINALIZER } from "../common/names.ts";
 import { Remembered } from "../common/remembered.ts";
 import { source } from "../common/source.ts";
 import { patchMetadata } from "../kube/patch.ts";
@@ -133,6 +133,8 @@ function volumeReleases({
       const volume = from.cluster.volumes.get(name);
       if (volume === undefined || !isDeleting(volume) || !hasFinalizer(volume, finalizer))
         return { volume, free: false };
+      // Whoever deletes its data takes both finalizers off at once; two who write one object meet conflicts.
+      if (hasFinalizer(volume, PV_FINALIZER)) return { volume, free: false };
       return { volume, free: from.cluster.attachments.byIndex("volume", name).length === 0 };
     },
     isGone: ({ volume }) => volume === undefined,

@@ -16,9 +16,16 @@ import {
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
-import { BEING_DELETED, GROUP_BEING_DELETED } from "../common/names.ts";
+import { attacherFinalizer, BEING_DELETED, GROUP_BEING_DELETED } from "../common/names.ts";
 import { until } from "../testing/harness.ts";
-import { DRIVER, groupContent, groupSnapshot, snapshotContent, volumeSnapshot } from "../testing/objects.ts";
+import {
+  DRIVER,
+  groupContent,
+  groupSnapshot,
+  persistentVolume,
+  snapshotContent,
+  volumeSnapshot,
+} from "../testing/objects.ts";
 import { ensure, ensureGone, key, NS, newClaim } from "./ensure.ts";
 
 /** What is wrong, and reported to its users: every controller has steps for that, and may be killed behind them. */
@@ -97,7 +104,10 @@ async function hasError<T extends KubeObject & { status?: { error?: object } }>(
   );
 }
 
-/** One to a volume that is not there, one that somebody else keeps when it ends, and one of another attacher. */
+/**
+ * One to a volume that is not there, one that somebody else keeps when it ends, and one of another attacher. And a volume that
+ * was attached, is no more, and whose data are to be kept.
+ */
 async function attachBadly(store: ObjectStore): Promise<void> {
   await ensure(store, KubeVolumeAttachments, attachment("lost", "nowhere"));
   const { spec } = await store.get(PersistentVolumeClaims, key("restored"));
@@ -109,6 +119,12 @@ async function attachBadly(store: ObjectStore): Promise<void> {
     KubeVolumeAttachments,
     attachment("foreign", spec?.volumeName ?? "", "other.example.com"),
   );
+  const retired = persistentVolume(
+    "retired",
+    { persistentVolumeReclaimPolicy: "Retain" },
+    { finalizers: [attacherFinalizer(DRIVER)] },
+  );
+  await ensure(store, PersistentVolumes, retired);
   await until(
     "the missing volume is reported",
     async () => (await store.get(KubeVolumeAttachments, { name: "lost" })).status?.attachError,
@@ -188,6 +204,7 @@ export async function endTroubles(store: ObjectStore): Promise<void> {
   for (const kind of [VolumeSnapshots, VolumeGroupSnapshots]) await ensureGone(store, kind, key("lost"));
   for (const kind of [VolumeSnapshotContents, VolumeGroupSnapshotContents])
     await ensureGone(store, kind, { name: "lost" });
+  await ensureGone(store, PersistentVolumes, { name: "retired" });
   for (const name of ["lost", "kept"]) await ensureGone(store, KubeVolumeAttachments, { name });
   await until("kept is detached, and is free to go", async () => {
     const kept = await getIfAny(store, KubeVolumeAttachments, { name: "kept" });

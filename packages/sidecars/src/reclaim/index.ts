@@ -1,8 +1,20 @@
-import { failpoint, getIfAny, type PersistentVolume, StorageClasses, stepFailpoints } from "@mooring/store";
+import {
+  failpoint,
+  getIfAny,
+  isDeleting,
+  type PersistentVolume,
+  StorageClasses,
+  stepFailpoints,
+} from "@mooring/store";
 import { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
-import { DELETION_SECRET_NAME, DELETION_SECRET_NAMESPACE, PV_FINALIZER } from "../common/names.ts";
+import {
+  attacherFinalizer,
+  DELETION_SECRET_NAME,
+  DELETION_SECRET_NAMESPACE,
+  PV_FINALIZER,
+} from "../common/names.ts";
 import { source } from "../common/source.ts";
 import { callFailure, minBackoff } from "../csi/codes.ts";
 import { deleteObject, patchMetadata } from "../kube/patch.ts";
@@ -71,7 +83,7 @@ class Reclaimer {
         await patchMetadata(store, cluster.volumes, volume, { addFinalizers: [PV_FINALIZER] });
         return;
       case "drop-finalizer":
-        await patchMetadata(store, cluster.volumes, volume, { removeFinalizers: [PV_FINALIZER] });
+        await patchMetadata(store, cluster.volumes, volume, { removeFinalizers: this.#finalizersOf(volume) });
         this.#removed.delete(uid);
         return;
       case "delete-object":
@@ -89,6 +101,14 @@ class Reclaimer {
       case "delete-data":
         return this.#deleteData(volume, signal);
     }
+  }
+
+  /** With the attacher's, when nothing is attached any more: one under deletion is not attached again. */
+  #finalizersOf(volume: PersistentVolume): string[] {
+    const { cluster, driver } = this.#context;
+    const attachments = cluster.attachments.byIndex("volume", volume.metadata.name);
+    const isFree = isDeleting(volume) && attachments.length === 0;
+    return [PV_FINALIZER, ...(isFree ? [attacherFinalizer(driver.info.name)] : [])];
   }
 
   async #deleteData(volume: PersistentVolume, signal: AbortSignal): Promise<void> {
