@@ -1,8 +1,14 @@
 import { table } from "../../packages/cli/src/output/table.ts";
 import { type Measurement, requireFigures, SHORT } from "./measure.ts";
 
-/** One module per subject; each exports `run(): Promise<Measurement[]>`. */
-const SUBJECTS: Record<string, () => Promise<{ run(): Promise<Measurement[]> }>> = {
+interface Subject {
+  run(): Promise<Measurement[]>;
+  /** Why it is left out when everything is measured, and what to do about it. */
+  missing?(): string | undefined;
+}
+
+/** One module per subject. */
+const SUBJECTS: Record<string, () => Promise<Subject>> = {
   store: () => import("../../packages/store/bench/local-store.bench.ts"),
   csi: async () => (await import("./csi.bench.ts")).calls,
   "csi-list": async () => (await import("./csi.bench.ts")).list,
@@ -13,6 +19,7 @@ const SUBJECTS: Record<string, () => Promise<{ run(): Promise<Measurement[]> }>>
   attachment: () => import("./attachment.bench.ts"),
   up: () => import("./up.bench.ts"),
   memory: () => import("./memory.bench.ts"),
+  kubernetes: () => import("./kubernetes.bench.ts"),
 };
 
 const [only] = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
@@ -23,8 +30,14 @@ if (only !== undefined && SUBJECTS[only] === undefined) {
 const all: Measurement[] = [];
 for (const [subject, load] of Object.entries(SUBJECTS)) {
   if (only !== undefined && only !== subject) continue;
+  const measured = await load();
+  const missing = only === undefined ? measured.missing?.() : undefined;
+  if (missing !== undefined) {
+    process.stderr.write(`not measuring ${subject}: ${missing}\n`);
+    continue;
+  }
   process.stderr.write(`measuring ${subject} ...\n`);
-  const taken = await (await load()).run();
+  const taken = await measured.run();
   requireFigures(subject, taken);
   all.push(...taken);
 }

@@ -1,0 +1,207 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import {
+  CSINodes,
+  type KubeObject,
+  KubeVolumeAttachments,
+  Nodes,
+  type ObjectStore,
+  PersistentVolumeClaims,
+  type Resource,
+  StorageClasses,
+  VolumeGroupSnapshotClasses,
+  VolumeGroupSnapshots,
+  VolumeSnapshotClasses,
+  VolumeSnapshots,
+} from "@mooring/store";
+import { eventually } from "@mooring/store/testing";
+import {
+  csiNode,
+  DRIVER,
+  groupClass,
+  node,
+  snapshotClass,
+  storageClass,
+} from "../../packages/sidecars/src/testing/objects.ts";
+import { buildPrograms, programFolder } from "../kubernetes/real/support/components.mjs";
+import { type BenchCluster, startCluster } from "./kubernetes/cluster.ts";
+import { load, type Measurement, sized } from "./measure.ts";
+import { resident } from "./memory/resident.ts";
+
+const CLAIMS = Number(process.env["MOORING_BENCH_CLAIMS"] ?? sized(1_000, 20));
+const SNAPSHOTS = sized(200, 5);
+const GROUPS = sized(20, 2);
+/** Members of a group. */
+const MEMBERS = 8;
+const IN_FLIGHT = 32;
+const NAMESPACE = "default";
+const PROGRAMS = ["etcd", "kube-apiserver"];
+
+/** The programs of a real API server take minutes to build. */
+export function missing(): string | undefined {
+  const absent = PROGRAMS.filter((name) => !existsSync(join(programFolder(), name)));
+  if (absent.length === 0) return undefined;
+  return `${absent.join(" and ")} not in ${programFolder()}; "npm run bench kubernetes" builds them`;
+}
+
+/** Objects of a kind, and when all of them are as somebody wants them. */
+interface Phase<T extends KubeObject> {
+  name: string;
+  resource: Resource<T>;
+  objects: readonly KubeObject[];
+  isDone(object: T): boolean;
+  /** How many writes one may cost. */
+  limit: number;
+}
+
+/** Makes the objects, waits until all are done and nobody asks for anything any more, and says what that cost. */
+async function measure<T extends KubeObject>(
+  cluster: BenchCluster,
+  { name, resource, objects, isDone, limit }: Phase<T>,
+): Promise<Measurement[]> {
+  const { store, audit } = cluster;
+  await quiet(cluster);
+  await audit.take();
+  const [before, from] = [await cluster.processor(), performance.now()];
+  const names = new Set(objects.map(({ metadata }) => metadata.name));
+  await load(objects.length, IN_FLIGHT, (index) => store.create(resource, objects[index] as T));
+  await eventually(
+    name,
+    async () => {
+      const done = (await store.list(resource)).items.filter((each) => isDone(each));
+      return done.filter(({ metadata }) => names.has(metadata.name)).length === objects.length;
+    },
+    { everyMs: 200, withinMs: 600_000 },
+  );
+  const seconds = (performance.now() - from) / 1000;
+  await quiet(cluster);
+  return figures(cluster, { name, count: objects.length, limit, seconds, before });
+}
+
+interface Work {
+  name: string;
+  count: number;
+  limit: number;
+  seconds: number;
+  /** Processor time of the controller before it. */
+  before: number;
+}
+
+async function figures(cluster: BenchCluster, work: Work): Promise<Measurement[]> {
+  const { name, count, limit, seconds, before } = work;
+  const [requests, after] = [await cluster.audit.take(), await cluster.processor()];
+  process.stderr.write(`  ${count} ${name}: ${requests.table}\n`);
+  const row = (what: string, unit: string, value: number): Measurement => ({
+    ...{ name: `${count} ${name}: ${what}`, unit, value },
+  });
+  return [
+    row("until all are done", "s", seconds),
+    { ...row("writes of each", "", requests.writes / count), limit },
+    { ...row("reads of each", "", requests.reads / count), limit: 0 },
+    row("processor time of each", "ms", (1000 * (after - before)) / count),
+    row("resident", "MiB", (await resident(cluster.pid)).all),
+  ];
+}
+
+/** Until nothing more is asked for two seconds. */
+async function quiet({ audit }: BenchCluster): Promise<void> {
+  let [last, since] = ["", Date.now()];
+  await eventually(
+    "no more requests",
+    async () => {
+      const { table } = await audit.look();
+      if (table !== last) [last, since] = [table, Date.now()];
+      return Date.now() - since > 2_000;
+    },
+    { everyMs: 200 },
+  );
+}
+
+const claims = (): KubeObject[] =>
+  Array.from({ length: CLAIMS }, (_, index) => ({
+    apiVersion: "v1",
+    kind: "PersistentVolumeClaim",
+    metadata: {
+      name: `claim-${index}`,
+      namespace: NAMESPACE,
+      labels: { group: `${Math.floor(index / MEMBERS)}` },
+    },
+    spec: {
+      storageClassName: "fast",
+      accessModes: ["ReadWriteOnce"],
+      resources: { requests: { storage: "1Gi" } },
+    },
+  }));
+
+async function attachments(store: ObjectStore): Promise<KubeObject[]> {
+  const { items } = await store.list(PersistentVolumeClaims, { namespace: NAMESPACE });
+  return items.map(({ spec }, index) => ({
+    apiVersion: "storage.k8s.io/v1",
+    kind: "VolumeAttachment",
+    metadata: { name: `attachment-${index}` },
+    spec: { attacher: DRIVER, nodeName: "n0", source: { persistentVolumeName: spec?.volumeName ?? "" } },
+  }));
+}
+
+const snapshots = (): KubeObject[] =>
+  Array.from({ length: SNAPSHOTS }, (_, index) => ({
+    apiVersion: "snapshot.storage.k8s.io/v1",
+    kind: "VolumeSnapshot",
+    metadata: { name: `snapshot-${index}`, namespace: NAMESPACE },
+    spec: {
+      volumeSnapshotClassName: "snaps",
+      source: { persistentVolumeClaimName: `claim-${index % CLAIMS}` },
+    },
+  }));
+
+const groups = (): KubeObject[] =>
+  Array.from({ length: GROUPS }, (_, index) => ({
+    apiVersion: "groupsnapshot.storage.k8s.io/v1",
+    kind: "VolumeGroupSnapshot",
+    metadata: { name: `group-${index}`, namespace: NAMESPACE },
+    spec: {
+      volumeGroupSnapshotClassName: "groups",
+      source: { selector: { matchLabels: { group: String(index) } } },
+    },
+  }));
+
+/** What is there before. A server gives UIDs itself. */
+async function prepare(store: ObjectStore): Promise<void> {
+  await store.create(StorageClasses, storageClass());
+  await store.create(VolumeSnapshotClasses, snapshotClass());
+  await store.create(VolumeGroupSnapshotClasses, groupClass());
+  await store.create(Nodes, node("n0"));
+  await store.create(CSINodes, csiNode("n0", []));
+}
+
+/** The control plane around a driver that takes no time, on a real API server: what it asks for, and what it uses. */
+export async function run(): Promise<Measurement[]> {
+  const bin = await buildPrograms(PROGRAMS);
+  const cluster = await startCluster(bin);
+  const { store } = cluster;
+  try {
+    await prepare(store);
+    return [
+      ...(await measure(cluster, {
+        ...{ name: "claims", resource: PersistentVolumeClaims, objects: claims(), limit: 3 },
+        isDone: ({ spec }) => Boolean(spec?.volumeName),
+      })),
+      ...(await measure(cluster, {
+        ...{ name: "attachments", resource: KubeVolumeAttachments, limit: 3 },
+        objects: await attachments(store),
+        isDone: ({ status }) => status?.attached === true,
+      })),
+      ...(await measure(cluster, {
+        ...{ name: "snapshots", resource: VolumeSnapshots, objects: snapshots(), limit: 6 },
+        isDone: ({ status }) => status?.readyToUse === true,
+      })),
+      ...(await measure(cluster, {
+        ...{ name: `groups of ${MEMBERS}`, resource: VolumeGroupSnapshots, objects: groups() },
+        limit: 3 + 4 * MEMBERS,
+        isDone: ({ status }) => status?.readyToUse === true,
+      })),
+    ];
+  } finally {
+    await cluster.end();
+  }
+}
