@@ -235,6 +235,7 @@ class OpenPass implements Pass, Notes {
   }
 
   topic(topic: string): void {
+    this.#found = true;
     this.#undo.push(this.#tracker.addTopic(topic, this));
   }
 

@@ -259,6 +259,25 @@ test("what is no object is a topic", async (t) => {
   assert.equal(await phase("w"), "open");
 });
 
+test("a key that waits for a topic alone, and has nothing to do before, comes again with it", async (t) => {
+  const store = await openStore(t);
+  const arrived = new Set<string>();
+  const { reconciler } = await paint(t, store, () => "painted", {
+    keys: () => ["left-on-disk"],
+    read: (name, { reader }) => {
+      reader.topic("door");
+      return arrived.has(name) ? { widget: widget(name), phase: "painted" } : undefined;
+    },
+    async apply(_, { widget: { metadata } }) {
+      arrived.delete(metadata.name);
+    },
+  });
+  await atRest();
+  arrived.add("left-on-disk");
+  reconciler.changed("door");
+  await eventually("the step", () => arrived.size === 0);
+});
+
 test("what was read past the reader is found at rest, and by a resync, which counts it", async (t) => {
   const store = await openStore(t);
   await store.create(Widgets, widget("w", { color: "a" }));
