@@ -1,5 +1,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { Events, type KubeObject, type ObjectStore, silentLogger } from "@mooring/store";
+import { endAtRest } from "@mooring/store/testing";
 import { startApiServer } from "../../apiserver/start.ts";
 import { mustRun, programs, type Run, runner } from "../../apiserver/testing/kubectl.ts";
 import { startTestCluster, type TestCluster } from "../../kubelet/testing/test-cluster.ts";
@@ -37,12 +38,14 @@ export async function startBatchCluster(): Promise<BatchCluster> {
   return Object.assign(cluster, {
     run,
     kubectl: mustRun(run),
-    async stop() {
-      stopping.abort();
-      await Promise.all(parts.map(({ done }) => done));
-      await end();
-      await rm(folder, { recursive: true });
-    },
+    // Asked while they run: what has stopped has nothing to do any more.
+    stop: () =>
+      endAtRest(async () => {
+        stopping.abort();
+        await Promise.all(parts.map(({ done }) => done));
+        await end();
+        await rm(folder, { recursive: true });
+      }),
   });
 }
 

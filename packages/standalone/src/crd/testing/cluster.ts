@@ -1,4 +1,5 @@
 import { LocalStore, ResourceRegistry } from "@mooring/store";
+import { endAtRest } from "@mooring/store/testing";
 import { registerBuiltins } from "../../builtin/index.ts";
 import { createKindRegistry, type MutableKindRegistry } from "../../kinds/kind-info.ts";
 import { startCrdController } from "../controller/index.ts";
@@ -22,10 +23,14 @@ export async function startTestCluster(path: string): Promise<TestCluster> {
     store,
     registry,
     kinds,
-    async stop() {
-      stopping.abort();
-      await done;
-      await store.close();
-    },
+    stop: () =>
+      endAtRest(
+        async () => {
+          stopping.abort();
+          await done;
+          await store.close();
+        },
+        { store },
+      ),
   };
 }
