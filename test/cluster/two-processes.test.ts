@@ -12,6 +12,7 @@ import { host } from "../csi/support/driver.ts";
 import { MooringProcess, plainEnvironment } from "../csi/support/process.ts";
 import { capability } from "../csi/support/volumes.ts";
 import { machineRemains } from "../support/remains.ts";
+import { sleepersSocket } from "../support/sleepers.ts";
 import { clusterServer } from "./support/cluster-server.ts";
 import { kubeletAt } from "./support/kubelet.ts";
 
@@ -34,10 +35,10 @@ async function start(account: string, ...args: string[]): Promise<MooringProcess
   await rm(readyFile, { force: true });
   const bound = account === "mooring-node" ? NODE : undefined;
   const kubeconfig = await accountKubeconfig(account, join(folder, account), bound);
-  const child = new MooringProcess(
-    [...args, "--kubeconfig", kubeconfig, "--ready-file", readyFile],
-    plainEnvironment(),
-  );
+  const child = new MooringProcess([...args, "--kubeconfig", kubeconfig, "--ready-file", readyFile], {
+    ...plainEnvironment(),
+    ...sleepersSocket(join(folder, `${account}.sleepers`)),
+  });
   processes.push(child);
   await eventually(`${account} to be ready; it printed ${child.stderr.slice(-3000)}`, async () => {
     assert.ok(child.alive, child.stderr);
@@ -178,6 +179,7 @@ test(
     });
     client.close();
     kubelet.close();
+    for (const each of [node, controller]) await each.atRest();
     for (const each of [node, controller]) {
       assert.equal(await each.end(), 0, each.stderr);
       assert.doesNotMatch(each.stderr, /forbidden|missing right/i);

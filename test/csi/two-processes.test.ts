@@ -7,6 +7,7 @@ import { TOPOLOGY_NODE_KEY } from "@mooring/engine";
 import { covers, everyday, thorough } from "@mooring/store/testing";
 import { cleanUp } from "../../packages/driver/src/testing/world.ts";
 import { machineRemains } from "../support/remains.ts";
+import { sleepersSocket } from "../support/sleepers.ts";
 import { Up } from "../support/up.ts";
 import { host } from "./support/driver.ts";
 import { MooringProcess, plainEnvironment } from "./support/process.ts";
@@ -27,7 +28,8 @@ await up.start();
 
 function start(args: readonly string[], socket: string): MooringProcess {
   const CSI_ENDPOINT = `unix://${join(up.stateDir, socket)}`;
-  const child = new MooringProcess(args, { ...plainEnvironment(), CSI_ENDPOINT });
+  const asked = sleepersSocket(join(up.stateDir, `${socket}.sleepers`));
+  const child = new MooringProcess(args, { ...plainEnvironment(), ...asked, CSI_ENDPOINT });
   processes.push(child);
   return child;
 }
@@ -59,6 +61,7 @@ async function startParts(): Promise<{ controller: Part; node: Part; stop(): Pro
   const stop = async () => {
     for (const { client, process } of [controller, node]) {
       client.close();
+      await process.atRest();
       assert.equal(await process.end(), 0, process.stderr);
     }
   };

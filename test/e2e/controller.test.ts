@@ -8,6 +8,7 @@ import { serve } from "../../examples/driver-minimal/driver.ts";
 import { MooringProcess, plainEnvironment } from "../csi/support/process.ts";
 import { afterFile } from "../support/at-end.ts";
 import { mooring } from "../support/mooring.ts";
+import { sleepersSocket } from "../support/sleepers.ts";
 import { world } from "../support/world.ts";
 
 const { up, kubectl, shows, gone } = await world();
@@ -26,7 +27,8 @@ afterFile(async () => {
 async function start(...options: string[]): Promise<MooringProcess> {
   const ready = join(folder, `ready-${running.length}`);
   const args = ["--csi-address", socket, "--kubeconfig", up.kubeconfig, "--ready-file", ready, ...options];
-  const started = new MooringProcess(["controller", ...args], plainEnvironment());
+  const asked = sleepersSocket(`${ready}.sleepers`);
+  const started = new MooringProcess(["controller", ...args], { ...plainEnvironment(), ...asked });
   running.push(started);
   await eventually(`the controller to run; it printed ${started.stderr}`, async () => {
     assert.ok(started.alive, started.stderr);
@@ -78,6 +80,7 @@ test("one process around a foreign driver makes and deletes its volumes", async 
   const labels = 'driver_name="minimal.example.com",method_name="/csi.v1.Controller/CreateVolume"';
   const counted = `csi_sidecar_operations_seconds_count{${labels},grpc_status_code="OK"} 1`;
   assert.ok((await madeBy(controller)).includes(counted), counted);
+  await controller.atRest();
   assert.equal(await controller.end(), 0);
 });
 
@@ -90,14 +93,16 @@ test(
     await kubectl.apply(claim("early"));
     await shows(["pvc", "early"], "{.status.phase}", "Bound");
     const second = await start(...options);
+    await first.atRest();
     assert.equal(await first.end(), 0);
     await kubectl.apply(claim("late"));
     await shows(["pvc", "late"], "{.status.phase}", "Bound");
     await shows(["pvc", "late"], "{.spec.volumeName}", /^vol-/);
     assert.equal(await second.end("SIGKILL"), "SIGKILL");
     await kubectl.run("delete", "pvc", "early", "late");
-    await start();
+    const third = await start();
     await eventually("the volumes to be gone", async () => (await readdir(volumes)).length === 0);
+    await third.atRest();
   },
 );
 

@@ -9,7 +9,7 @@ import { eventually } from "@mooring/store/testing";
 import { cleanUp } from "../../../packages/driver/src/testing/world.ts";
 import { afterFile } from "../../support/at-end.ts";
 import { machineRemains } from "../../support/remains.ts";
-import { nothingSleeps, sleepersSocket } from "../../support/sleepers.ts";
+import { sleepersSocket } from "../../support/sleepers.ts";
 import { MooringProcess, plainEnvironment } from "./process.ts";
 
 export const host = createHost();
@@ -111,7 +111,7 @@ export class Driver {
   }
 
   async restart(env: NodeJS.ProcessEnv = {}): Promise<void> {
-    if (this.process.alive) await nothingSleeps(this.#sleepers);
+    if (this.process.alive) await this.process.atRest();
     assert.equal(await this.process.end("SIGTERM"), 0, this.output);
     await this.start(env);
   }
@@ -119,7 +119,7 @@ export class Driver {
   /** Ends it and removes whatever is left; throws when something should not have been, or has slept through its event. */
   async dispose(): Promise<void> {
     try {
-      if (this.#process?.alive === true) await nothingSleeps(this.#sleepers);
+      if (this.#process?.alive === true) await this.#process.atRest();
     } finally {
       await this.#remove();
     }

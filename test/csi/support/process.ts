@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { nothingSleeps } from "../../support/sleepers.ts";
 
 const BUNDLE = fileURLToPath(new URL("../../../dist/mooring.mjs", import.meta.url));
 
@@ -8,11 +9,13 @@ const STOP_MS = 20_000;
 /** One `mooring` process, as an operator or a supervisor starts it. */
 export class MooringProcess {
   readonly #child: ChildProcess;
+  readonly #sleepers: string | undefined;
   readonly #ended: Promise<number | NodeJS.Signals>;
   stdout = "";
   stderr = "";
 
   constructor(args: readonly string[], env: NodeJS.ProcessEnv, wrapper: readonly string[] = []) {
+    this.#sleepers = env.MOORING_SLEEPERS_SOCKET;
     const [file = process.execPath, ...rest] = [...wrapper, process.execPath, BUNDLE, ...args];
     this.#child = spawn(file, rest, { env, stdio: ["ignore", "pipe", "pipe"] });
     this.#child.stdout?.on("data", (chunk: Buffer) => {
@@ -34,6 +37,14 @@ export class MooringProcess {
 
   get pid(): number {
     return this.#child.pid ?? 0;
+  }
+
+  /** Fails when it has slept through an event; its environment has a `sleepersSocket`. */
+  async atRest(): Promise<void> {
+    if (this.#sleepers === undefined) throw new Error("it was started without a socket to ask it at");
+    await nothingSleeps(this.#sleepers).catch((cause: unknown) => {
+      throw new Error(`not at rest; it printed:\n${this.stderr.slice(-4000)}`, { cause });
+    });
   }
 
   /** Its exit code, or the signal that ended it. */

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { type CsiClient, connect } from "@mooring/csi";
 import { eventually } from "@mooring/store/testing";
 import { apart } from "../../../packages/engine/src/testing/apart.ts";
+import { nothingSleeps, sleepersSocket } from "../../support/sleepers.ts";
 import { command } from "./command.ts";
 import { detachBelow, detachLater } from "./devices.ts";
 import type { Seat } from "./network.ts";
@@ -42,6 +43,11 @@ export class Machine {
     this.#args = args;
   }
 
+  /** Beside the state folder, where the machine that asks sees it too. */
+  get #sleepers(): string {
+    return `${this.stateDir}.sleepers`;
+  }
+
   get pid(): number {
     return this.#child?.pid ?? 0;
   }
@@ -70,6 +76,7 @@ export class Machine {
     const where = inside === undefined ? fresh : ["--target", String(inside), "--mount", "--net"];
     const child = spawn("nsenter", [...where, ...node, ...own, ...this.#args], {
       stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...sleepersSocket(this.#sleepers) },
     });
     this.#child = child;
     for (const stream of [child.stdout, child.stderr]) {
@@ -116,9 +123,19 @@ export class Machine {
     return ["--target", String(this.pid), "--mount", "--net"];
   }
 
-  /** Ends it as an operator would. */
+  /** Fails when its agent has slept through an event. One that is not running, as a test wants, has no say. */
+  async atRest(): Promise<void> {
+    if (!this.alive) return;
+    await nothingSleeps(this.#sleepers).catch((cause: unknown) => {
+      const output = this.output.slice(-4000);
+      throw new Error(`node ${this.name} is not at rest; it printed:\n${output}`, { cause });
+    });
+  }
+
+  /** Ends it as an operator would, at rest. */
   async stop(): Promise<void> {
     if (this.#child === undefined) return;
+    await this.atRest();
     this.#child.kill("SIGTERM");
     await eventually(`node ${this.name} to stop`, async () => !this.alive);
     this.#forget();

@@ -45,7 +45,7 @@ export class Nodes {
       await nodes.#start(options);
       return nodes;
     } catch (error) {
-      await nodes.dispose();
+      await nodes.#end();
       throw error;
     }
   }
@@ -62,7 +62,7 @@ export class Nodes {
       await nodes.join(names, leases);
       return nodes;
     } catch (error) {
-      await nodes.dispose();
+      await nodes.#end();
       throw error;
     }
   }
@@ -144,9 +144,16 @@ export class Nodes {
     try {
       // Its machines may be dead, or new ones: of their devices nothing is reported here.
       if (this.#up?.alive === true) await nothingLeftOver(await this.store(), this.up.stateDir);
+      await this.#atRest();
     } finally {
       await this.#end();
     }
+  }
+
+  /** Nothing that runs has slept through its event. */
+  async #atRest(): Promise<void> {
+    if (this.#up?.alive === true) await this.#up.atRest();
+    for (const machine of this.machines.values()) await machine.atRest();
   }
 
   async #end(): Promise<void> {
