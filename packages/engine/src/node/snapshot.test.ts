@@ -205,8 +205,6 @@ test(
     await bench.createSnapshot("s-p-1", "v-p-1");
     await bench.snapshot("s-p-1");
     await rename(bench.imagePath("s-p-1"), `${bench.imagePath("s-p-1")}.aside`);
-    await bench.stop();
-    await bench.start();
     const lost = await bench.snapshot("s-p-1", (s) => s.status?.error?.code === "DATA_LOSS");
     assert.equal(lost.status?.readyToUse, false);
     assert.equal(existsSync(bench.imagePath("s-p-1")), false);

@@ -203,6 +203,25 @@ test("a lost image is reported and never made anew; found again, the volume work
   assert.equal(healed.status?.robustness, "healthy");
 });
 
+test(
+  "a detached volume whose image is lost, or cut, is faulted before anybody needs it",
+  thorough(),
+  async (t) => {
+    const bench = await Bench.open(t);
+    for (const id of ["v-p-1", "v-p-2"]) {
+      await bench.createVolume(id);
+      await bench.volume(id, "detached");
+    }
+    const faulted = (id: string) => bench.volume(id, "detached", (v) => v.status?.robustness === "faulted");
+    await rename(bench.imagePath("v-p-1"), `${bench.imagePath("v-p-1")}.aside`);
+    await faulted("v-p-1");
+    await truncate(bench.imagePath("v-p-2"), 32 * MIB);
+    await faulted("v-p-2");
+    await rename(`${bench.imagePath("v-p-1")}.aside`, bench.imagePath("v-p-1"));
+    await bench.volume("v-p-1", "detached", (v) => v.status?.robustness !== "faulted");
+  },
+);
+
 test("a truncated image is not attached", everyday(), async (t) => {
   const bench = await Bench.open(t);
   await bench.createVolume("v-p-1");

@@ -17,6 +17,8 @@ export const REVERT_FINALIZER = "storage.mooring.dev/group-revert";
 
 type Outcome = { do: "done" } | { do: "wait"; afterMs?: number };
 const WAIT: Outcome = { do: "wait" };
+/** How old the names of pods in a message may be, in milliseconds. */
+const USERS_MS = 2_000;
 
 /**
  * The next step of a revert. All members are attached and kept first, and nothing is changed. One write decides. From there on every
@@ -84,7 +86,10 @@ function requesting(view: RevertView): RevertStep | Outcome {
   const message = `waits for ${missing.map(awaited).join("; ")}`;
   const inUse = missing.some(({ users }) => users.length > 0);
   const report: RevertReport = { phase: "Holding", reason: inUse ? "InUse" : "Holding", message };
-  return reportOnce(view, report, inUse ? { type: "Warning", reason: "InUse" } : undefined);
+  if (!inUse) return reportOnce(view, report);
+  const step = reportOnce(view, report, { type: "Warning", reason: "InUse" });
+  // Nobody watches pods for the names of those that use a volume.
+  return step.do === "wait" ? { do: "wait", afterMs: USERS_MS } : step;
 }
 
 function awaited({ volume, claim, users }: MemberView): string {

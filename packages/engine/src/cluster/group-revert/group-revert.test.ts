@@ -52,6 +52,10 @@ test("workloads keep a group until the last has left; then all members go back, 
     waiting.status?.message ?? "",
     /v-p-2 \(claim c-v-p-2\) held by pod db-0, ticket csi-w on node node-1/,
   );
+  const pod = await store.get(Pods, { namespace: NAMESPACE, name: "db-0" });
+  const { uid: _, resourceVersion: __, ...metadata } = pod.metadata;
+  await store.create(Pods, { ...pod, metadata: { ...metadata, name: "db-1" } });
+  await revertIn(store, "r", "Holding", ({ status }) => /pod db-0, pod db-1/.test(status?.message ?? ""));
   assert.equal(await readFile(join(bench.dir, "mount-v-p-2", "f"), "utf8"), "new");
   assert.equal(
     (await store.get(Volumes, { name: "v-p-1" })).status?.restore,

@@ -1,9 +1,10 @@
 import { Reconciler, source, stepFailpoints } from "@mooring/store";
-import { Snapshots } from "../../api/snapshot.ts";
+import { type Snapshot, Snapshots } from "../../api/snapshot.ts";
 import { asOutcome, type EndStep, failure, Refused } from "../../end-step.ts";
 import type { AgentContext } from "../context.ts";
 import type { AgentInformers } from "../controllers.ts";
 import { reportFailure } from "../failure.ts";
+import { type Whole, watchImages } from "../health/images.ts";
 import { openPoolTopic, readContext } from "../read-context.ts";
 import { applySnapshotStep } from "./apply.ts";
 import { decide, type SnapshotStep, type SnapshotView } from "./decide.ts";
@@ -19,6 +20,11 @@ const failpoints = stepFailpoints<Exclude<SnapshotStep, EndStep>>("engine/snapsh
 
 /** Short, because what is waited for most often, the end of a mount, sends no event. */
 const BACKOFF = { maxMs: 10_000 };
+
+function wholeOf({ metadata, spec, status }: Snapshot): Whole[] {
+  const whole = status?.readyToUse === true && metadata.deletionTimestamp === undefined;
+  return whole ? [{ name: metadata.name, pool: spec.pool, size: 0 }] : [];
+}
 
 /** Takes the snapshots of this node as far as they can go: makes them, and removes their images. */
 export function runSnapshots(
@@ -45,5 +51,10 @@ export function runSnapshots(
     errorOf: failure,
   });
   context.pools.onOpened((pool) => reconciler.changed(openPoolTopic(pool)));
-  return reconciler.run(context.signal);
+  const images = watchImages(
+    context,
+    () => snapshots.list().flatMap(wholeOf),
+    (name) => reconciler.add(name),
+  );
+  return Promise.all([reconciler.run(context.signal), images]).then(() => {});
 }

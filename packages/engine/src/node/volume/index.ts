@@ -1,9 +1,10 @@
 import { Reconciler, source } from "@mooring/store";
-import { type VolumeStatus, Volumes } from "../../api/volume.ts";
+import { type Volume, type VolumeStatus, Volumes } from "../../api/volume.ts";
 import { asOutcome, failure } from "../../end-step.ts";
 import type { AgentContext } from "../context.ts";
 import type { AgentInformers } from "../controllers.ts";
 import { reportFailure } from "../failure.ts";
+import { type Whole, watchImages } from "../health/images.ts";
 import { watchHealth } from "../health/index.ts";
 import { applyMigrationStep } from "../migration/apply.ts";
 import { decideMigration, type MigrationStep } from "../migration/decide.ts";
@@ -16,6 +17,7 @@ import { decide } from "./decide.ts";
 import { failpoints } from "./failpoints.ts";
 import { readVolume, type VolumeReading } from "./read.ts";
 import { letGo } from "./release-lease.ts";
+import { wholeSize } from "./statuses.ts";
 import type { VolumeStep } from "./view.ts";
 
 /** Short, because what is waited for most often, the end of a mount, sends no event. */
@@ -31,6 +33,15 @@ type Step =
   | { do: "migrate"; step: MovingStep; reading: MigrationReading }
   | { do: "change"; step: VolumeChange; reading: VolumeReading };
 type VolumeChange = Parameters<typeof applyVolumeStep>[1];
+
+/** What is being made, or removed, need not be whole; what is known to be damaged is read again by itself. */
+function wholeOf(volume: Volume): Whole[] {
+  const { metadata, spec, status } = volume;
+  const size = wholeSize(volume);
+  const passing = status?.state === "creating" || status?.state === "deleting";
+  if (size === undefined || passing || status?.robustness === "faulted") return [];
+  return [{ name: metadata.name, pool: spec.pool, size }];
+}
 
 /** Takes the volumes of this node as far as they can go, and watches the health of those that are attached. */
 export function runVolumes(
@@ -78,5 +89,10 @@ export function runVolumes(
   sharing?.onLeaseChanged((image) => reconciler.changed(leaseTopic(image)));
   context.pools.onOpened((pool) => reconciler.changed(openPoolTopic(pool)));
   const health = watchHealth(context, volumes, (name) => reconciler.add(name));
-  return Promise.all([reconciler.run(context.signal), health]).then(() => {});
+  const images = watchImages(
+    context,
+    () => volumes.list().flatMap(wholeOf),
+    (name) => reconciler.add(name),
+  );
+  return Promise.all([reconciler.run(context.signal), health, images]).then(() => {});
 }

@@ -1,6 +1,6 @@
 import type { FaultCause, VolumeSalvage } from "../../api/faults.ts";
 import { openFault } from "../../api/salvage.ts";
-import type { VolumeStatus } from "../../api/volume.ts";
+import type { Volume, VolumeStatus } from "../../api/volume.ts";
 import { howToConsent } from "./jobs/consent.ts";
 import type { VolumeRecord, VolumeStep, VolumeView } from "./view.ts";
 
@@ -132,12 +132,17 @@ export function faultOf(view: VolumeView): { cause: FaultCause; message: string 
   return view.fault;
 }
 
+/** Bytes that a whole image of the volume has at least; undefined: none has been made. */
+export function wholeSize({ spec, status }: Volume): number | undefined {
+  if (status?.size === undefined) return undefined;
+  // It was never larger than somebody wanted it.
+  return Math.min(status.size, Math.ceil(spec.size / SECTOR_BYTES) * SECTOR_BYTES);
+}
+
 /** What is wrong with the image of a volume that once had a whole one; undefined when nothing is. */
 export function damageOf({ volume, image }: VolumeView): string | undefined {
-  const { size: recorded } = volume.status ?? {};
-  if (recorded === undefined) return undefined;
-  // It was never larger than somebody wanted it.
-  const size = Math.min(recorded, Math.ceil(volume.spec.size / SECTOR_BYTES) * SECTOR_BYTES);
+  const size = wholeSize(volume);
+  if (size === undefined) return undefined;
   if (image === undefined) return `the image of volume ${volume.metadata.name} is gone`;
   if (image.size >= size) return undefined;
   return `the image of volume ${volume.metadata.name} has ${image.size} bytes, but had ${size}`;
