@@ -64,8 +64,8 @@ export function choosePool(all: readonly Pool[], wish: PoolWish): Pool {
       hint: "Check the Pool objects: which node has one, and is it ready?",
     });
   }
-  const [fitting] = reachable.filter((pool) => availableBytes(pool, thick) >= wish.size);
-  if (fitting === undefined) throw noRoom(reachable, wish.size, thick);
+  const [fitting] = reachable.filter((pool) => roomFor(pool, wish) >= wish.size);
+  if (fitting === undefined) throw noRoom(reachable, wish);
   return fitting;
 }
 
@@ -82,15 +82,17 @@ function sharedPools(pools: readonly Pool[], named: string | undefined): Pool[] 
   });
 }
 
+function roomFor(pool: Pool, { thick = false }: PoolWish): bigint {
+  return availableBytes(pool)[thick ? "thick" : "thin"];
+}
+
 /** Pools in the order in which they are to be tried. */
-function byTopology(
-  pools: readonly Pool[],
-  { requirement, served = false, thick = false }: PoolWish,
-): Pool[] {
+function byTopology(pools: readonly Pool[], wish: PoolWish): Pool[] {
   const roomiest = [...pools].sort((a, b) => {
-    const difference = availableBytes(b, thick) - availableBytes(a, thick);
+    const difference = roomFor(b, wish) - roomFor(a, wish);
     return difference === 0n ? (a.metadata.name < b.metadata.name ? -1 : 1) : difference > 0n ? 1 : -1;
   });
+  const { requirement, served = false } = wish;
   const { requisite = [], preferred = [] } = requirement ?? {};
   const near = roomiest.filter((pool) => requisite.some(reaches(pool)));
   const rest = requisite.length === 0 || served ? roomiest : [];
@@ -107,16 +109,16 @@ export function reaches(pool: Pool): (topology: v1.Topology) => boolean {
     );
 }
 
-function noRoom(pools: readonly Pool[], size: bigint, thick: boolean): CsiError {
+function noRoom(pools: readonly Pool[], wish: PoolWish): CsiError {
   if (pools.every((pool) => pool.status?.ready !== true)) {
     const names = pools.map((pool) => pool.metadata.name).join(", ");
     return CsiError.unavailable(`pool ${names} is not ready`, {
       hint: "It is being opened, or its conditions show why it cannot be.",
     });
   }
-  const room = pools.map((pool) => describeRoom(pool, thick)).join("; ");
-  const what = thick ? "a thick volume" : "a volume";
-  return CsiError.resourceExhausted(`no pool has room for ${what} of ${describeBytes(size)} (${room})`, {
+  const room = pools.map((pool) => describeRoom(pool)[wish.thick === true ? "thick" : "thin"]).join("; ");
+  const what = wish.thick === true ? "a thick volume" : "a volume";
+  return CsiError.resourceExhausted(`no pool has room for ${what} of ${describeBytes(wish.size)} (${room})`, {
     hint: MAKE_ROOM,
   });
 }

@@ -97,10 +97,10 @@ async function requireRoom(
   signal: AbortSignal,
 ): Promise<void> {
   const pool = await findPool(driver.store, volume.spec.pool, signal);
-  const thick = isThickVolume(volume);
-  if (pool === undefined || availableBytes(pool, thick) >= more) return;
+  const provisioning = isThickVolume(volume) ? "thick" : "thin";
+  if (pool === undefined || availableBytes(pool)[provisioning] >= more) return;
   throw CsiError.outOfRange(
-    `no room for ${describeBytes(more)} more of volume "${volume.metadata.name}": ${describeRoom(pool, thick)}`,
+    `no room for ${describeBytes(more)} more of volume "${volume.metadata.name}": ${describeRoom(pool)[provisioning]}`,
     { hint: MAKE_ROOM },
   );
 }

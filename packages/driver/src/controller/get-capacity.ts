@@ -29,13 +29,14 @@ export async function getCapacity(
   const many = !driver.alone && (capabilities ?? []).some(({ mode }) => mode.multiNode);
   const wanted = request.parameters[POOL_PARAMETER];
   const topology = request.accessibleTopology;
-  const thick = provisioningOf(request.parameters) === "thick";
+  const provisioning = provisioningOf(request.parameters) ?? "thin";
+  const thick = provisioning === "thick";
   const rooms = pools
     .filter((pool) => capabilities !== undefined && (wanted === undefined || pool.metadata.name === wanted))
     .filter((pool) => topology === undefined || many || reaches(pool)(topology))
     .filter((pool) => (!block && !many) || pool.spec.type !== "directory")
     .filter(({ spec }) => !thick || canBeThick(spec.type, spec.mode === "shared"))
-    .map((pool) => (availableBytes(pool, thick) / SECTOR) * SECTOR);
+    .map((pool) => (availableBytes(pool)[provisioning] / SECTOR) * SECTOR);
   const largest = rooms.reduce(max, 0n);
   return {
     availableCapacity: rooms.reduce((sum, room) => sum + room, 0n),

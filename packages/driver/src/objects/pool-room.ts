@@ -21,11 +21,21 @@ function reserveOf({ spec, status }: Pool): number {
   return spec.reserve ?? (status?.totalBytes ?? 0) * DEFAULT_RESERVE_FRACTION;
 }
 
+/** Of each way in which a pool gives its room to volumes. */
+export interface ByProvisioning<T> {
+  thin: T;
+  thick: T;
+}
+
 /**
  * Bytes of new volumes that a pool takes now. Of thin ones the promise counts, as long as the pool is above its reserve; thick
  * ones take what is free above it. A `directory` pool has no sizes to limit a volume to, so its free space is what there is.
  */
-export function availableBytes(pool: Pool, thick = false): bigint {
+export function availableBytes(pool: Pool): ByProvisioning<bigint> {
+  return { thin: bytesLeft(pool, false), thick: bytesLeft(pool, true) };
+}
+
+function bytesLeft(pool: Pool, thick: boolean): bigint {
   const {
     totalBytes = 0,
     freeBytes = 0,
@@ -42,14 +52,18 @@ export function availableBytes(pool: Pool, thick = false): bigint {
 }
 
 /** What a pool has left, as text with numbers. */
-export function describeRoom(pool: Pool, thick = false): string {
+export function describeRoom(pool: Pool): ByProvisioning<string> {
+  return { thin: describe(pool, false), thick: describe(pool, true) };
+}
+
+function describe(pool: Pool, thick: boolean): string {
   const { name } = pool.metadata;
   const { totalBytes = 0, freeBytes = 0, promisedBytes = 0, thickBytes = 0 } = pool.status ?? {};
   if (writersHeldMessage(pool) !== undefined)
     return `pool "${name}" is full: its writers are held until there is room`;
   if (isBelowReserve(pool))
     return `pool "${name}" has ${describeBytes(freeBytes)} free and is below its reserve`;
-  const room = `pool "${name}" has room for ${describeBytes(availableBytes(pool, thick))}`;
+  const room = `pool "${name}" has room for ${describeBytes(bytesLeft(pool, thick))}`;
   if (thick)
     return `${room}: of its ${describeBytes(totalBytes)} ${describeBytes(freeBytes)} are free, and ${describeBytes(thickBytes)} are those of thick volumes`;
   return (
