@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { mkdir, open, readdir, readFile, rm, stat, statfs, truncate, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { eventually } from "@mooring/store/testing";
 import { EngineError } from "../errors.ts";
 import { createHost } from "../host/create-host.ts";
 import { makeFilesystem } from "../host/filesystems.ts";
@@ -111,16 +113,20 @@ test("raw: discards and zeroing are refused or written, and the device's next fi
   await host.exec.run("blkdiscard", ["--zeroout", disk]);
   assert.equal((await stat(path)).blocks * 512, 16 * MIB);
   await host.loops.detach(disk);
-  // Somebody else may take the number first.
-  for (let again = true; again; ) {
-    const mine = await device("v-p-1");
-    await host.loops.detach(mine);
+  // Somebody else may take the number first, or have it open so that it stays as it is until it is attached by us.
+  const free = async (mine: string): Promise<boolean> => {
+    if (existsSync(`/sys/block/${basename(mine)}`)) return false;
     const taken = await host.exec.try("losetup", [mine, (await pool.create("v-p-2", 16 * MIB)).path]);
-    again = taken.exitCode !== 0;
-    if (again) continue;
-    assert.ok((await discardOf(mine)) > 0);
-    await host.exec.run("losetup", ["--detach", mine]);
-  }
+    return taken.exitCode === 0;
+  };
+  let mine = "";
+  await eventually("a number that is free", async () => {
+    mine = await device("v-p-1");
+    await host.loops.detach(mine);
+    return free(mine);
+  });
+  assert.ok((await discardOf(mine)) > 0);
+  await host.exec.run("losetup", ["--detach", mine]);
 });
 
 test("a snapshot of a thick volume is refused where a copy does not fit, and one that is there costs no write", async (t) => {
