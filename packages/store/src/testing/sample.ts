@@ -16,8 +16,10 @@ export function currentPart(env: NodeJS.ProcessEnv = process.env): Part {
   throw new Error(`MOORING_TESTS is ${part}; it may be everyday, rest or all`);
 }
 
-/** Days until it is the turn again of what runs in turn. */
+/** Days until it is the turn again of what runs in turn in the rest. */
 const TURNS = 3;
+/** Days until a suite kills again every day. */
+const KILL_TURNS = 6;
 
 /** How many of the cases run: `everyday` of them each day, `full` (default: every one) in `all`. */
 export interface SampleSizes {
@@ -44,14 +46,14 @@ export function sample<T>(
   return cases.filter((_, index) => kept.has(index));
 }
 
-/** `daily`: the suite kills every day, as the one that is about the whole does; others every third, in turn. */
+/** `daily`: the suite kills every day, as the one that is about the whole does; others every sixth, in turn. */
 export interface KillSizes extends SampleSizes {
   daily?: boolean;
 }
 
 /**
  * Declares a test for each failpoint of a suite: for all with `MOORING_DEEP=1`, else for a {@link sample}. `declare` calls
- * `test`; what it is given may say more than a name, such as the request on whose way the failpoint is. Every day a third
+ * `test`; what it is given may say more than a name, such as the request on whose way the failpoint is. Every day a sixth
  * of the suites kills; what a suite does not do on its day off is in the rest.
  */
 export function killEveryFailpoint<T>(
@@ -61,7 +63,7 @@ export function killEveryFailpoint<T>(
   env: NodeJS.ProcessEnv = process.env,
 ): void {
   if (failpoints.length === 0) throw new Error("there is no failpoint: are their modules imported?");
-  const isDue = daily || (checksum(JSON.stringify(failpoints)) + seedOf(env)) % TURNS === 0;
+  const isDue = daily || (checksum(JSON.stringify(failpoints)) + seedOf(env)) % KILL_TURNS === 0;
   const everyday = isDue ? sizes.everyday : 0;
   for (const failpoint of sample(failpoints, { ...sizes, everyday }, env)) declare(failpoint);
 }
