@@ -40,7 +40,7 @@ const messages = seeds.map((seed) => {
   const desc: DescMessage = random.pick([first, ...rest]);
   return { desc, message: randomMessage(desc, { ids: new Map(), folder: "/f" }, random) };
 });
-const runs = { numRuns: howMany({ everyday: 200, full: 2_000 }) };
+const runs = { numRuns: howMany({ everyday: 80, full: 2_000 }) };
 
 test("any message survives its bytes", () => {
   fc.assert(

@@ -30,7 +30,7 @@ test("histories of random changes and faults: no controller of the engine sleeps
         assert.deepEqual(await lastingSleepers({ store }), []);
       },
     ),
-    { numRuns: howMany({ everyday: 5, full: 60, deep: 1_000 }), endOnFailure: true },
+    { numRuns: howMany({ everyday: 2, full: 60, deep: 1_000 }), endOnFailure: true },
   );
   await history.recover();
   await nothingSleeps({ store });

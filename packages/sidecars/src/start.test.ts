@@ -241,7 +241,7 @@ test("others may write to every object all the time: nothing of theirs is lost, 
   assert.equal(h.driver.backend.volumes.size, 0);
 });
 
-const MANY = howMany({ everyday: 50, full: 200 });
+const MANY = howMany({ everyday: 20, full: 200 });
 
 test(`${MANY} claims at once: one call, one object each, and all of them go again`, async (t) => {
   const h = await startHarness(t);

@@ -23,7 +23,7 @@ import { boundPair, volumeGroup } from "./testing/objects.ts";
 import { at, startWorld, type World } from "./testing/world.ts";
 
 const SIZES = {
-  everyday: { claims: 30, groups: 5, changes: 2_000 },
+  everyday: { claims: 30, groups: 5, changes: 1_000 },
   rest: { claims: 100, groups: 12, changes: 3_000 },
   all: { claims: 200, groups: 20, changes: 6_000 },
   deep: { claims: 1_000, groups: 60, changes: 100_000 },

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mutate, type ObjectStore } from "@mooring/store";
+import { howMany } from "@mooring/store/testing";
 import { type Volume, Volumes } from "../../api/volume.ts";
 import { addTicket, removeTickets, ticketStatus } from "../../tickets/tickets.ts";
 import { createVolume, withStore } from "./testing/run-arbiter.ts";
 
-const COUNT = 200;
+const COUNT = howMany({ everyday: 60, full: 200 });
 
 /** Every node's agent: the wish comes true. Resolves with the nodes that each volume was wanted on, in order. */
 async function play(store: ObjectStore, signal: AbortSignal): Promise<Map<string, string[]>> {

@@ -7,7 +7,7 @@ import { bindUntrusted, type FuzzServer, startFuzzServer } from "./child.ts";
 import { EXAMPLES } from "./examples.ts";
 import { type Collection, type FuzzRequest, requestOf } from "./requests.ts";
 
-const COUNT = howMany({ everyday: 200, full: 4_000, deep: 100_000 });
+const COUNT = howMany({ everyday: 80, full: 4_000, deep: 100_000 });
 /** `MOORING_SEED` repeats a run. */
 const seed = Number(process.env.MOORING_SEED ?? Math.floor(Date.now() / 86_400_000));
 /** The first ones are slow because nothing has been compiled yet. */
