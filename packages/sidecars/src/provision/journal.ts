@@ -24,8 +24,8 @@ const GATHER_MS = 100;
 const DROP_MS = 2_000;
 /** A record stays far below the mebibyte that a ConfigMap may have. */
 const MAX_BYTES = 400_000;
-/** After a write whose outcome is unknown. */
-const AGAIN_MS = 250;
+/** After a write whose outcome is unknown; twice as long after each, up to the second. */
+const [AGAIN_MS, RARELY_MS] = [250, 10_000];
 
 type JournalContext = Pick<SidecarContext, "cluster" | "driver" | "logger" | "namespace" | "store">;
 
@@ -136,14 +136,14 @@ export class Journal {
    */
   async #create(record: ConfigMap): Promise<ConfigMap> {
     const { store, logger, cluster } = this.#context;
-    for (let unknown = false; ; unknown = true) {
+    for (let tries = 0; ; tries += 1) {
       try {
         return await store.create(ConfigMaps, record);
       } catch (error) {
-        if (unknown && isAlreadyExists(error)) return await store.get(ConfigMaps, objectKey(record));
+        if (tries > 0 && isAlreadyExists(error)) return await store.get(ConfigMaps, objectKey(record));
         if (isRefusal(error)) throw error;
         logger.warn({ err: error, record: keyOf(record) }, "cannot record what volumes are to be made");
-        await delay(AGAIN_MS, cluster.signal);
+        await delay(Math.min(AGAIN_MS * 2 ** tries, RARELY_MS), cluster.signal);
       }
     }
   }
