@@ -146,7 +146,7 @@ test(
   },
 );
 
-test("while an mkfs runs the same call joins it and any other is ABORTED", everyday(), async () => {
+test("while an mkfs runs the same call joins it and any other is ABORTED", thorough(), async () => {
   covers("CSI-258", "CSI-266", "CSI-289", "CSI-296", "CSI-020");
   const mkfs = await gate(driver.folder, "mkfs.ext4", "mke2fs");
   await driver.restart({ PATH: mkfs.path });

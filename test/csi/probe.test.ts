@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { covers, eventually } from "@mooring/store/testing";
+import { covers, eventually, everyday, thorough } from "@mooring/store/testing";
 import { type Driver, prepareDriver } from "./support/driver.ts";
 import { codeOf, createVolume, fails } from "./support/volumes.ts";
 
@@ -15,7 +15,7 @@ async function withDriver(work: (driver: Driver) => Promise<void>, poolSize = "2
   }
 }
 
-test("a program that is missing makes Probe FAILED_PRECONDITION, and names it", () => {
+test("a program that is missing makes Probe FAILED_PRECONDITION, and names it", everyday(), () => {
   covers("CSI-054", "CSI-064");
   return withDriver(async (driver) => {
     const empty = join(driver.folder, "empty");
@@ -31,7 +31,7 @@ test("a program that is missing makes Probe FAILED_PRECONDITION, and names it", 
   });
 });
 
-test("a damaged pool makes Probe FAILED_PRECONDITION; nothing is created on it", () => {
+test("a damaged pool makes Probe FAILED_PRECONDITION; nothing is created on it", thorough(), () => {
   covers("CSI-058", "CSI-062", "CSI-035");
   return withDriver(async (driver) => {
     await driver.start();

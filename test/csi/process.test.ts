@@ -187,10 +187,10 @@ for (const mode of sample(["controller", "node", "all"] as const, { everyday: 1 
   });
 }
 
-test("what a mode does not serve is UNIMPLEMENTED, before the arguments are read", everyday(), async () => {
+test("what a mode does not serve is UNIMPLEMENTED, before the arguments are read", async () => {
   covers("CSI-128", "CSI-138", "CSI-161", "CSI-175", "CSI-224", "CSI-231", "CSI-300", "CSI-303");
   const off = { controller: v1.Node, node: v1.Controller };
-  for (const mode of ["controller", "node"] as const) {
+  for (const mode of sample(["controller", "node"] as const, { everyday: 1 })) {
     const driver = await prepareDriver({ mode, pool: "directory" });
     try {
       await driver.start();

@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { NOTHING_MADE, v1 } from "@mooring/csi";
-import { covers, sample } from "@mooring/store/testing";
+import { covers, sample, thorough } from "@mooring/store/testing";
 import { filesBelow } from "../support/remains.ts";
 import { startDriver } from "./support/driver.ts";
 import {
@@ -203,24 +203,28 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
   });
 }
 
-test("without space a snapshot is RESOURCE_EXHAUSTED and leaves no snapshot; with space it works", async () => {
-  covers("CSI-203", "CSI-225", "CSI-122");
-  const driver = await startDriver({ poolSize: "512Mi", env: { MOORING_POOL_OVERCOMMIT: "2" } });
-  const { controller } = driver;
-  const id = await volumeId(driver, "full", { choice: { access: "block" }, size: 480n * MIB });
-  const spare = await volumeId(driver, "spare", { choice: { access: "block" } });
-  await attach(driver, id, { access: "block" });
-  const image = (await filesBelow(driver.stateDir)).find((file) => file.endsWith(`${id}.img`)) ?? "";
-  const fill = Buffer.alloc(Number(MIB), 1);
-  for (let written = 0; written < 430; written += 1)
-    await writeFile(image, fill, { flag: written === 0 ? "w" : "a" }).catch(() => {});
-  await detach(driver, id);
-  const full = await failureOf(createSnapshot(driver, "no room", spare));
-  assert.deepEqual([full.code, full.reason], ["RESOURCE_EXHAUSTED", NOTHING_MADE]);
-  assert.deepEqual((await controller.listSnapshots({})).entries, []);
-  await fails("RESOURCE_EXHAUSTED", createVolume(driver, "no room"), /room|free/);
-  await remove(driver, id);
-  const { snapshotId } = await createSnapshot(driver, "no room", spare);
-  await controller.deleteSnapshot({ snapshotId });
-  await remove(driver, spare);
-});
+test(
+  "without space a snapshot is RESOURCE_EXHAUSTED and leaves no snapshot; with space it works",
+  thorough(),
+  async () => {
+    covers("CSI-203", "CSI-225", "CSI-122");
+    const driver = await startDriver({ poolSize: "512Mi", env: { MOORING_POOL_OVERCOMMIT: "2" } });
+    const { controller } = driver;
+    const id = await volumeId(driver, "full", { choice: { access: "block" }, size: 480n * MIB });
+    const spare = await volumeId(driver, "spare", { choice: { access: "block" } });
+    await attach(driver, id, { access: "block" });
+    const image = (await filesBelow(driver.stateDir)).find((file) => file.endsWith(`${id}.img`)) ?? "";
+    const fill = Buffer.alloc(Number(MIB), 1);
+    for (let written = 0; written < 430; written += 1)
+      await writeFile(image, fill, { flag: written === 0 ? "w" : "a" }).catch(() => {});
+    await detach(driver, id);
+    const full = await failureOf(createSnapshot(driver, "no room", spare));
+    assert.deepEqual([full.code, full.reason], ["RESOURCE_EXHAUSTED", NOTHING_MADE]);
+    assert.deepEqual((await controller.listSnapshots({})).entries, []);
+    await fails("RESOURCE_EXHAUSTED", createVolume(driver, "no room"), /room|free/);
+    await remove(driver, id);
+    const { snapshotId } = await createSnapshot(driver, "no room", spare);
+    await controller.deleteSnapshot({ snapshotId });
+    await remove(driver, spare);
+  },
+);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { before, describe, test } from "node:test";
 import { Code, type CsiError } from "@mooring/csi";
 import { type ShareManager, ShareManagers } from "@mooring/engine";
-import { covers, eventually, everyday, inItsTurn } from "@mooring/store/testing";
+import { covers, eventually, everyday, inItsTurn, thorough } from "@mooring/store/testing";
 import { command } from "./support/command.ts";
 import { pairOfNodes } from "./support/pair.ts";
 import { ReportedNode } from "./support/reported-node.ts";
@@ -100,31 +100,35 @@ describe("a volume that many nodes use", () => {
     await controller.deleteVolume({ volumeId: id });
   });
 
-  test("a node in a network that nobody has named as trusted is refused, and so is whoever is there", async () => {
-    const id = await create("outside");
-    const seat = await nodes.network.seat({ outside: true });
-    const stranger = await ReportedNode.start(await nodes.store(), "stranger", seat.address);
-    try {
-      await publish(id, "a");
-      const why = new RegExp(`"stranger" at ${seat.address} .* --trusted-network`);
-      await assert.rejects(publish(id, "stranger"), (error: CsiError) => {
-        assert.equal(error.code, Code.FAILED_PRECONDITION);
-        assert.match(error.message, why);
-        return true;
-      });
-      await served(id, ({ status }) => status?.endpoint === undefined);
-      await publish(id, "b");
-      const share = await served(id, isServedTo("a,b"));
-      const outside = ["netns", "exec", seat.namespace, "timeout", "20", "nfs-ls", url(share, "")];
-      await assert.rejects(command("ip", ...outside), /mount_cb: NFS4.*NFS4ERR_(?:NOENT|ACCESS)/);
-      await patiently("b", "nfs-ls", url(share, ""));
-    } finally {
-      for (const node of ["b", "a"]) await unpublish(id, node);
-      await stranger.stop();
-    }
-    const controller = await nodes.controller();
-    await controller.deleteVolume({ volumeId: id });
-  });
+  test(
+    "a node in a network that nobody has named as trusted is refused, and so is whoever is there",
+    thorough(),
+    async () => {
+      const id = await create("outside");
+      const seat = await nodes.network.seat({ outside: true });
+      const stranger = await ReportedNode.start(await nodes.store(), "stranger", seat.address);
+      try {
+        await publish(id, "a");
+        const why = new RegExp(`"stranger" at ${seat.address} .* --trusted-network`);
+        await assert.rejects(publish(id, "stranger"), (error: CsiError) => {
+          assert.equal(error.code, Code.FAILED_PRECONDITION);
+          assert.match(error.message, why);
+          return true;
+        });
+        await served(id, ({ status }) => status?.endpoint === undefined);
+        await publish(id, "b");
+        const share = await served(id, isServedTo("a,b"));
+        const outside = ["netns", "exec", seat.namespace, "timeout", "20", "nfs-ls", url(share, "")];
+        await assert.rejects(command("ip", ...outside), /mount_cb: NFS4.*NFS4ERR_(?:NOENT|ACCESS)/);
+        await patiently("b", "nfs-ls", url(share, ""));
+      } finally {
+        for (const node of ["b", "a"]) await unpublish(id, node);
+        await stranger.stop();
+      }
+      const controller = await nodes.controller();
+      await controller.deleteVolume({ volumeId: id });
+    },
+  );
 
   test(
     "a node that dies while it serves is replaced when it is fenced, with everything that was written",

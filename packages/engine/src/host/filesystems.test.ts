@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { copyFile, mkdir, open, readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { everyday, sample } from "@mooring/store/testing";
 import { EngineError } from "../errors.ts";
 import { GIB, MIB, scratch, sparse } from "../testing/scratch.ts";
 import { createHost } from "./create-host.ts";
@@ -31,7 +32,7 @@ async function fill(path: string, position: number, bytes: Uint8Array): Promise<
   await handle.close();
 }
 
-for (const type of FILESYSTEM_TYPES) {
+for (const type of sample(FILESYSTEM_TYPES, { everyday: 1 })) {
   test(`${type}: made once, mounted, grown`, async (t) => {
     const dir = await scratch(t, host);
     const image = await sparse(join(dir, "i"), 512 * MIB);
@@ -63,24 +64,28 @@ for (const type of FILESYSTEM_TYPES) {
   });
 }
 
-test("a finished mkfs that nobody recorded is adopted, a recorded one never repeated", async (t) => {
-  const dir = await scratch(t, host);
-  const device = (await host.loops.attach(await sparse(join(dir, "i"), 64 * MIB))).path;
-  await makeFilesystem(exec, { device, type: "ext4", formatted: undefined });
-  const first = await probe(exec, device);
-  await makeFilesystem(exec, { device, type: "ext4", formatted: undefined });
-  await makeFilesystem(exec, { device, type: "ext4", formatted: "ext4" });
-  assert.deepEqual(await probe(exec, device), first);
+test(
+  "a finished mkfs that nobody recorded is adopted, a recorded one never repeated",
+  everyday(),
+  async (t) => {
+    const dir = await scratch(t, host);
+    const device = (await host.loops.attach(await sparse(join(dir, "i"), 64 * MIB))).path;
+    await makeFilesystem(exec, { device, type: "ext4", formatted: undefined });
+    const first = await probe(exec, device);
+    await makeFilesystem(exec, { device, type: "ext4", formatted: undefined });
+    await makeFilesystem(exec, { device, type: "ext4", formatted: "ext4" });
+    assert.deepEqual(await probe(exec, device), first);
 
-  // blkid finds nothing on a trashed superblock: the moment in which other drivers format somebody's data.
-  await fill(device, 0, Buffer.alloc(2 * MIB));
-  const error = await makeFilesystem(exec, { device, type: "ext4", formatted: "ext4" }).catch(
-    (e: unknown) => e,
-  );
-  assert.equal(codeOf(error), "DATA_LOSS");
-});
+    // blkid finds nothing on a trashed superblock: the moment in which other drivers format somebody's data.
+    await fill(device, 0, Buffer.alloc(2 * MIB));
+    const error = await makeFilesystem(exec, { device, type: "ext4", formatted: "ext4" }).catch(
+      (e: unknown) => e,
+    );
+    assert.equal(codeOf(error), "DATA_LOSS");
+  },
+);
 
-test("anything unknown on the device stops mkfs", async (t) => {
+test("anything unknown on the device stops mkfs", everyday(), async (t) => {
   const dir = await scratch(t, host);
   const image = await sparse(join(dir, "i"), 64 * MIB);
   await fill(image, 64 * MIB - 10, Buffer.from("precious"));
@@ -91,7 +96,7 @@ test("anything unknown on the device stops mkfs", async (t) => {
   assert.match(String(error), /unknown format/);
 });
 
-test("another file system on the device stops mkfs", async (t) => {
+test("another file system on the device stops mkfs", everyday(), async (t) => {
   const dir = await scratch(t, host);
   const image = await sparse(join(dir, "i"), 64 * MIB);
   await makeFilesystem(exec, { device: image, type: "ext4", formatted: undefined });
@@ -101,7 +106,7 @@ test("another file system on the device stops mkfs", async (t) => {
   assert.equal(codeOf(error), "FAILED_PRECONDITION");
 });
 
-test("too small a volume says how much is needed", async (t) => {
+test("too small a volume says how much is needed", everyday(), async (t) => {
   const dir = await scratch(t, host);
   const image = await sparse(join(dir, "i"), 100 * MIB);
   const error = await makeFilesystem(exec, { device: image, type: "xfs", formatted: undefined }).catch(
@@ -110,7 +115,7 @@ test("too small a volume says how much is needed", async (t) => {
   assert.equal(codeOf(error), "OUT_OF_RANGE");
 });
 
-test("a check repairs only what is safe and reports the rest", async (t) => {
+test("a check repairs only what is safe and reports the rest", everyday(), async (t) => {
   const dir = await scratch(t, host);
   const image = await sparse(join(dir, "i"), 64 * MIB);
   await makeFilesystem(exec, { device: image, type: "ext4", formatted: undefined });
@@ -121,28 +126,32 @@ test("a check repairs only what is safe and reports the rest", async (t) => {
   assert.equal(codeOf(error), "DATA_LOSS");
 });
 
-test("a btrfs copy is not mounted beside its origin by a kernel that would mix them up", async (t) => {
-  const dir = await scratch(t, host);
-  const image = await sparse(join(dir, "i"), 256 * MIB);
-  const device = (await host.loops.attach(image)).path;
-  await makeFilesystem(exec, { device, type: "btrfs", formatted: undefined });
-  await copyFile(image, join(dir, "copy"));
-  const copy = (await host.loops.attach(join(dir, "copy"))).path;
-  await requireDistinct(exec, copy, "6.1.0-37-amd64");
-  await mkdir(join(dir, "m"));
-  await host.mounts.mount({ source: device, target: join(dir, "m"), fsType: "btrfs" });
-  const error = await requireDistinct(exec, copy, "6.1.0-37-amd64").catch((e: unknown) => e);
-  assert.equal(codeOf(error), "FAILED_PRECONDITION");
-  await requireDistinct(exec, copy, "6.7.0");
-  for (const [kernel, safe] of Object.entries({
-    "5.15.0": false,
-    "6.6.99": false,
-    "6.12.1": true,
-    "7.0.0-rc1": true,
-  })) {
-    assert.equal(distinguishesBtrfsCopies(kernel), safe);
-  }
-});
+test(
+  "a btrfs copy is not mounted beside its origin by a kernel that would mix them up",
+  everyday(),
+  async (t) => {
+    const dir = await scratch(t, host);
+    const image = await sparse(join(dir, "i"), 256 * MIB);
+    const device = (await host.loops.attach(image)).path;
+    await makeFilesystem(exec, { device, type: "btrfs", formatted: undefined });
+    await copyFile(image, join(dir, "copy"));
+    const copy = (await host.loops.attach(join(dir, "copy"))).path;
+    await requireDistinct(exec, copy, "6.1.0-37-amd64");
+    await mkdir(join(dir, "m"));
+    await host.mounts.mount({ source: device, target: join(dir, "m"), fsType: "btrfs" });
+    const error = await requireDistinct(exec, copy, "6.1.0-37-amd64").catch((e: unknown) => e);
+    assert.equal(codeOf(error), "FAILED_PRECONDITION");
+    await requireDistinct(exec, copy, "6.7.0");
+    for (const [kernel, safe] of Object.entries({
+      "5.15.0": false,
+      "6.6.99": false,
+      "6.12.1": true,
+      "7.0.0-rc1": true,
+    })) {
+      assert.equal(distinguishesBtrfsCopies(kernel), safe);
+    }
+  },
+);
 
 async function mounted(t: Parameters<typeof scratch>[0]): Promise<string> {
   const dir = await scratch(t, host);
@@ -159,7 +168,7 @@ function writer(target: string): ChildProcess {
   return spawn("sh", ["-c", `echo x > ${target}/w`], { stdio: "ignore" });
 }
 
-test("a frozen file system takes no writes until it is thawed", async (t) => {
+test("a frozen file system takes no writes until it is thawed", everyday(), async (t) => {
   const target = await mounted(t);
   const frozen = await freeze(target, 30);
   const write = writer(target);
@@ -170,14 +179,18 @@ test("a frozen file system takes no writes until it is thawed", async (t) => {
   assert.equal((await ended)[0], 0);
 });
 
-test("the watchdog thaws when the time is over, and reports that the cover was not whole", async (t) => {
-  const target = await mounted(t);
-  const frozen = await freeze(target, 1);
-  assert.equal((await once(writer(target), "exit"))[0], 0);
-  assert.equal(await frozen.thaw(), false);
-});
+test(
+  "the watchdog thaws when the time is over, and reports that the cover was not whole",
+  everyday(),
+  async (t) => {
+    const target = await mounted(t);
+    const frozen = await freeze(target, 1);
+    assert.equal((await once(writer(target), "exit"))[0], 0);
+    assert.equal(await frozen.thaw(), false);
+  },
+);
 
-test("kill -9 of the process that froze thaws", async (t) => {
+test("kill -9 of the process that froze thaws", everyday(), async (t) => {
   const target = await mounted(t);
   const module = new URL("./filesystems.ts", import.meta.url).href;
   const code = `import { freeze } from "${module}"; await freeze("${target}", 60); console.log("frozen"); setInterval(() => {}, 1000);`;
@@ -191,7 +204,7 @@ test("kill -9 of the process that froze thaws", async (t) => {
   assert.equal((await once(writer(target), "exit"))[0], 0);
 });
 
-test("a path that is not mounted cannot be frozen, and says so", async (t) => {
+test("a path that is not mounted cannot be frozen, and says so", everyday(), async (t) => {
   const dir = await scratch(t, host);
   await assert.rejects(freeze(join(dir, "none"), 5), /cannot freeze/);
 });

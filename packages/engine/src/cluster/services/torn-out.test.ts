@@ -3,6 +3,7 @@ import { readFile, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { mutate } from "@mooring/store";
+import { sample } from "@mooring/store/testing";
 import { VolumeAttachments } from "../../api/attachment.ts";
 import type { PoolType } from "../../api/pool.ts";
 import { Volumes } from "../../api/volume.ts";
@@ -126,7 +127,7 @@ async function tearOut(bench: Bench, volume: string, id: string): Promise<number
   return number;
 }
 
-for (const job of JOBS) {
+for (const job of sample(JOBS, { everyday: 1 })) {
   test(`${job.what}: its ticket that is torn out in the middle of its work comes back, the work ends, and the bytes are right`, async (t) => {
     const gate = gatedHost(job.command);
     // Nothing may wait for ever when the test fails: the agent is stopped next.

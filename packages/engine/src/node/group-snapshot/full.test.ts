@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { rm, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
-import { bundleProgram, sample } from "@mooring/store/testing";
+import { bundleProgram, sample, thorough } from "@mooring/store/testing";
 import { type GroupSnapshot, GroupSnapshots } from "../../api/group-snapshot.ts";
 import type { PoolType } from "../../api/pool.ts";
 import { Snapshots } from "../../api/snapshot.ts";
@@ -55,7 +55,7 @@ for (const type of sample(["xfs", "btrfs"] as PoolType[], { everyday: 1 })) {
   });
 }
 
-test("a member whose file system is full is copied like any other", async (t) => {
+test("a member whose file system is full is copied like any other", thorough(), async (t) => {
   const cluster = await Cluster.open(t, [{ name: "p", type: "xfs", node: "a" }]);
   const { store, host } = cluster;
   const files: string[] = [];

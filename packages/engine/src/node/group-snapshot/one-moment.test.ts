@@ -102,7 +102,7 @@ for (const [what, pools, access, method] of sample(CASES, { everyday: 1, full: 7
 
 test(
   "a member of a shared pool that nobody has is copied by a node that takes it, and is nobody's afterwards",
-  everyday(),
+  thorough(),
   async (t) => {
     const cluster = await Cluster.open(t, [COMMON, COMMON_FAR]);
     const { store } = cluster;
@@ -161,7 +161,7 @@ test(
 
 test(
   "a member that is frozen by somebody else: nothing is made, the reason names it, the others go on",
-  everyday(),
+  thorough(),
   async (t) => {
     const cluster = await Cluster.open(t, [XFS]);
     const [file = "", mounted = ""] = [

@@ -147,7 +147,7 @@ test(
 
 test(
   "a server that dies comes back at the address that its clients have, with everything that was written",
-  everyday(),
+  thorough(),
   async (t) => {
     const bench = await served(t);
     const endpoint = await running(bench);

@@ -5,7 +5,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
 import { LocalStore, silentLogger } from "@mooring/store";
-import { bundleProgram, eventually, refusingStore } from "@mooring/store/testing";
+import { bundleProgram, eventually, everyday, refusingStore, thorough } from "@mooring/store/testing";
 import { NodeAgents } from "../../api/node-agent.ts";
 import { Pools } from "../../api/pool.ts";
 import { createHost } from "../../host/create-host.ts";
@@ -67,41 +67,53 @@ async function assertStillGuarded({ store, device }: Survivor): Promise<void> {
   await eventually("the device to be fenced", async () => (await device())?.fenced === true);
 }
 
-test("an agent that is stopped while it starts does not report that its node has no device open", async (t) => {
-  const node = await survivor(t);
-  const stop = new AbortController();
-  // The first thing that it does once it has claimed its node, and before it has read its pools.
-  const store = refusingStore(node.options.store, (method) => {
-    if (method !== "create") return undefined;
-    stop.abort();
-    return new Error("stopped");
-  });
-  await assert.rejects(startAgent({ ...node.options, store, signal: stop.signal }), /stopped/);
-  await assertStillGuarded(node);
-});
+test(
+  "an agent that is stopped while it starts does not report that its node has no device open",
+  everyday(),
+  async (t) => {
+    const node = await survivor(t);
+    const stop = new AbortController();
+    // The first thing that it does once it has claimed its node, and before it has read its pools.
+    const store = refusingStore(node.options.store, (method) => {
+      if (method !== "create") return undefined;
+      stop.abort();
+      return new Error("stopped");
+    });
+    await assert.rejects(startAgent({ ...node.options, store, signal: stop.signal }), /stopped/);
+    await assertStillGuarded(node);
+  },
+);
 
-test("an agent whose shared pool did not open does not report that its node has no device open", async (t) => {
-  const node = await survivor(t);
-  await host.mounts.unmount(node.shared);
-  const stop = new AbortController();
-  const { done } = await startAgent({ ...node.options, signal: stop.signal });
-  try {
-    await until(node.store, Pools, POOL, ({ status }) => status?.ready === false);
-  } finally {
+test(
+  "an agent whose shared pool did not open does not report that its node has no device open",
+  thorough(),
+  async (t) => {
+    const node = await survivor(t);
+    await host.mounts.unmount(node.shared);
+    const stop = new AbortController();
+    const { done } = await startAgent({ ...node.options, signal: stop.signal });
+    try {
+      await until(node.store, Pools, POOL, ({ status }) => status?.ready === false);
+    } finally {
+      stop.abort();
+      await done;
+    }
+    await assertStillGuarded(node);
+  },
+);
+
+test(
+  "an agent that stops after its workloads closes what an earlier one has left, and reports it",
+  everyday(),
+  async (t) => {
+    const node = await survivor(t);
+    const { dir, options, store } = node;
+    await host.mounts.unmount(join(dir, "mount-a"));
+    const stop = new AbortController();
+    const { done } = await startAgent({ ...options, signal: stop.signal });
     stop.abort();
     await done;
-  }
-  await assertStillGuarded(node);
-});
-
-test("an agent that stops after its workloads closes what an earlier one has left, and reports it", async (t) => {
-  const node = await survivor(t);
-  const { dir, options, store } = node;
-  await host.mounts.unmount(join(dir, "mount-a"));
-  const stop = new AbortController();
-  const { done } = await startAgent({ ...options, signal: stop.signal });
-  stop.abort();
-  await done;
-  assert.equal((await store.get(NodeAgents, { name: "a" })).status?.state, "Gone");
-  assert.equal(await node.device(), undefined);
-});
+    assert.equal((await store.get(NodeAgents, { name: "a" })).status?.state, "Gone");
+    assert.equal(await node.device(), undefined);
+  },
+);

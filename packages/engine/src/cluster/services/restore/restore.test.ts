@@ -3,7 +3,7 @@ import { readFile, rename, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { defined, mutate } from "@mooring/store";
-import { covers } from "@mooring/store/testing";
+import { covers, everyday, sample, thorough } from "@mooring/store/testing";
 import { Snapshots } from "../../../api/snapshot.ts";
 import { Volumes } from "../../../api/volume.ts";
 import { Bench, NODE } from "../../../testing/agent.ts";
@@ -37,7 +37,7 @@ async function changed(bench: Bench): Promise<string> {
   return target;
 }
 
-for (const type of ["xfs", "btrfs"] as const) {
+for (const type of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
   test(`${type}: a workload keeps its volume, then the restore takes it, then the next workload has the old bytes`, async (t) => {
     covers("LHA-011", "LHA-023");
     const bench = await Bench.open(t, type, { tickets: true });
@@ -61,34 +61,38 @@ for (const type of ["xfs", "btrfs"] as const) {
   });
 }
 
-test("the same snapshot is restored once per request, and a volume that has grown keeps its size", async (t) => {
-  const bench = await Bench.open(t, "xfs", { tickets: true });
-  await changed(bench);
-  await endWorkload(bench, "v-p-1");
-  await bench.resize("v-p-1", 128 * MIB);
-  await restoreFrom(bench, "s-p-1", "1");
-  await finished(bench, "Restored", "1");
-  await idle(bench, "v-p-1");
-  await bench.volume(
-    "v-p-1",
-    "detached",
-    (v) => v.status?.expansion === undefined && v.status?.size === 128 * MIB,
-  );
-  const target = await mountFor(bench, "v-p-1");
-  const { blocks, bsize } = await statfs(target);
-  assert.ok(blocks * bsize > 100 * MIB);
-  await writeFile(join(target, "f"), "third", { flush: true });
-  await endWorkload(bench, "v-p-1");
-  await idle(bench, "v-p-1");
-  assert.equal(await readFile(join(await mountFor(bench, "v-p-1"), "f"), "utf8"), "third");
-  await endWorkload(bench, "v-p-1");
-  await restoreFrom(bench, "s-p-1", "2");
-  await finished(bench, "Restored", "2");
-  assert.equal(await readFile(join(await mountFor(bench, "v-p-1"), "f"), "utf8"), "first");
-  await endWorkload(bench, "v-p-1");
-});
+test(
+  "the same snapshot is restored once per request, and a volume that has grown keeps its size",
+  thorough(),
+  async (t) => {
+    const bench = await Bench.open(t, "xfs", { tickets: true });
+    await changed(bench);
+    await endWorkload(bench, "v-p-1");
+    await bench.resize("v-p-1", 128 * MIB);
+    await restoreFrom(bench, "s-p-1", "1");
+    await finished(bench, "Restored", "1");
+    await idle(bench, "v-p-1");
+    await bench.volume(
+      "v-p-1",
+      "detached",
+      (v) => v.status?.expansion === undefined && v.status?.size === 128 * MIB,
+    );
+    const target = await mountFor(bench, "v-p-1");
+    const { blocks, bsize } = await statfs(target);
+    assert.ok(blocks * bsize > 100 * MIB);
+    await writeFile(join(target, "f"), "third", { flush: true });
+    await endWorkload(bench, "v-p-1");
+    await idle(bench, "v-p-1");
+    assert.equal(await readFile(join(await mountFor(bench, "v-p-1"), "f"), "utf8"), "third");
+    await endWorkload(bench, "v-p-1");
+    await restoreFrom(bench, "s-p-1", "2");
+    await finished(bench, "Restored", "2");
+    assert.equal(await readFile(join(await mountFor(bench, "v-p-1"), "f"), "utf8"), "first");
+    await endWorkload(bench, "v-p-1");
+  },
+);
 
-test("a folder volume goes back as well", async (t) => {
+test("a folder volume goes back as well", thorough(), async (t) => {
   const bench = await Bench.open(t, "directory", { tickets: true });
   await bench.createVolume("v-p-1");
   await bench.volume("v-p-1", "detached");
@@ -103,7 +107,7 @@ test("a folder volume goes back as well", async (t) => {
   await idle(bench, "v-p-1");
 });
 
-test("a lost image comes back from a snapshot", async (t) => {
+test("a lost image comes back from a snapshot", everyday(), async (t) => {
   const bench = await Bench.open(t, "xfs", { tickets: true });
   await changed(bench);
   await endWorkload(bench, "v-p-1");
@@ -119,22 +123,29 @@ test("a lost image comes back from a snapshot", async (t) => {
   await endWorkload(bench, "v-p-1");
 });
 
-test("a restore that cannot end well is refused with the reason, and nothing is touched", async (t) => {
-  const bench = await Bench.open(t, "xfs", { tickets: true });
-  for (const name of ["v-p-1", "v-p-2"]) {
-    await bench.createVolume(name);
-    await bench.volume(name, "detached");
-  }
-  await bench.createSnapshot("s-p-2", "v-p-2");
-  await bench.snapshot("s-p-2");
-  await restoreFrom(bench, "s-p-2", "other");
-  assert.match(
-    (await finished(bench, "Failed", "other")).status?.restore?.message ?? "",
-    /is of volume v-p-2/,
-  );
-  await restoreFrom(bench, "s-p-9", "none");
-  assert.match((await finished(bench, "Failed", "none")).status?.restore?.message ?? "", /no snapshot s-p-9/);
-  const { status } = await idle(bench, "v-p-1");
-  assert.equal(status?.error, undefined);
-  await bench.deleted(Snapshots, "s-p-2");
-});
+test(
+  "a restore that cannot end well is refused with the reason, and nothing is touched",
+  everyday(),
+  async (t) => {
+    const bench = await Bench.open(t, "xfs", { tickets: true });
+    for (const name of ["v-p-1", "v-p-2"]) {
+      await bench.createVolume(name);
+      await bench.volume(name, "detached");
+    }
+    await bench.createSnapshot("s-p-2", "v-p-2");
+    await bench.snapshot("s-p-2");
+    await restoreFrom(bench, "s-p-2", "other");
+    assert.match(
+      (await finished(bench, "Failed", "other")).status?.restore?.message ?? "",
+      /is of volume v-p-2/,
+    );
+    await restoreFrom(bench, "s-p-9", "none");
+    assert.match(
+      (await finished(bench, "Failed", "none")).status?.restore?.message ?? "",
+      /no snapshot s-p-9/,
+    );
+    const { status } = await idle(bench, "v-p-1");
+    assert.equal(status?.error, undefined);
+    await bench.deleted(Snapshots, "s-p-2");
+  },
+);
