@@ -59,6 +59,7 @@ const THOROUGH = [
     "e2e/group-revert-postgresql",
     "e2e/postgresql-chart",
     "e2e/shared-volumes",
+    "group/postgresql",
     "group/two-nodes",
     "release/release",
     "scale/two-hundred",
@@ -66,6 +67,8 @@ const THOROUGH = [
   ...["directory", "multi-node-modes", "two-processes"].map((name) => `test/csi/${name}`),
   "packages/engine/src/node/share/fault",
   "packages/engine/src/pools/btrfs",
+  // A part of it that a test of fewer processes has every day.
+  ...["attack/images", "csi/silent-server", "e2e/memory"].map((name) => `test/${name}`),
   // The same story from a lower level, or at a larger size.
   ...["growth", "publishing", "remounted", "staging"].map((name) => `packages/driver/src/node/${name}`),
   ...["csi/pages", "group/ordered-writers"].map((name) => `test/${name}`),
