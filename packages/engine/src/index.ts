@@ -44,8 +44,10 @@ export {
   type FilesystemContext,
   forgetIntention,
   growOnline,
+  intendFilesystem,
   mountOptions,
   prepareFilesystem,
+  recordFormatted,
 } from "./node/volume/filesystem.ts";
 export { attachVolume } from "./operator/attach.ts";
 export { BlockedByTickets } from "./operator/blocked.ts";

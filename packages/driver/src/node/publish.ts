@@ -1,5 +1,5 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
-import { isServed, setDeviceReadOnly, type Volume } from "@mooring/engine";
+import { isServed, recordFormatted, setDeviceReadOnly, type Volume } from "@mooring/engine";
 import { failpoint, sha256 } from "@mooring/store";
 import { getVolume } from "../objects/find.ts";
 import { requireWritersNotHeld } from "../objects/writers-not-held.ts";
@@ -44,7 +44,7 @@ export async function publishOnNode(
   const present = mounted.map((path) => ({ path, record: record.published[path] ?? wanted }));
   if (decidePublish(present, { path: target, record: wanted }) === "done") return {};
   if (!wanted.readOnly) await requireWritersNotHeld(node.store, volume, signal);
-  const source = await stagedSource(node, volume, record, { staging, access: wanted.access });
+  const source = await stagedSource(node, volume, record, { staging, access: wanted.access, signal });
   await requireFree(node, volume.metadata.name, target);
   wanted.made = record.published[target]?.made === true || (await kindOf(target)) === "missing";
   await node.records.put({ ...record, published: { ...record.published, [target]: wanted } });
@@ -79,7 +79,7 @@ async function stagedSource(
   node: NodeContext,
   volume: Volume,
   record: NodeRecord,
-  { staging, access }: { staging: string; access: PublishRecord["access"] },
+  { staging, access, signal }: { staging: string; access: PublishRecord["access"]; signal: AbortSignal },
 ): Promise<string> {
   const staged = record.staged;
   if (staged?.path !== staging || staged.access !== access) {
@@ -91,7 +91,11 @@ async function stagedSource(
     const { path, kind } = await attachedHere(node, volume);
     if (access === "block" && kind === "device") return path;
   }
-  if ((await node.host.mounts.at(staging)).length > 0) return staging;
+  const top = (await node.host.mounts.at(staging)).at(-1);
+  // A staging that was killed between the mount and its record, and is not repeated: somebody is about to write there.
+  if (top !== undefined && top.source === volume.status?.device)
+    await recordFormatted(node, volume, top.fsType, signal);
+  if (top !== undefined) return staging;
   throw CsiError.failedPrecondition(`nothing is mounted at ${staging} any more`, {
     hint: "Call NodeStageVolume again.",
   });

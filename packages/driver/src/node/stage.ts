@@ -4,11 +4,14 @@ import {
   EngineError,
   forgetIntention,
   growOnline,
+  intendFilesystem,
   isReadOnly,
   isServed,
   type MountEntry,
   mountOptions,
+  type ProbeResult,
   prepareFilesystem,
+  recordFormatted,
   setDeviceReadOnly,
   type Volume,
 } from "@mooring/engine";
@@ -65,8 +68,7 @@ export async function stageVolume(
     if (attached.kind === "folder") bindFlags(flags);
     if (wanted.access === "mount") await requireFree(node, volume.metadata.name, path);
     const published = Object.keys((await node.records.findOf(volume))?.published ?? {});
-    const made = await note(node, volume, wanted);
-    recorded();
+    const [made, found] = await noteAndLook(node, { volume, wanted, attached }, signal);
     // A block volume has no mount here, but where it is published.
     if (published.length === 0) await noteRemounted(node, volume, signal);
     await applyTuning(node, volume, attached);
@@ -74,7 +76,7 @@ export async function stageVolume(
     if (wanted.access === "mount") {
       if (made) await makeTarget(path, "directory");
       targetMade();
-      await mountAt(node, { volume, attached }, { path, flags, readOnly }, signal);
+      await mountAt(node, { volume, attached, found }, { path, flags, readOnly }, signal);
     } else if (attached.kind === "device") {
       await forgetIntention(node, volume, signal);
     } else {
@@ -138,10 +140,12 @@ async function isMounted(
   if (top === undefined || !(await isMountOf(volume, top)) || isReadOnly(top) !== wanted.readOnly)
     return false;
   if (isMountOfShare(volume.metadata.name, top)) return true;
+  const isDevice = top.source === volume.status?.device;
+  // Killed between the mount and the record of what it shows, which go on side by side.
+  if (isDevice && volume.status?.formatted === undefined) return false;
   // What is bound gets its flags then: a kill may have come between the two.
   if (isServed(volume)) return bindFlagsAmong(flags).every((flag) => top.options.includes(flag));
-  const folder = top.source !== volume.status?.device;
-  return !folder || bindFlags(flags).every((flag) => top.options.includes(flag));
+  return isDevice || bindFlags(flags).every((flag) => top.options.includes(flag));
 }
 
 /** A block volume has no mount at its staging path: its record is all there is. */
@@ -168,9 +172,34 @@ async function note(node: NodeContext, volume: Volume, wanted: StageRecord): Pro
   return made;
 }
 
+interface ToMount {
+  volume: Volume;
+  attached: AttachedVolume;
+  found: ProbeResult | undefined;
+}
+
+/**
+ * Two witnesses on disk, side by side: the record that the volume may be staged, and, where it has no file system yet, the
+ * intention to make one. Either may come without the other: both announce what has not begun.
+ */
+async function noteAndLook(
+  node: NodeContext,
+  { volume, wanted, attached }: { volume: Volume; wanted: StageRecord; attached: AttachedVolume },
+  signal: AbortSignal,
+): Promise<[made: boolean, found: ProbeResult | undefined]> {
+  const noting = note(node, volume, wanted).then((made) => {
+    recorded();
+    return made;
+  });
+  const isBare = attached.kind === "device" && volume.status?.formatted === undefined;
+  const looking =
+    isBare && wanted.access === "mount" ? intendFilesystem(node, volume, attached.path, signal) : undefined;
+  return Promise.all([noting, looking]).finally(() => Promise.allSettled([noting, looking]));
+}
+
 async function mountAt(
   node: NodeContext,
-  { volume, attached }: { volume: Volume; attached: AttachedVolume },
+  { volume, attached, found }: ToMount,
   { path, flags, readOnly }: { path: string; flags: string[]; readOnly: boolean },
   signal: AbortSignal,
 ): Promise<void> {
@@ -181,24 +210,35 @@ async function mountAt(
     return;
   }
   const device = attached.path;
-  if ((await mounts.at(path)).length === 0) {
-    const type = await prepareFilesystem(node, volume, device, signal);
-    const discard = discardOption(volume);
-    // The caller's own flags come last: they win.
-    const wanted = discard === undefined ? flags : [discard, ...flags];
-    const options = mountOptions(type, wanted, readOnly);
-    await mounts
-      .mount({ source: device, target: path, fsType: type, options }, signal)
-      .catch(badFlags(flags));
-    mounted();
-  }
+  const isNew = (await mounts.at(path)).length === 0;
+  if (isNew) await mountNew(node, { volume, attached, found }, { path, flags, readOnly }, signal);
   const top = (await mounts.at(path)).at(-1);
   if (top === undefined || top.source !== device) {
     throw CsiError.failedPrecondition(`something else than the volume is mounted at ${path}`);
   }
+  if (!isNew) await recordFormatted(node, volume, top.fsType, signal);
   // A volume restored to a larger size, or grown while it was not in use.
   if (!readOnly) await growOnline(node, { device, mountPath: path, type: top.fsType });
   grown();
+}
+
+/** What it has is recorded beside the mount: nobody writes there before this call has been answered, see {@link isMounted}. */
+async function mountNew(
+  node: NodeContext,
+  { volume, attached: { path: device }, found }: ToMount,
+  { path, flags, readOnly }: { path: string; flags: string[]; readOnly: boolean },
+  signal: AbortSignal,
+): Promise<void> {
+  const { type, record } = await prepareFilesystem(node, { volume, device, found }, signal);
+  const discard = discardOption(volume);
+  // The caller's own flags come last: they win.
+  const wanted = discard === undefined ? flags : [discard, ...flags];
+  const options = mountOptions(type, wanted, readOnly);
+  const mounting = node.host.mounts
+    .mount({ source: device, target: path, fsType: type, options }, signal)
+    .then(mounted, badFlags(flags));
+  const work = [mounting, record()];
+  await Promise.all(work).finally(() => Promise.allSettled(work));
 }
 
 /** A mount that fails with flags most likely fails because of them; the kernel does not report which. */

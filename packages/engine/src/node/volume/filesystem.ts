@@ -1,3 +1,4 @@
+import { stat } from "node:fs/promises";
 import { failpoint, mutate, type ObjectStore } from "@mooring/store";
 import { isThickVolume, type Volume, Volumes } from "../../api/volume.ts";
 import { EngineError } from "../../errors.ts";
@@ -9,7 +10,9 @@ import {
   growMounted,
   growUnmounted,
   makeFilesystem,
+  type ProbeResult,
   probe,
+  probeEdges,
 } from "../../host/filesystems.ts";
 import type { Host } from "../../host/host.ts";
 
@@ -26,58 +29,126 @@ export interface FilesystemContext {
 /** Set before the first mkfs of a volume: from here on, rubbish on the device is our own unfinished work. */
 const FORMATTING = "storage.mooring.dev/formatting";
 
+/** What is to be mounted, or made first. */
+export interface Unmounted {
+  volume: Volume;
+  device: string;
+  /** By {@link intendFilesystem}, a moment ago. */
+  found?: ProbeResult | undefined;
+}
+
+/** A file system that can be mounted. */
+export interface Prepared {
+  type: FilesystemType;
+  /**
+   * Has it recorded that the volume has its file system. May go on beside the mount, but has to end before anybody gets
+   * that: what is recorded as never formatted is, when an mkfs of ours might have been interrupted, not known to be data.
+   */
+  record(): Promise<void>;
+}
+
 /**
  * The file system of a volume that is not mounted, made if it never had one. The order is: intention, mkfs, record,
- * mount. Nobody can have written through a mount before the record, so after a kill the steps up to it are safe to
+ * use. Nobody can have written through a mount before the record, so after a kill the steps up to it are safe to
  * repeat, and never after it.
  */
 export async function prepareFilesystem(
   context: FilesystemContext,
-  volume: Volume,
-  device: string,
+  { volume, device, found }: Unmounted,
   signal: AbortSignal,
-): Promise<FilesystemType> {
+): Promise<Prepared> {
   const { exec } = context.host;
   const known = volume.status?.formatted;
-  const type = known === undefined ? await format(context, volume, device, signal) : supported(known);
-  if (known !== undefined) {
-    await makeFilesystem(exec, { device, type, formatted: known }, signal);
-    await checkFilesystem(exec, device, type, "preen");
+  if (known === undefined) {
+    const seen = found ?? (await intendFilesystem(context, volume, device, signal));
+    const type = await format(context, { volume, device, found: seen }, signal);
+    made();
+    await growUnmounted(exec, device, type);
+    return { type, record: () => recordFormatted(context, volume, type, signal) };
   }
+  const type = supported(known);
+  await makeFilesystem(exec, { device, type, formatted: known }, signal);
+  await checkFilesystem(exec, device, type, "preen");
   await growUnmounted(exec, device, type);
-  return type;
+  return { type, record: async () => {} };
 }
 
-async function format(
+/** Records a file system that is there; before anybody writes into it. Nothing to do where that is recorded. */
+export async function recordFormatted(
+  { store }: FilesystemContext,
+  { metadata: { name }, status }: Volume,
+  type: string,
+  signal: AbortSignal,
+): Promise<void> {
+  if (status?.formatted !== undefined) return;
+  const change = (v: Volume) => {
+    if (v.status !== undefined) v.status.formatted ??= type;
+  };
+  await mutate(store, Volumes, { name }, { change, subresource: "status", signal });
+  recorded();
+}
+
+/**
+ * Looks at the device of a volume that has no recorded file system, and writes the intention to make one where it is empty.
+ * The first part of {@link prepareFilesystem}, which may be begun earlier: it changes nothing on the device.
+ */
+export async function intendFilesystem(
   context: FilesystemContext,
   volume: Volume,
   device: string,
   signal: AbortSignal,
+): Promise<ProbeResult> {
+  const { exec } = context.host;
+  const unwritten = await isUnwritten(context.host, device);
+  const found = unwritten ? await probeEdges(device) : await probe(exec, device, signal);
+  // Only on an empty device: on any other the intention would declare somebody's data to be our rubbish.
+  if (found.kind === "empty") await intend(context, volume, wantedType(volume), signal);
+  return found;
+}
+
+/**
+ * The image behind the device has not one block: nobody has ever written to it, which shows more than blkid, and costs no
+ * process. False where the image is not known for sure.
+ */
+async function isUnwritten({ loops }: Host, device: string): Promise<boolean> {
+  const loop = await loops.at(device).catch(() => undefined);
+  if (loop === undefined || loop.deleted === true || loop.fenced === true) return false;
+  // By its inode: the same path in another mount namespace is another file.
+  const own = await loops.find(loop.backingFile, { recent: true });
+  if (own?.path !== device) return false;
+  const { size, blocks } = await stat(own.backingFile);
+  return size > 0 && blocks === 0;
+}
+
+async function format(
+  context: FilesystemContext,
+  { volume, device, found }: Unmounted & { found: ProbeResult },
+  signal: AbortSignal,
 ): Promise<FilesystemType> {
   const { exec } = context.host;
-  const key = { name: volume.metadata.name };
-  const wanted = supported(volume.spec.fsType ?? "xfs");
-  let found = await probe(exec, device, signal);
-  if (found.kind === "data" && volume.metadata.annotations?.[FORMATTING] !== undefined) {
-    // An mkfs of ours was interrupted. A discarded image reads as zeros again; a running mkfs keeps the device to itself.
-    const zeros = isThickVolume(volume) ? ["--zeroout"] : [];
-    await exec.run("blkdiscard", [...zeros, device], { uninterruptible: true });
-    found = await probe(exec, device, signal);
-  }
+  const left = found.kind === "data" && volume.metadata.annotations?.[FORMATTING] !== undefined;
+  const seen = left ? await discardLeft(context, volume, device, signal) : found;
   // A copy of a volume that its user formatted as a block device: it is theirs, so it is taken as it is.
-  const theirs = found.kind === "filesystem" && volume.spec.source !== undefined && isSupported(found.type);
-  const type = theirs && found.kind === "filesystem" ? supported(found.type) : wanted;
-  // Only on an empty device: on any other the intention would declare somebody's data to be our rubbish.
-  if (found.kind === "empty") await intend(context, volume, wanted, signal);
-  const foundEmpty = found.kind === "empty";
-  if (!theirs) await makeFilesystem(exec, { device, type, formatted: undefined, foundEmpty }, signal);
-  made();
-  const record = (v: Volume) => {
-    if (v.status !== undefined) v.status.formatted = type;
-  };
-  await mutate(context.store, Volumes, key, { change: record, subresource: "status", signal });
-  recorded();
-  return type;
+  if (seen.kind === "filesystem" && volume.spec.source !== undefined && isSupported(seen.type))
+    return seen.type;
+  const foundEmpty = seen.kind === "empty";
+  return makeFilesystem(exec, { device, type: wantedType(volume), formatted: undefined, foundEmpty }, signal);
+}
+
+/** An mkfs of ours was interrupted. A discarded image reads as zeros again; a running mkfs keeps the device to itself. */
+async function discardLeft(
+  context: FilesystemContext,
+  volume: Volume,
+  device: string,
+  signal: AbortSignal,
+): Promise<ProbeResult> {
+  const zeros = isThickVolume(volume) ? ["--zeroout"] : [];
+  await context.host.exec.run("blkdiscard", [...zeros, device], { uninterruptible: true });
+  return intendFilesystem(context, volume, device, signal);
+}
+
+function wantedType({ spec }: Volume): FilesystemType {
+  return supported(spec.fsType ?? "xfs");
 }
 
 async function intend(
