@@ -10,6 +10,7 @@ import { mountContainerRoot } from "./container-root.ts";
 import type { HostRoot } from "./host-root.ts";
 import { makeInRoot } from "./in-root.ts";
 import { launch } from "./launch.ts";
+import type { Launcher } from "./launcher.ts";
 import { logFolderOf } from "./log-paths.ts";
 import type { OciMount } from "./oci/mounts.ts";
 import type { RunFolder } from "./run-folder.ts";
@@ -29,6 +30,7 @@ export interface RuntimeContext {
   bootID: string;
   run: RunFolder;
   host: Host;
+  launcher: Launcher;
   /** Where one container's things are, and who is notified. */
   of(record: ContainerRecord): ContainerContext;
 }
@@ -72,7 +74,7 @@ async function launchContainer(
     cgroup: cgroups.path(uid, config.id),
   });
   afterRecord();
-  const child = await launch({
+  const monitor = await launch(context.launcher, {
     id: config.id,
     files: own.files,
     cgroup: await cgroups.create(uid, config.id),
@@ -81,7 +83,7 @@ async function launchContainer(
     ...(config.users === undefined ? {} : { logOwner: config.users.first + config.user.uid }),
   });
   afterLaunch();
-  const container = await superviseContainer(record, own, child);
+  const container = await superviseContainer(record, own, monitor);
   await removeMappedVolumes(context.host, run.mapped(config.id));
   return container;
 }

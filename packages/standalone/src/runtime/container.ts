@@ -1,10 +1,10 @@
-import type { ChildProcess } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { constants } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { defined, failpoint, type Logger } from "@mooring/store";
 import type { Cgroups } from "./cgroups.ts";
 import { type ContainerFiles, type ContainerRecord, readMonitor, writeRecord } from "./container-files.ts";
+import type { StartedMonitor } from "./launcher.ts";
 import { keepStamps } from "./log-stamps.ts";
 import { isAlive, isRunc, type ProcessIdentity, signalProcess, survivesSignal } from "./process-identity.ts";
 import type { ContainerExit, ContainerStatus, StopOptions } from "./runtime.ts";
@@ -47,18 +47,18 @@ export interface ContainerContext {
   cleanUp(): Promise<void>;
 }
 
-/** Takes charge of a container that was launched (`child`) or found (no child), and waits until its start is decided. */
+/** Takes charge of a container that was launched (`monitor`) or found (no monitor), and waits until its start is decided. */
 export async function superviseContainer(
   initial: ContainerRecord,
   context: ContainerContext,
-  child?: ChildProcess,
+  monitor?: StartedMonitor,
 ): Promise<Container> {
   const { files, logFile, cgroups, logger, changed } = context;
   const closing = new AbortController();
   let record = initial;
   let terminated = false;
   const stopStamps = await keepStamps(logFile).catch(() => async () => {});
-  const next = changesOf(files, child, closing.signal);
+  const next = changesOf(files, monitor, closing.signal);
 
   async function save(change: Partial<ContainerRecord>): Promise<void> {
     record = { ...record, ...change };
@@ -68,12 +68,12 @@ export async function superviseContainer(
 
   /** Until the program runs, or cannot be started. */
   async function start(): Promise<void> {
-    const init = record.init ?? (await waitForInit(files, child, next));
+    const init = record.init ?? (await waitForInit(files, monitor, next));
     if (init === undefined) return;
     // The monitor has it on disk: it is saved with the next change.
     record = { ...record, init };
     await waitForProgram(init, closing.signal);
-    await save({ startedAt: child === undefined ? record.createdAt : new Date().toISOString() });
+    await save({ startedAt: monitor === undefined ? record.createdAt : new Date().toISOString() });
   }
 
   /** Also ends what the program left running in the background: a container lives as long as its main process. */
@@ -130,8 +130,8 @@ export async function superviseContainer(
     });
   }
 
-  if (child !== undefined) await start();
-  const starting = record.exit === undefined && record.startedAt === undefined && child === undefined;
+  if (monitor !== undefined) await start();
+  const starting = record.exit === undefined && record.startedAt === undefined && monitor === undefined;
   const decided = starting ? goOn() : Promise.resolve();
   const ended = record.exit === undefined ? decided.then(untilEnded) : Promise.resolve();
 

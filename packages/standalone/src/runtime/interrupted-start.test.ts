@@ -6,11 +6,12 @@ import { join } from "node:path";
 import { after, afterEach, beforeEach, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { silentLogger } from "@mooring/store";
-import { bundleProgram, killEveryFailpoint } from "@mooring/store/testing";
+import { bundleProgram, eventually, killEveryFailpoint, thorough } from "@mooring/store/testing";
 import { cgroupName } from "./cgroups.ts";
 import { containerFiles, writeRecord } from "./container-files.ts";
 import { launch } from "./launch.ts";
-import { identify, survivesSignal } from "./process-identity.ts";
+import { Launcher } from "./launcher.ts";
+import { isAlive, survivesSignal } from "./process-identity.ts";
 import { createProcessRuntime } from "./process-runtime.ts";
 import type { ContainerConfig, ContainerStatus, Runtime } from "./runtime.ts";
 
@@ -160,6 +161,32 @@ test("a stop of a container whose start is under way waits for that, and then st
   }
 });
 
+test(
+  "when what starts containers is killed, those that run are seen to their end, and others start",
+  thorough(),
+  async () => {
+    const runtime = await createProcessRuntime({ stateDir, logger: silentLogger });
+    try {
+      await runtime.start(config("sleep 1; exit 3"));
+      await runtime.start({ ...config("exec sleep 1000"), id: "uid_other_0", name: "other" });
+      // Their monitors have groups of their own, and have become nobody's children.
+      const [pid, ...others] = execFileSync("pgrep", ["--parent", String(process.pid), "perl"])
+        .toString()
+        .split("\n");
+      assert.deepEqual(others, [""]);
+      process.kill(Number(pid), "SIGKILL");
+      assert.equal((await reaches(runtime, "exited")).exit?.code, 3);
+      assert.equal(runtime.get("uid_other_0")?.state, "running");
+      await runtime.stop("uid_other_0", { graceMs: 0 });
+      assert.equal(runtime.get("uid_other_0")?.exit?.code, 137);
+      await runtime.start({ ...config("exit 7"), id: "uid_third_0", name: "third" });
+      await eventually("the third's end", async () => runtime.get("uid_third_0")?.exit?.code === 7);
+    } finally {
+      await end(runtime);
+    }
+  },
+);
+
 test("a launcher that comes to it only after its start was given up does nothing", async () => {
   const files = containerFiles(join(stateDir, "container"), join(stateDir, "bundle"));
   const cgroup = join(stateDir, "cgroup");
@@ -169,13 +196,15 @@ test("a launcher that comes to it only after its start was given up does nothing
   const gate = join(cgroup, "cgroup.procs");
   execFileSync("mkfifo", [gate]);
   const late = { id: "late", files, cgroup: { monitor: cgroup }, root, logFile: join(stateDir, "log") };
-  const child = await launch(late);
-  const exit = once(child, "exit");
-  child.ref();
+  const launcher = new Launcher();
+  const monitor = await launch(launcher, late);
+  assert.ok(monitor.identity);
   await rm(files.status);
   const again = spawn("/bin/sh", ["-c", 'true >"$0"; cat "$1"', files.status, gate], { stdio: "ignore" });
-  await Promise.all([once(again, "exit"), exit]);
-  assert.equal(child.exitCode, 1);
+  await once(again, "exit");
+  for (const deadline = Date.now() + 60_000; await isAlive(monitor.identity); await setTimeout(20))
+    assert.ok(Date.now() < deadline, "the monitor of a start that was given up goes on");
   await assert.rejects(readFile(files.pid), { code: "ENOENT" });
-  assert.equal(await identify(child.pid ?? 0), undefined);
+  await launcher.close();
+  assert.equal(monitor.state, "ended");
 });

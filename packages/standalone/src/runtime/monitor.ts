@@ -1,29 +1,31 @@
 /**
- * Stays with a container from its start to its end, and writes both down on descriptor 3: `{"child-pid": 7}` and
- * `{"exit-code": 0}`, or `{"failed": 1}` when runc could not start it. Lives on when Mooring is killed.
+ * Starts monitors of containers, one for each order on its standard input, and reports on standard output what becomes of them:
+ * `opened 3 4711` (order, process id), `ended 3`, `failed 3 why`. It is there before it is needed and forks a few MB, so
+ * that a container's start waits neither for a fork of Mooring nor for a program to be loaded. Ends with its input;
+ * monitors live on.
+ *
+ * A monitor stays with a container from its start to its end, and writes both down in the status file: `{"child-pid": 7}` and
+ * `{"exit-code": 0}`, or `{"failed": 1}` when runc could not start it. Before that it puts itself into a control group and
+ * writes down who it is. So there is no moment in which a process of the container runs that cannot be found again: not
+ * even when Mooring is killed right after the order.
+ *
+ * An order may be carried out late, on a busy machine: the next Mooring has then given up this start, and may have begun
+ * it anew with the same names. So its files are opened through the process that has given the order, which has to be
+ * alive for that, and the status file has to be the one in the folder still.
  *
  * runc leaves as soon as the container runs; whoever is its nearest subreaper gets the container's first process as a child,
  * and so its end. Everything that a supervisor in another language would need some ten megabytes for, perl does in a few.
+ * How a monitor ends is seen by a pipe that it alone keeps open: no signal that could come between two system calls.
  *
- * Arguments: runc's command line. Signals that are sent round do not end it; handlers, unlike "ignore", are not inherited.
+ * Arguments: the numbers of prctl and setsid, and the process id of Mooring. An order is the {@link MonitorOrder}'s values
+ * in order, with NUL between them, and NUL and a line feed behind them. Signals that are sent round end neither; handlers,
+ * unlike "ignore", are not inherited by runc.
  */
-export const MONITOR_PROGRAM = `
+export const LAUNCHER_PROGRAM = String.raw`
 use strict;
-open(my $status, ">>&=", 3) or exit 1;
-$status->autoflush(1);
+my ($PRCTL, $SETSID, $MOORING) = @ARGV;
 $SIG{$_} = sub {} for qw(HUP INT TERM PIPE);
-syscall($ENV{MOORING_PRCTL}, 36, 1, 0, 0, 0) == 0 or die "cannot become a subreaper: $!";
-my $runc = fork() // die "fork: $!";
-if ($runc == 0) {
-  if ($ENV{MOORING_CONTAINER_CGROUP} ne "") {
-    open(my $group, ">", "$ENV{MOORING_CONTAINER_CGROUP}/cgroup.procs") or die "control group: $!";
-    print $group "0" or die;
-    close($group) or die "control group: $!";
-  }
-  my $path = $ENV{PATH};
-  %ENV = (PATH => $path, XDG_RUNTIME_DIR => "/run");
-  exec { $ARGV[0] } @ARGV or exit 127;
-}
+
 # The container may have ended before runc is seen to: whose end comes first is kept.
 my %ends;
 sub end_of {
@@ -35,14 +37,109 @@ sub end_of {
   }
   return $ends{$wanted};
 }
-if (end_of($runc) != 0) {
-  print $status qq({"failed": 1}\\n);
+
+sub join_group {
+  my ($folder) = @_;
+  open(my $group, ">", "$folder/cgroup.procs") or die "control group: $!";
+  syswrite($group, "0") or die "control group: $!";
+}
+
+sub monitor {
+  my ($order, $statusFd, $logFd, $ownGroup, $group, $statusFile, $pidFile, $runcPidFile, @runc) = @_;
+  syscall($SETSID);
+  open(my $status, ">>", "/proc/$MOORING/fd/$statusFd") or exit 1;
+  open(my $log, ">>", "/proc/$MOORING/fd/$logFd") or exit 1;
+  open(STDIN, "<", "/dev/null") or exit 1;
+  syswrite(STDOUT, "opened $order $$\n") or exit 1;
+  open(STDOUT, ">&", $log) or exit 1;
+  open(STDERR, ">&", $log) or exit 1;
+  close($log);
+  $status->autoflush(1);
+  join_group($ownGroup);
+  my ($own, $there) = map { join " ", (stat($_))[0, 1] } $status, $statusFile;
+  exit 1 if $own ne $there;
+  open(my $stat, "<", "/proc/self/stat") or exit 1;
+  my $start = (split / /, (split /\) /, <$stat>)[-1])[19];
+  open(my $file, ">", "$pidFile.new") or die "pid file: $!";
+  print $file "$$ $start\n";
+  close($file) or die "pid file: $!";
+  rename("$pidFile.new", $pidFile) or die "pid file: $!";
+  syscall($PRCTL, 36, 1, 0, 0, 0) == 0 or die "cannot become a subreaper: $!";
+  my $runc = fork() // die "fork: $!";
+  if ($runc == 0) {
+    join_group($group) if $group ne "";
+    %ENV = (PATH => $ENV{PATH}, XDG_RUNTIME_DIR => "/run");
+    exec { $runc[0] } @runc or exit 127;
+  }
+  if (end_of($runc) != 0) {
+    print $status qq({"failed": 1}\n);
+    exit 0;
+  }
+  open(my $left, "<", $runcPidFile) or die "pid file: $!";
+  my $init = 0 + <$left>;
+  close($left);
+  print $status qq({"child-pid": $init}\n);
+  my $end = end_of($init) // exit 1;
+  my $code = $end & 127 ? 128 + ($end & 127) : $end >> 8;
+  print $status qq({"exit-code": $code}\n);
   exit 0;
 }
-open(my $file, "<", $ENV{MOORING_RUNC_PID_FILE}) or die "pid file: $!";
-my $init = 0 + <$file>;
-print $status qq({"child-pid": $init}\\n);
-my $end = end_of($init) // exit 1;
-my $code = $end & 127 ? 128 + ($end & 127) : $end >> 8;
-print $status qq({"exit-code": $code}\\n);
+
+my (%monitors, $alive);
+sub begin {
+  my ($order, @values) = @_;
+  my $ended;
+  my $pid = pipe($ended, $alive) ? fork() : undef;
+  return syswrite(STDOUT, "failed $order $!\n") if !defined $pid;
+  if ($pid == 0) {
+    close($ended);
+    %monitors = ();
+    monitor($order, @values);
+  }
+  close($alive);
+  $monitors{$order} = [$ended, $pid];
+}
+
+my $text = "";
+for (;;) {
+  my $ready = "";
+  vec($ready, $_, 1) = 1 for 0, map { fileno($_->[0]) } values %monitors;
+  next if select($ready, undef, undef, undef) < 0;
+  for my $order (keys %monitors) {
+    my ($ended, $pid) = @{$monitors{$order}};
+    next if !vec($ready, fileno($ended), 1);
+    waitpid($pid, 0);
+    delete $monitors{$order};
+    syswrite(STDOUT, "ended $order\n");
+  }
+  next if !vec($ready, 0, 1);
+  my $got = sysread(STDIN, $text, 65536, length $text);
+  exit 0 if defined $got && $got == 0;
+  while ((my $end = index($text, "\0\n")) >= 0) {
+    my @values = split /\0/, substr($text, 0, $end), -1;
+    substr($text, 0, $end + 2) = "";
+    begin(@values);
+  }
+}
 `;
+
+/** What a monitor is started with. */
+export interface MonitorOrder {
+  /** Descriptors of this process: the container's status file, and its log. */
+  status: number;
+  log: number;
+  /** Group folders: of the monitor, and, where runc does not see to that, of the container. */
+  cgroup: { monitor: string; container?: string };
+  statusFile: string;
+  pidFile: string;
+  runcPidFile: string;
+  /** runc's command line. */
+  runc: readonly string[];
+}
+
+/** An order as the program reads it. */
+export function orderText(number: number, order: MonitorOrder): string {
+  const { status, log, cgroup, statusFile, pidFile, runcPidFile, runc } = order;
+  const groups = [cgroup.monitor, cgroup.container ?? ""];
+  return `${[number, status, log, ...groups, statusFile, pidFile, runcPidFile, ...runc].join("\0")}\0\n`;
+}

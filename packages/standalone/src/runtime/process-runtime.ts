@@ -12,6 +12,7 @@ import { controllersHere } from "./controllers.ts";
 import { type ExecTarget, execInContainer } from "./exec.ts";
 import { openSession } from "./exec-session.ts";
 import { HostRoots } from "./host-root.ts";
+import { Launcher } from "./launcher.ts";
 import { addressOfListener } from "./listening.ts";
 import { logFileOf, logFolderOf, parseLogFolder, podLogFolder } from "./log-paths.ts";
 import { readLog } from "./log-read.ts";
@@ -66,6 +67,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
   }
   const context: RuntimeContext = {
     ...{ cgroups, logger, logs, run, host },
+    launcher: new Launcher(),
     bootID: await bootID(),
     of: (record) => ({
       ...{ cgroups, logger },
@@ -138,6 +140,7 @@ class ProcessRuntime implements Runtime {
   }
 
   async prepare(): Promise<void> {
+    this.#context.launcher.prepare();
     await this.#roots.current().catch(() => undefined);
   }
 
@@ -231,10 +234,11 @@ class ProcessRuntime implements Runtime {
   }
 
   async close(): Promise<void> {
-    const { cgroups, run } = this.#context;
+    const { cgroups, launcher, run } = this.#context;
     const all = [...this.#containers.values()];
     const running = all.some((container) => container.status().state !== "exited");
     await Promise.all(all.map((container) => container.release()));
+    await launcher.close();
     await this.#roots.settled();
     // Containers have the root mounted in their own namespaces; ours is only needed to start more of them.
     if (!running) await closeBaseRoot(this.#place.host, this.#place.baseFolder);

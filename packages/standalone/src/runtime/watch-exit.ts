@@ -1,7 +1,7 @@
-import type { ChildProcess } from "node:child_process";
 import { watch } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ContainerFiles, readMonitor, readStatus } from "./container-files.ts";
+import type { StartedMonitor } from "./launcher.ts";
 import { identify, isAlive, type ProcessIdentity } from "./process-identity.ts";
 import type { ContainerExit } from "./runtime.ts";
 import { failedStart, readEnd } from "./start-error.ts";
@@ -10,13 +10,13 @@ import { failedStart, readEnd } from "./start-error.ts";
 const LOG_BYTES = 64 * 1024;
 
 /**
- * A process that was never our child notifies nobody when it ends without leaving an exit code; this is how long that may
- * go unnoticed. A child's end is reported, so polling it is only a precaution.
+ * A monitor of an earlier process notifies nobody when it ends without leaving an exit code; this is how long that may go
+ * unnoticed. The end of one that we have started is reported, so polling it is only a precaution.
  */
-const POLL_MS = { child: 60_000, adopted: 1000 };
+const POLL_MS = { started: 60_000, adopted: 1000 };
 
-/** Wakes whoever waits, when the folder's files change or the child ends, and now and then without a reason. */
-export function changesOf(files: ContainerFiles, child: ChildProcess | undefined, signal: AbortSignal) {
+/** Wakes whoever waits, when the folder's files change or the monitor ends, and now and then without a reason. */
+export function changesOf(files: ContainerFiles, monitor: StartedMonitor | undefined, signal: AbortSignal) {
   let wake = () => {};
   let changed = false;
   const notify = () => {
@@ -25,12 +25,12 @@ export function changesOf(files: ContainerFiles, child: ChildProcess | undefined
   };
   const watcher = watch(files.folder, { signal }, notify);
   watcher.on("error", notify);
-  child?.once("exit", notify);
+  monitor?.onEnd(notify);
   return async function next(): Promise<void> {
     if (!changed) {
       const timer = new AbortController();
       wake = () => timer.abort();
-      await sleep(child === undefined ? POLL_MS.adopted : POLL_MS.child, undefined, {
+      await sleep(monitor?.state === "running" ? POLL_MS.started : POLL_MS.adopted, undefined, {
         signal: AbortSignal.any([timer.signal, signal]),
       }).catch(() => {});
     }
@@ -39,14 +39,14 @@ export function changesOf(files: ContainerFiles, child: ChildProcess | undefined
   };
 }
 
-/** Waits until the container's init is known or the start has failed. No child: an earlier process launched it. */
+/** Waits until the container's init is known or the start has failed. No monitor: an earlier process launched it. */
 export async function waitForInit(
   files: ContainerFiles,
-  child: ChildProcess | undefined,
+  monitor: StartedMonitor | undefined,
   next: () => Promise<void>,
 ): Promise<ProcessIdentity | undefined> {
   for (;;) {
-    const over = child === undefined ? !(await isMonitored(files)) : hasEnded(child);
+    const over = monitor === undefined ? !(await isMonitored(files)) : await hasEnded(monitor);
     const { init, at } = await readStatus(files);
     const identity = init === undefined ? undefined : await identify(init);
     if (identity !== undefined) return identity;
@@ -55,8 +55,9 @@ export async function waitForInit(
   }
 }
 
-function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
-  return exitCode !== null || signalCode !== null;
+async function hasEnded({ identity, state }: StartedMonitor): Promise<boolean> {
+  if (state !== "unknown") return state === "ended";
+  return identity === undefined || !(await isAlive(identity));
 }
 
 async function isMonitored(files: ContainerFiles): Promise<boolean> {
