@@ -27,6 +27,9 @@ const MAX_MESSAGE = 1024;
 /** Events whose count is remembered; the count of others is read when they are repeated. */
 const MAX_KNOWN = 4096;
 
+/** Whoever is about to write what the event reports would else wait for it. */
+const PATIENT = { patient: true };
+
 /** An event that is stored. */
 interface Known {
   /** Repetitions, with those that were not written. */
@@ -119,7 +122,8 @@ export class EventRecorder {
     const now = this.#now();
     const { name, namespace = "default" } = event.metadata;
     try {
-      await this.#store.create(Events, { ...event, count, firstTimestamp: now, lastTimestamp: now });
+      const stamped = { ...event, count, firstTimestamp: now, lastTimestamp: now };
+      await this.#store.create(Events, stamped, PATIENT);
       this.#known.set(name, { count });
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
@@ -134,7 +138,7 @@ export class EventRecorder {
   async #raise({ metadata, message, type }: KubeEvent, count: number): Promise<void> {
     const { name, namespace = "default" } = metadata;
     const body = { count, lastTimestamp: this.#now(), message, type };
-    await this.#store.patch(Events, { namespace, name }, { type: "merge", body });
+    await this.#store.patch(Events, { namespace, name }, { type: "merge", body }, PATIENT);
   }
 
   #compose(subject: EventSubject, type: string, reason: string, text: string): KubeEvent {

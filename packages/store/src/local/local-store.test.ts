@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { open } from "lmdb";
 import { Shelves, shelf, testRegistry, type Widget, Widgets, widget } from "../contract/kinds.ts";
 import { defineResource } from "../object/resource.ts";
-import { isExpired, isNotFound, isStatus } from "../object/status-error.ts";
+import { isAlreadyExists, isExpired, isNotFound, isStatus } from "../object/status-error.ts";
 import { openStore } from "../testing/open-store.ts";
 import { LocalStore } from "./local-store.ts";
 import { StoreOpenError } from "./open-error.ts";
@@ -44,6 +44,29 @@ test("objects, revisions and watches survive a restart", async (t) => {
   assert.deepEqual(seen, ["DELETED a", "ADDED b"]);
   const next = await store.create(Shelves, shelf("c"));
   assert.equal(Number(next.metadata.resourceVersion), Number(before) + 1);
+});
+
+test("a write that nobody waits for is there with the next one, soon without one, and before the store is closed", async (t) => {
+  const { folder, remove } = await tempFolder();
+  t.after(remove);
+  let store = await LocalStore.open({ path: folder, registry: testRegistry() });
+  const create = (name: string, patient: boolean) => store.create(Widgets, widget(name), { patient });
+  const names = async () => (await store.list(Widgets)).items.map(({ metadata }) => metadata.name);
+  const first = create("a", true);
+  await create("b", false);
+  assert.deepEqual(await names(), ["a", "b"]);
+  // Whoever is refused because of it sees it.
+  const third = create("c", true);
+  await assert.rejects(create("c", false), isAlreadyExists);
+  assert.deepEqual(await names(), ["a", "b", "c"]);
+  await create("d", true);
+  assert.deepEqual(await names(), ["a", "b", "c", "d"]);
+  const last = create("e", true);
+  await store.close();
+  await Promise.all([first, third, last]);
+  store = await LocalStore.open({ path: folder, registry: testRegistry() });
+  t.after(() => store.close());
+  assert.deepEqual(await names(), ["a", "b", "c", "d", "e"]);
 });
 
 test("a version that has left the history is Expired, for watches, lists and their next pages", async (t) => {

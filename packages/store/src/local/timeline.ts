@@ -15,9 +15,18 @@ interface Staged {
 /** Handing a transaction to the disk's thread takes this one a few microseconds per event: nobody should notice. */
 const MAX_EVENTS = 512;
 
+/**
+ * Each transaction keeps the next from the disk for as long as its own takes, so a write that nobody waits for goes with
+ * the next other one, or so many milliseconds later without one. Events are such: sooner than anybody has asked
+ * for the events of what has just been seen.
+ */
+const PATIENCE_MS = 25;
+
 interface Commit {
   events: StoreEvent[];
   settle: Promise<void>;
+  /** Ends the patience with what it contains. */
+  hurry(): void;
 }
 
 /**
@@ -83,8 +92,11 @@ export class Timeline {
     return [...this.#history.after(collection, revision), ...pending];
   }
 
-  /** Takes the write in; resolves when it is on disk. `event.revision` must be {@link nextRevision}. */
-  write(event: StoreEvent): Promise<void> {
+  /**
+   * Takes the write in; resolves when it is on disk. `event.revision` must be {@link nextRevision}. `patient`: begins no
+   * transaction of its own for some milliseconds.
+   */
+  write(event: StoreEvent, { patient = false }: { patient?: boolean } = {}): Promise<void> {
     if (this.#closed) return Promise.reject(notStored("the store is closed"));
     const visible = this.visible(event.path);
     const json = event.type === "DELETED" ? undefined : event.json;
@@ -93,14 +105,19 @@ export class Timeline {
     this.#pending.push(event);
     this.collections.wrote(event.path, json);
     let commit = this.#next;
-    if (commit === undefined || commit.events.length >= MAX_EVENTS) commit = this.#begin();
+    if (commit === undefined || commit.events.length >= MAX_EVENTS) {
+      commit?.hurry();
+      commit = this.#begin(patient);
+    }
     this.#next = commit;
     commit.events.push(event);
+    if (!patient) commit.hurry();
     return commit.settle;
   }
 
   /** Resolves when everything decided so far is on disk. */
   settled(): Promise<void> {
+    this.#next?.hurry();
     return this.#next?.settle ?? this.#running;
   }
 
@@ -110,11 +127,14 @@ export class Timeline {
     await this.settled().catch(() => {});
   }
 
-  /** A transaction that starts when the one before it is done; until then writes join it. */
-  #begin(): Commit {
-    const commit: Commit = { events: [], settle: Promise.resolve() };
+  /** A transaction that starts when the one before it is done, and its patience is over; until then writes join it. */
+  #begin(patient: boolean): Commit {
+    const patience = patient ? endable(PATIENCE_MS) : undefined;
+    const hurry = () => patience?.end();
+    const commit: Commit = { events: [], settle: Promise.resolve(), hurry };
     commit.settle = this.#running
       .catch(() => {})
+      .then(() => patience?.over)
       .then(() => {
         if (this.#next === commit) this.#next = undefined;
         return this.#commit(commit.events);
@@ -163,6 +183,19 @@ export class Timeline {
     // The transaction that collects now begins with a lost revision and will fail; new writes must not join it.
     this.#next = undefined;
   }
+}
+
+/** A time that can be ended earlier. */
+function endable(milliseconds: number): { over: Promise<void>; end(): void } {
+  let end = () => {};
+  const over = new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, milliseconds);
+    end = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+  });
+  return { over, end: () => end() };
 }
 
 /** By the system's error number, which is what lmdb-js gives. LMDB makes an EIO of a write that only half fits. */

@@ -5,7 +5,7 @@ import { alreadyExists, badRequest, namespaceTerminating, notFound } from "../ob
 import type { KubeObject, UnstructuredObject } from "../object/meta.ts";
 import { groupResource, type ObjectKey, type Resource } from "../object/resource.ts";
 import type { DeleteOptions, Patch, WriteOptions } from "../object-store.ts";
-import { pathOf, rangeOf } from "./event.ts";
+import { pathOf, rangeOf, type StoreEvent } from "./event.ts";
 import { checkKey, type Located, locate, plain, type Unchecked } from "./locate.ts";
 import type { ResourceDefinition } from "./registry.ts";
 import { type Decision, type RuleContext, timestamp } from "./rules/context.ts";
@@ -172,7 +172,7 @@ export class Writer {
   async #carryOut<T>(
     at: Located,
     { action, object }: Decision,
-    options: { dryRun?: boolean } & AdmittedWrite,
+    options: Pick<WriteOptions, "dryRun" | "patient"> & AdmittedWrite,
   ): Promise<T> {
     const previous = this.#source.timeline.latest(at.path);
     let result = object;
@@ -189,7 +189,8 @@ export class Writer {
       const json = JSON.stringify(result);
       const type = action === "remove" ? "DELETED" : previous === undefined ? "ADDED" : "MODIFIED";
       const collection = groupResource(at.resource);
-      await this.#source.timeline.write({ revision, type, collection, path: at.path, json, previous });
+      const event: StoreEvent = { revision, type, collection, path: at.path, json, previous };
+      await this.#source.timeline.write(event, options);
       result = JSON.parse(json) as UnstructuredObject;
     }
     return inVersion(at.definition, result, at.resource) as unknown as T;
