@@ -30,7 +30,8 @@ export async function applyStep({ store, events, signal }: ArbiterEffects, step:
       await store.update(VolumeAttachments, step.attachment, { signal });
       break;
     case "record-results": {
-      const results = record(store, step.attachment, signal);
+      const patient = !isPromised(step.view.attachment) && !isPromised(step.attachment);
+      const results = record(store, step.attachment, { signal, patient });
       if (step.volume === undefined) await results;
       else await both(results, place(store, step.volume, signal));
       break;
@@ -41,8 +42,17 @@ export async function applyStep({ store, events, signal }: ArbiterEffects, step:
   emitEvents(events, step.view, step);
 }
 
-async function record(store: ObjectStore, attachment: VolumeAttachment, signal: AbortSignal): Promise<void> {
-  await store.updateStatus(VolumeAttachments, attachment, { signal });
+/** Some ticket has the volume. Nobody acts on why others wait, so the write that ends the wait comes before those results. */
+function isPromised({ status }: VolumeAttachment): boolean {
+  return Object.values(status?.attachmentTicketStatuses ?? {}).some(({ satisfied }) => satisfied);
+}
+
+async function record(
+  store: ObjectStore,
+  attachment: VolumeAttachment,
+  options: { signal: AbortSignal; patient: boolean },
+): Promise<void> {
+  await store.updateStatus(VolumeAttachments, attachment, options);
 }
 
 async function place(store: ObjectStore, volume: Volume, signal: AbortSignal): Promise<void> {
