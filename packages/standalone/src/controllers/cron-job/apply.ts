@@ -21,9 +21,12 @@ export interface CronJobWrites {
   cronJobs: WrittenCache<CronJob>;
   jobs: WrittenCache<Job>;
   events: EventRecorder;
-  /** By key: what was reported last. */
-  reported: Map<string, string>;
+  /** By key: what was reported, the last one last. */
+  reported: Map<string, readonly string[]>;
 }
+
+/** Whatever is older is no longer asked for. */
+const MOST_REPORTED = 100;
 
 /** Makes one step true. */
 export async function apply(step: CronJobStep, cronJob: CronJob, writes: CronJobWrites): Promise<void> {
@@ -40,7 +43,8 @@ export async function apply(step: CronJobStep, cronJob: CronJob, writes: CronJob
     case "report": {
       const { type, reason, message } = step.event;
       events.event(cronJob, type, reason, message);
-      reported.set(keyOf(cronJob), step.id);
+      const before = reported.get(keyOf(cronJob)) ?? [];
+      reported.set(keyOf(cronJob), [...before, step.id].slice(-MOST_REPORTED));
     }
   }
 }

@@ -29,7 +29,7 @@ function job(name: string, end?: "Complete" | "Failed", completionTime?: string)
   };
 }
 
-const view = (of: CronJob, jobs: Job[] = [], reported?: string): CronJobView => ({
+const view = (of: CronJob, jobs: Job[] = [], ...reported: string[]): CronJobView => ({
   ...{ cronJob: of, jobs, now: NOW, reported },
 });
 
@@ -107,7 +107,41 @@ const TABLE: [string, CronJobView, string][] = [
   [
     "what is too late is not made",
     view(cronJob({ schedule: "55 9 * * *", startingDeadlineSeconds: 60 }, old)),
+    "report MissSchedule",
+  ],
+  [
+    "and reported once",
+    view(
+      cronJob({ schedule: "55 9 * * *", startingDeadlineSeconds: 60 }, old),
+      [],
+      `MissSchedule ${Date.parse("2026-01-15T09:55:00Z")}`,
+    ),
     "wait 60000",
+  ],
+  [
+    "a Job that somebody else made in its name is reported",
+    view(cronJob({}, { lastScheduleTime: at10 }), [job("by-hand")]),
+    "report UnexpectedJob",
+  ],
+  [
+    "so is one that the status has forgotten",
+    view(cronJob({}, { lastScheduleTime: at10 }), [job(due)]),
+    "report UnexpectedJob",
+  ],
+  [
+    "once, whatever is reported besides",
+    view(
+      cronJob({}, { lastScheduleTime: at10 }),
+      [job("by-hand")],
+      "UnexpectedJob by-hand",
+      "JobAlreadyActive 1",
+    ),
+    "wait 30000",
+  ],
+  [
+    "an end is no surprise",
+    view(cronJob({}, { lastScheduleTime: at10 }), [job("by-hand", "Failed")]),
+    "wait 30000",
   ],
   [
     "what is late and in time is",
@@ -135,6 +169,17 @@ const TABLE: [string, CronJobView, string][] = [
 ];
 for (const [name, input, expected] of TABLE)
   test(`${name}: ${expected}`, () => assert.equal(brief(decide(input)), expected));
+
+test("a listed Job that is gone is reported as missing, one that has ended as completed", () => {
+  const gone = decide(view(cronJob({}, running)));
+  assert.ok(gone.do === "write-status");
+  assert.deepEqual(gone.events, [
+    { type: "Normal", reason: "MissingJob", message: "Active job went missing: c-1" },
+  ]);
+  const late = decide(view(cronJob({ schedule: "55 9 * * *", startingDeadlineSeconds: 60 }, old)));
+  assert.ok(late.do === "report");
+  assert.equal(late.event.message, "Missed scheduled time to start a job: Thu, 15 Jan 2026 09:55:00 +0000");
+});
 
 test("the Job has the template's labels, its time, and its owner", () => {
   const jobTemplate = { metadata: { labels: { a: "b" }, annotations: { c: "d" } }, spec: { template: {} } };

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type CronJob, DONE, isDeleting, type Job, type Outcome, wait } from "@mooring/store";
 import { finishedOf, historyOf } from "./history.ts";
-import { jobNameAt, newJob, referenceTo } from "./new-job.ts";
+import { jobNameAt, newJob, referenceTo, timeInName } from "./new-job.ts";
 import { type Due, dueOf } from "./schedule.ts";
 
 /** The status of a CronJob. */
@@ -14,8 +14,8 @@ export interface CronJobView {
   jobs: readonly Job[];
   /** Milliseconds since the epoch. */
   now: number;
-  /** What was reported last of a start that did not come about. */
-  reported: string | undefined;
+  /** What was reported of it, the last one last. */
+  reported: readonly string[];
 }
 
 /** An event about the CronJob. */
@@ -30,7 +30,7 @@ export type CronJobStep =
   | { do: "write-status"; status: CronJobStatus; events: readonly CronJobEvent[] }
   | { do: "create-job"; job: Job }
   | { do: "delete-job"; job: Job }
-  /** Once for each time that is due: `id` is what the next view has as reported. */
+  /** Once for each time that is due, or Job: `id` is among what the next view has as reported. */
   | { do: "report"; id: string; event: CronJobEvent };
 
 /** A clock that is set, or a machine that has slept, is noticed after this time. */
@@ -42,6 +42,8 @@ export function decide(view: CronJobView): CronJobStep | Outcome {
   if (isDeleting(cronJob)) return DONE;
   const seen = seenStatus(view);
   if (!isDeepStrictEqual(seen.status, cronJob.status ?? {})) return { do: "write-status", ...seen };
+  const unexpected = reportUnexpected(view);
+  if (unexpected !== undefined) return unexpected;
   const [old] = historyOf(cronJob, jobs);
   if (old !== undefined) return { do: "delete-job", job: old };
   return cronJob.spec === undefined || cronJob.spec.suspend === true ? DONE : start(view, cronJob.spec);
@@ -60,6 +62,11 @@ function seenStatus({ cronJob, jobs }: CronJobView): { status: CronJobStatus; ev
     }
     return job !== undefined && end === undefined;
   });
+  for (const { uid, name } of listed) {
+    if (jobs.some(({ metadata }) => metadata.uid === uid)) continue;
+    const message = `Active job went missing: ${name}`;
+    events.push({ type: "Normal", reason: "MissingJob", message });
+  }
   const successes = jobs.flatMap((job) =>
     finishedOf(job) === "Complete" ? (job.status?.completionTime ?? []) : [],
   );
@@ -72,19 +79,43 @@ function seenStatus({ cronJob, jobs }: CronJobView): { status: CronJobStatus; ev
   return { status, events };
 }
 
+/** A Job that is its own and runs, and that neither its status nor its schedule knows of. */
+function reportUnexpected({ cronJob, jobs, reported }: CronJobView): CronJobStep | undefined {
+  const { active = [] } = cronJob.status ?? {};
+  const found = jobs.find((job) => {
+    const { uid = "", name } = job.metadata;
+    const isKnown = active.some((each) => each.uid === uid) || reported.includes(`UnexpectedJob ${uid}`);
+    // One that was made just now is about to be listed.
+    return (
+      !isKnown && finishedOf(job) === undefined && !((timeInName(cronJob, name) ?? 0) > sinceOf(cronJob))
+    );
+  });
+  if (found === undefined) return undefined;
+  const message = `Saw a job that the controller did not create or forgot: ${found.metadata.name}`;
+  const event: CronJobEvent = { type: "Warning", reason: "UnexpectedJob", message };
+  return { do: "report", id: `UnexpectedJob ${found.metadata.uid}`, event };
+}
+
+/** Times up to here are dealt with; milliseconds since the epoch. */
+function sinceOf({ metadata, status }: CronJob): number {
+  return Date.parse(status?.lastScheduleTime ?? metadata.creationTimestamp ?? "");
+}
+
 function start(view: CronJobView, spec: NonNullable<CronJob["spec"]>): CronJobStep | Outcome {
   const { cronJob, jobs, now, reported } = view;
-  const { lastScheduleTime, active = [] } = cronJob.status ?? {};
-  const { creationTimestamp = "" } = cronJob.metadata;
-  const sinceMs = Date.parse(lastScheduleTime ?? creationTimestamp);
+  const { active = [] } = cronJob.status ?? {};
+  const sinceMs = sinceOf(cronJob);
   const deadlineMs = now - (spec.startingDeadlineSeconds ?? Number.POSITIVE_INFINITY) * 1000;
   const due = dueOf(spec, Math.max(sinceMs, deadlineMs), now);
   if (due.putBackToMs !== undefined) return putBack(cronJob, due.putBackToMs);
-  if (due.scheduledMs === undefined) return untilNext(due, now);
-  const report = (event: CronJobEvent): CronJobStep | undefined => {
-    const id = `${event.reason} ${due.scheduledMs}`;
-    return reported === id ? undefined : { do: "report", id, event };
+  const report = (event: CronJobEvent, ms = due.scheduledMs): CronJobStep | undefined => {
+    const id = `${event.reason} ${ms}`;
+    return reported.includes(id) ? undefined : { do: "report", id, event };
   };
+  if (due.scheduledMs === undefined) {
+    const late = deadlineMs > sinceMs ? dueOf(spec, sinceMs, now).scheduledMs : undefined;
+    return (late === undefined ? undefined : report(missed(late), late)) ?? untilNext(due, now);
+  }
   const isMade = jobs.find(({ metadata }) => metadata.name === jobNameAt(cronJob, due.scheduledMs ?? 0));
   if (isMade !== undefined) return begun(cronJob, isMade, due.scheduledMs);
   if (due.tooManyMissed && lastReason(reported) !== "JobAlreadyActive") {
@@ -113,8 +144,15 @@ const STILL_ACTIVE: CronJobEvent = {
   message: "Not starting job because prior execution is running and concurrency policy is Forbid",
 };
 
-function lastReason(reported: string | undefined): string | undefined {
-  return reported?.split(" ")[0];
+const missed = (ms: number): CronJobEvent => ({
+  type: "Warning",
+  reason: "MissSchedule",
+  message: `Missed scheduled time to start a job: ${new Date(ms).toUTCString().replace("GMT", "+0000")}`,
+});
+
+/** Of what was reported of its starts. */
+function lastReason(reported: readonly string[]): string | undefined {
+  return reported.findLast((id) => !id.startsWith("UnexpectedJob"))?.split(" ")[0];
 }
 
 /** The Job is there; an earlier life may have made it. */

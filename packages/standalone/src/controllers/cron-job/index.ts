@@ -41,7 +41,7 @@ export async function startCronJobController(
   const cronJobs = new WrittenCache(store, informer);
   const jobs = new WrittenCache(store, workloads.jobs);
   const events = new EventRecorder(store, { component: "cronjob-controller", logger });
-  const reported = new Map<string, string>();
+  const reported = new Map<string, readonly string[]>();
   const controller = new Reconciler<CronJobView, CronJobStep>({
     ...{ name: "cron-job", store, logger, failpoints },
     sources: [source(informer, (cronJob) => [keyOf(cronJob)])],

@@ -7,8 +7,8 @@ interface CronJobReads {
   jobs: WrittenCache<Job>;
   /** Milliseconds since the epoch. */
   clock: () => number;
-  /** By key: what was reported last. */
-  reported: ReadonlyMap<string, string>;
+  /** By key: what was reported, the last one last. */
+  reported: ReadonlyMap<string, readonly string[]>;
 }
 
 /** A CronJob and its Jobs. */
@@ -21,5 +21,5 @@ export async function readCronJob(
   const cronJob = reader.over(cronJobs).get(key);
   if (cronJob === undefined) return undefined;
   const own = reader.over(jobs).byIndex("controller", cronJob.metadata.uid ?? "");
-  return { cronJob, jobs: own, now: clock(), reported: reported.get(key) };
+  return { cronJob, jobs: own, now: clock(), reported: reported.get(key) ?? [] };
 }

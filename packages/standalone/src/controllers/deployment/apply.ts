@@ -13,6 +13,7 @@ import {
 import { labelsOf } from "../workloads/owners.ts";
 import type { DeploymentStep } from "./decide.ts";
 import { limitsOf, wantedOf } from "./limits.ts";
+import { DESIRED, MAX } from "./proportions.ts";
 import type { DeploymentCaches } from "./read.ts";
 import { REVISION } from "./revisions.ts";
 import { HASH, hashOfTemplate, setNameOf } from "./template.ts";
@@ -125,8 +126,8 @@ function ownAnnotations({ metadata }: Deployment): Record<string, string> {
 function sizesOf(deployment: Deployment): Record<string, string> {
   const { replicas, maxSurge } = limitsOf(deployment);
   return {
-    "deployment.kubernetes.io/desired-replicas": String(replicas),
-    "deployment.kubernetes.io/max-replicas": String(replicas + maxSurge),
+    [DESIRED]: String(replicas),
+    [MAX]: String(replicas + maxSurge),
   };
 }
 

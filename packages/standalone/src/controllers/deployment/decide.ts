@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type Deployment, DONE, defined, type Outcome, type ReplicaSet, wait } from "@mooring/store";
 import { conditionsOf, deadlineInMs, isComplete, type Progress } from "./conditions.ts";
 import { type Limits, limitsOf, sum, wantedOf } from "./limits.ts";
+import { shareOut } from "./proportions.ts";
 import { NO_REVISION, nextRevision, revisionOf } from "./revisions.ts";
 import { follow, rollOn, type Scale } from "./scale.ts";
 import { isCurrent } from "./template.ts";
@@ -61,9 +62,20 @@ function manage(view: DeploymentView, progress: Progress): DeploymentStep | unde
   const { deployment, limits, sets } = progress;
   const [orphan] = view.orphans;
   if (orphan !== undefined) return { do: "adopt-set", set: orphan };
-  if (deployment.spec?.paused === true) return scaled(follow(sets, limits));
   const recreate = deployment.spec?.strategy?.type === "Recreate";
+  const shared = recreate ? undefined : scaled(resized(progress));
+  if (shared !== undefined) return shared;
+  if (deployment.spec?.paused === true) return scaled(follow(sets, limits));
   return recreate ? recreateAll(view, progress) : rollingUpdate(view, progress);
+}
+
+/** All sets follow a new number of replicas before the rollout goes on; once the new set has all pods, the old ones need not. */
+function resized({ deployment, current, sets, limits }: Progress): Scale | undefined {
+  const isSaturated =
+    current !== undefined &&
+    wantedOf(current) === limits.replicas &&
+    (current.status?.availableReplicas ?? 0) === limits.replicas;
+  return isSaturated ? undefined : shareOut(sets, limits, deployment.status?.replicas ?? 0);
 }
 
 function rollingUpdate(view: DeploymentView, progress: Progress): DeploymentStep | undefined {

@@ -174,3 +174,22 @@ test(
     assert.ok(await world.find(Pods, one.metadata.name), "what it let go stays");
   },
 );
+
+test("in the middle of a rollout that stands still, both sets take their part of another number of replicas", async () => {
+  const strategy = { type: "RollingUpdate", rollingUpdate: { maxSurge: 3, maxUnavailable: 2 } };
+  await world.store.create(Deployments, deployment("share", { replicas: 10, strategy }));
+  await world.rolledOut(Deployments, "share");
+  await world.change(Deployments, "share", { template: template("share", BROKEN) });
+  const sizes = async () =>
+    (await setsOf("share"))
+      .sort((a, b) => Number(a.metadata.annotations?.[REVISION]) - Number(b.metadata.annotations?.[REVISION]))
+      .map(({ spec }) => spec?.replicas);
+  const become = (wanted: number[]) =>
+    eventually(`sets of ${wanted}`, async () => String(await sizes()) === String(wanted), {
+      lastSeen: sizes,
+    });
+  await become([8, 5]);
+  await world.change(Deployments, "share", { replicas: 15 });
+  await become([11, 7]);
+  await world.store.delete(Deployments, at("share"));
+});
