@@ -145,17 +145,20 @@ function statefulSetErrors(set: UnstructuredObject): FieldError[] {
   const spec = digObject(set, "spec");
   const mounted = { ...spec, template: withClaimVolumes(digObject(spec, "template"), [...names]) };
   const rolling = digObject(spec, "updateStrategy", "rollingUpdate");
-  const refused =
-    rolling.maxUnavailable === undefined || rolling.maxUnavailable === 1
-      ? []
-      : [
-          invalid(
-            "spec.updateStrategy.rollingUpdate.maxUnavailable",
-            rolling.maxUnavailable,
-            "only 1 is supported",
-          ),
-        ];
+  const refused = mayBeMissing(rolling.maxUnavailable, "spec.updateStrategy.rollingUpdate.maxUnavailable");
   return [...claims, ...refused, ...workloadErrors({ ...set, spec: mounted }, ALWAYS)];
+}
+
+/** At least one pod, at most all of them. */
+function mayBeMissing(value: unknown, path: string): FieldError[] {
+  if (value === undefined) return [];
+  const errors = shareErrors(value, path);
+  if (errors.length > 0) return errors;
+  const amount = Number.parseInt(String(value), 10);
+  if (amount === 0) return [invalid(path, value, "cannot be 0")];
+  return typeof value === "string" && amount > 100
+    ? [invalid(path, value, "must not be greater than 100%")]
+    : [];
 }
 
 /** Containers mount claims of the set by the names of their templates. */

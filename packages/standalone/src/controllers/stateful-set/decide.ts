@@ -11,6 +11,7 @@ import { isFinished } from "../pod-claims.ts";
 import { availableInMs } from "../workloads/pods.ts";
 import { type ClaimStep, growClaim, ownClaim, type SetClaim } from "./claims.ts";
 import { claimsOf, ordinalOf, ordinalsOf, podOf, revisionOf } from "./identity.ts";
+import { maxUnavailableOf } from "./max-unavailable.ts";
 import { equalRevision, inOrder, nextNumber, templateOf } from "./revisions.ts";
 import type { Rollout, StatefulSetView } from "./rollout.ts";
 import { type SetStatus, statusOf } from "./status.ts";
@@ -84,7 +85,7 @@ class Steps {
       const next = this.#make(ordinal);
       if (next === undefined) continue;
       if (next.do !== "wait") return next;
-      if (this.#inTurn) return this.#ofClaims() ?? next;
+      if (this.#inTurn) return this.#ofClaims() ?? this.#replaceMore() ?? next;
       waiting = soonest(waiting, next);
     }
     const next = this.#shrink() ?? this.#replace() ?? this.#ofClaims();
@@ -153,13 +154,37 @@ class Steps {
     return undefined;
   }
 
-  /** The last one first, each when all that were replaced are available. */
+  /** Beside those that are missing now, as many as the set lets be missing. */
+  #replaceMore(): Next {
+    const most = maxUnavailableOf(this.#rollout.set);
+    const missing = this.#wanted.filter((ordinal) => this.#availableInMs(ordinal) !== 0);
+    if (missing.length >= most) return undefined;
+    for (const ordinal of [...this.#wanted].reverse()) {
+      const pod = this.#podAt.get(ordinal);
+      if (pod !== undefined && pod.metadata.deletionTimestamp === undefined && this.#isOld(ordinal, pod))
+        return { do: "delete-pod", pod, why: "it is replaced" };
+    }
+    return undefined;
+  }
+
+  /** Undefined: nobody knows. */
+  #availableInMs(ordinal: number): number | undefined {
+    const { set, now } = this.#rollout;
+    const pod = this.#podAt.get(ordinal);
+    if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return undefined;
+    return availableInMs(pod, set.spec?.minReadySeconds ?? 0, now);
+  }
+
+  /** The last one first, each when all that were replaced are available, or as many at a time as may be missing. */
   #replace(): Next {
     const { set, now } = this.#rollout;
+    const more = this.#replaceMore();
+    if (more !== undefined) return more;
     for (const ordinal of [...this.#wanted].reverse()) {
       const pod = this.#podAt.get(ordinal);
       if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return wait();
-      if (this.#isOld(ordinal, pod)) return { do: "delete-pod", pod, why: "it is replaced" };
+      if (this.#isOld(ordinal, pod))
+        return maxUnavailableOf(set) > 1 ? wait() : { do: "delete-pod", pod, why: "it is replaced" };
       const availableMs = availableInMs(pod, set.spec?.minReadySeconds ?? 0, now);
       if (availableMs !== 0) return wait(availableMs);
     }

@@ -199,3 +199,32 @@ test(
     assert.equal(now?.currentRevision, status?.currentRevision, "the same template has the same name");
   },
 );
+
+test("a rolling update replaces as many pods at a time as may be missing, and never more", async () => {
+  const rollingUpdate = { maxUnavailable: "50%" };
+  await world.store.create(
+    StatefulSets,
+    statefulSet("many", { replicas: 5, updateStrategy: { type: "RollingUpdate", rollingUpdate } }),
+  );
+  await world.rolledOut(StatefulSets, "many");
+  const seen = await watchPods("many", async () => {
+    await world.change(StatefulSets, "many", { template: template("many", "two") });
+    await world.rolledOut(StatefulSets, "many");
+  });
+  let [missing, most] = [0, 0];
+  for (const each of seen) {
+    if (each.startsWith("-")) missing += 1;
+    if (each.startsWith("ready")) missing -= 1;
+    most = Math.max(most, missing);
+  }
+  assert.equal(most, 2, seen.join(" "));
+  assert.deepEqual(await images("many"), ["two", "two", "two", "two", "two"]);
+  for (const [wrong, why] of [
+    [0, /cannot be 0/],
+    ["101%", /must not be greater than 100%/],
+    ["many", /valid percent string/],
+  ] as const) {
+    const updateStrategy = { type: "RollingUpdate", rollingUpdate: { maxUnavailable: wrong } };
+    await assert.rejects(world.store.create(StatefulSets, statefulSet("wrong", { updateStrategy })), why);
+  }
+});
