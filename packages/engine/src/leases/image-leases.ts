@@ -138,7 +138,7 @@ export class ImageLeases {
   async release(image: string, signal?: AbortSignal): Promise<void> {
     const held = this.#held.get(image);
     if (held === undefined) return;
-    await this.#letGo(image);
+    await this.#forget(image);
     if (await this.#free(held.lease, signal)) return;
     // A renewal of ours was under way; else it belongs to somebody else already.
     const present = await this.#find(image, signal);
@@ -174,7 +174,7 @@ export class ImageLeases {
    */
   async handOver(image: string, to: string, signal: AbortSignal): Promise<void> {
     const { store, identity } = this.#options;
-    await this.#letGo(image);
+    await this.#forget(image);
     const lease = await this.#find(image, signal);
     if (lease?.spec?.holderIdentity !== identity) return;
     const { metadata, spec } = lease;
@@ -192,7 +192,7 @@ export class ImageLeases {
   async drop(image: string, signal: AbortSignal): Promise<void> {
     const held = this.#held.get(image);
     if (held === undefined) return;
-    await this.#letGo(image);
+    await this.#forget(image);
     // By its uid: a renewal may be under way.
     const { uid = "" } = held.lease.metadata;
     await this.#remove(image, { uid }, signal);
@@ -206,7 +206,7 @@ export class ImageLeases {
     await this.#remove(image, { resourceVersion }, signal);
   }
 
-  async #letGo(image: string): Promise<void> {
+  async #forget(image: string): Promise<void> {
     this.#held.delete(image);
     this.#options.onChanged(image);
     await this.#options.guard.forget(image);

@@ -144,14 +144,14 @@ export async function closeBacking(host: Host, layout: PoolLayout): Promise<void
   if (layout.backing === undefined) return;
   await host.mounts.unmount(layout.backing.mount);
   const device = await host.loops.find(layout.backing.file);
-  if (device !== undefined) await letGo(host, device.path);
+  if (device !== undefined) await detachUnused(host, device.path);
 }
 
 /**
  * A container that is just starting has copies of all mounts until it has changed its root. They usually go at once;
  * the device of one that stays goes with it.
  */
-async function letGo(host: Host, device: string): Promise<void> {
+async function detachUnused(host: Host, device: string): Promise<void> {
   for (let wait = 10; wait < LET_GO_MS; wait *= 2) {
     if ((await host.loops.users(device)).length === 0) return host.loops.detach(device);
     await host.clock.sleep(wait);

@@ -18,7 +18,7 @@ const failpoints = stepFailpoints<CapacityStep>("sidecars/capacity", {
 
 /** Of which classes capacity is published, and how often the driver is asked. Times in milliseconds. */
 export interface CapacityOptions {
-  /** Milliseconds between questions to the driver; default 60,000. */
+  /** Milliseconds between two calls of the driver; default 60,000. */
   pollMs: number;
   /** Also for classes with immediate binding. */
   immediateBinding: boolean;

@@ -8,7 +8,7 @@ import { claimFor } from "./claim-for.ts";
 import { assessGroup, groupFor, REFUSED_GROUP } from "./into-group.ts";
 import { preflight } from "./preflight.ts";
 import { obstacleStatus, progressStatus, type RestoreStatus } from "./statuses.ts";
-import { LOOK_MS } from "./troubles.ts";
+import { TROUBLES_READ_MS } from "./troubles.ts";
 import type { GroupRestoreView } from "./view.ts";
 
 interface RestoreEvent {
@@ -86,7 +86,7 @@ function groupState(
 /** No watch wakes the restore when a provisioner reports why it has made no volume: while one is missing, it is asked. */
 function restOf({ backoffMs }: GroupRestoreView, members: readonly MemberStatus[]): Rest {
   if (backoffMs > 0) return { do: "wait", ms: backoffMs };
-  return members.some(({ phase }) => phase === "Provisioning") ? { do: "wait", ms: LOOK_MS } : DONE;
+  return members.some(({ phase }) => phase === "Provisioning") ? { do: "wait", ms: TROUBLES_READ_MS } : DONE;
 }
 
 function writeUnlessSame(restore: VolumeGroupRestore, status: RestoreStatus): GroupRestoreStep | undefined {

@@ -4,7 +4,7 @@ import { Events, type ObjectStore, type PersistentVolumeClaim } from "@mooring/s
 const REASON = "ProvisioningFailed";
 
 /** Milliseconds before a provisioner that has made no volume is asked why, and between two such reads. */
-export const LOOK_MS = 5_000;
+export const TROUBLES_READ_MS = 5_000;
 
 /**
  * Why claims have no volume yet: the newest message of their provisioner, which is nowhere but in events. A restore
@@ -27,7 +27,7 @@ export class Troubles {
     if (waiting.length === 0) return NONE;
     const at = this.#now();
     const known = this.#known.get(uid);
-    if (known !== undefined && at - known.at < LOOK_MS) return known.troubles;
+    if (known !== undefined && at - known.at < TROUBLES_READ_MS) return known.troubles;
     const troubles = known === undefined ? NONE : await newest(this.#store, waiting);
     this.#known.set(uid, { at, troubles });
     return troubles;

@@ -11,7 +11,7 @@ import { type Condition, decideCondition } from "./decide.ts";
 
 /** How often the driver is asked whether it is alive, and about its volumes. Times in milliseconds. */
 export interface HealthOptions {
-  /** Milliseconds between questions whether the driver is alive; default 10,000. */
+  /** Milliseconds between two probes of the driver; default 10,000. */
   probeMs: number;
   /** Milliseconds between reads of the conditions of all volumes; default 60,000. */
   volumesMs: number;

@@ -33,7 +33,7 @@ export interface ClusterLogsOptions {
 }
 
 /** A log that is followed ends so soon after its node is known to be lost. */
-const LOOK_EVERY_MS = 2000;
+const CHECK_EVERY_MS = 2000;
 
 /** The pods of every node: of this one by its kubelet, of the others by theirs. */
 export function clusterStreams(options: ClusterLogsOptions): ClusterStreams {
@@ -112,7 +112,7 @@ async function* readRemote(
 /** Resolves with the reason once the node is away, or with nothing at the signal. */
 async function watchNode(store: ObjectStore, name: string, signal: AbortSignal): Promise<string | undefined> {
   while (!signal.aborted) {
-    await delay(LOOK_EVERY_MS, signal).catch(() => {});
+    await delay(CHECK_EVERY_MS, signal).catch(() => {});
     const reason = await whyAway(store, name).catch(() => undefined);
     if (reason !== undefined) return reason;
   }

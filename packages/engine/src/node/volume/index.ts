@@ -16,7 +16,7 @@ import { applyVolumeStep } from "./apply.ts";
 import { decide } from "./decide.ts";
 import { failpoints } from "./failpoints.ts";
 import { readVolume, type VolumeReading } from "./read.ts";
-import { letGo } from "./release-lease.ts";
+import { releaseUnneeded } from "./release-lease.ts";
 import { wholeSize } from "./statuses.ts";
 import type { VolumeStep } from "./view.ts";
 
@@ -77,7 +77,7 @@ export function runVolumes(
       else await applyVolumeStep(context, step.step, step.reading);
     },
     failpoints: (step) => (step.do === "migrate" ? migrationFailpoints(step.step) : failpoints(step.step)),
-    ended: (name) => letGo(context, name),
+    ended: (name) => releaseUnneeded(context, name),
     waitsFor: (error) =>
       error instanceof LeaseHeldElsewhere
         ? { do: "wait", afterMs: Math.min(LEASE_RETRY_MS, error.retryAfterMs) }

@@ -7,7 +7,7 @@ import type { AgentContext } from "../context.ts";
  * The end of a round with a shared pool's volume: a lease that the record does not need any more goes back, one
  * without a record goes away, and a device that a lost lease has left behind goes away with its last user.
  */
-export async function letGo(
+export async function releaseUnneeded(
   { store, nodeID, host, pools, sharing, signal }: AgentContext,
   name: string,
 ): Promise<void> {

@@ -19,7 +19,7 @@ export function fingerprint(cert: X509Certificate): string {
   return createHash("sha256").update(der).digest("hex");
 }
 
-/** What a certificate says, and the Node object by which it was last judged. */
+/** What a certificate says, and the Node object by which it was last admitted. */
 interface Claim {
   name: string;
   key: string;

@@ -40,7 +40,7 @@ interface NodeLifecycleOptions {
 
 /** Where kubelets renew the leases of their nodes. */
 const LEASE_NAMESPACE = "kube-node-lease";
-const LOOK_EVERY_MS = 1000;
+const CHECK_EVERY_MS = 1000;
 
 /** Marks, taints, and one step for each of the pods that a node may have. */
 const MOST_STEPS = 1_000;
@@ -76,7 +76,7 @@ export async function startNodeLifecycle(options: NodeLifecycleOptions): Promise
     while (!signal.aborted) {
       silence = heartbeats.observe(leases.list(), sinceBoot());
       for (const node of view.nodes.list()) controller.add(node.metadata.name);
-      await delay(LOOK_EVERY_MS, signal).catch(() => {});
+      await delay(CHECK_EVERY_MS, signal).catch(() => {});
     }
   }
   const done = Promise.all([controller.run(signal), watchTime(), ...informers]).then(() => events.flush());

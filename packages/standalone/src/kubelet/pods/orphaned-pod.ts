@@ -2,7 +2,7 @@ import type { Pod } from "@mooring/store";
 import type { ContainerStatus, Runtime } from "../../runtime/index.ts";
 
 /** Processes of a pod whose object is gone get this long; nobody waits for them. */
-const GHOST_GRACE_SECONDS = 5;
+const ORPHAN_GRACE_SECONDS = 5;
 
 /**
  * Stands in for a pod that has no object (any more) but left something on this machine: containers, volumes, a folder
@@ -27,7 +27,7 @@ export async function orphanedPod(
       namespace,
       uid,
       deletionTimestamp: new Date(0).toISOString(),
-      deletionGracePeriodSeconds: GHOST_GRACE_SECONDS,
+      deletionGracePeriodSeconds: ORPHAN_GRACE_SECONDS,
     },
     spec: { containers: names.map((container) => ({ name: container, image: "host" })) },
   };
