@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { until } from "../support/program.mjs";
-import { snapshot } from "./objects.mjs";
+import { countNumbers, snapshot } from "./objects.mjs";
 
-/** Processes of Mooring on this machine, which is the test's own, that run this command of it. */
+/** Processes of Mooring on this machine, which is the test's own, and on those in it, that run this command of it. */
 async function processes(command) {
   const found = [];
   for (const name of await readdir("/proc")) {
@@ -15,7 +15,7 @@ async function processes(command) {
   return found;
 }
 
-async function killAll(kube, command, target) {
+export async function killAll(kube, command, target) {
   const killed = await processes(command);
   assert.notDeepEqual(killed, [], `no process of mooring ${command}`);
   for (const pid of killed) process.kill(pid, "SIGKILL");
@@ -26,13 +26,7 @@ async function killAll(kube, command, target) {
   await kube.kubectl("-n", "mooring", "rollout", "status", target, "--timeout=180s");
 }
 
-/** Every number once, in order, up to the last. */
-async function numbers(kube) {
-  const text = await kube.sh("writer", "cat /data/numbers");
-  const all = text.split("\n").map(Number);
-  for (const [index, number] of all.entries()) assert.equal(number, index, "a number is missing");
-  return all.length;
-}
+const numbers = async (kube) => countNumbers(await kube.sh("writer", "cat /data/numbers"));
 
 export async function crashes(kube) {
   for (const [command, target] of [

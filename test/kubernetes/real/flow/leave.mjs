@@ -15,6 +15,11 @@ const DATA = [
 
 export async function takeDataAway(kube) {
   await kube.delete("pod/writer", "pod/raw-writer", "pvc/data", "pvc/raw");
+  await nothingOfVolumes(kube);
+}
+
+/** Neither of Kubernetes' kinds nor of ours. */
+export async function nothingOfVolumes(kube) {
   await until("nothing of the volumes to be left", async () => {
     const left = await kube.kubectl("get", DATA, "-A", "-o", "name", "--ignore-not-found");
     if (left !== "") throw new Error(left);

@@ -1,15 +1,12 @@
 // One volume with a file system and one raw: written by pods, grown while they write, copied and restored.
 import assert from "node:assert/strict";
 import { until } from "../support/program.mjs";
-import { claim, fromClaim, fromSnapshot, MIB, pod, rawClaim, snapshot } from "./objects.mjs";
-
-/** Numbers, each on disk before the next one; a number that cannot be written ends the pod. */
-const WRITE_ON = "i=0; while echo $i >>/data/numbers && sync /data/numbers; do i=$((i+1)); sleep 0.05; done";
+import { COUNT_ON, claim, fromClaim, fromSnapshot, MIB, pod, rawClaim, snapshot } from "./objects.mjs";
 
 export async function writeAndRead(kube) {
   await kube.apply(claim("data", "400Mi"), rawClaim("raw", "64Mi"));
   await kube.apply(
-    pod("writer", { mounts: { "/data": "data" }, run: WRITE_ON }),
+    pod("writer", { mounts: { "/data": "data" }, run: COUNT_ON }),
     pod("raw-writer", { devices: { "/dev/raw": "raw" } }),
   );
   await kube.ready("writer", "raw-writer");
@@ -29,8 +26,9 @@ export async function statistics(kube) {
     /kubelet_volume_stats_capacity_bytes\{[^}]*persistentvolumeclaim="data"/,
     /kubelet_volume_stats_capacity_bytes\{[^}]*persistentvolumeclaim="raw"\} 6.7108864e\+07/,
   ];
+  const node = await kube.get("pod/writer", "{.spec.nodeName}");
   await until("statistics of both volumes", async () => {
-    const output = await kube.kubectl("get", "--raw", `/api/v1/nodes/${kube.cluster.node}/proxy/metrics`);
+    const output = await kube.kubectl("get", "--raw", `/api/v1/nodes/${node}/proxy/metrics`);
     return wanted.every((each) => each.test(output));
   });
 }

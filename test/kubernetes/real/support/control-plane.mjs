@@ -2,7 +2,6 @@
 import { execFile } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { hostname } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { openCertificates } from "./certificates.mjs";
@@ -30,28 +29,23 @@ const AUDIT = {
 };
 
 /**
- * `folder`: everything is kept below it. `bin`: where the programs are. `only`: those programs of it. `address`: pods reach the
- * API server there and at {@link SERVICE_ADDRESS}, port 443; both are addresses of this machine, which nobody shares.
+ * `folder`: everything is kept below it. `bin`: where the programs are. `only`: those programs of it. `address`: nodes and pods
+ * reach the API server there and at {@link SERVICE_ADDRESS}, port 443; both are addresses of this machine, which nobody shares.
  */
 export async function startControlPlane({ folder, bin, only, address }) {
   const logs = join(folder, "logs");
   await mkdir(logs, { recursive: true });
   const [free, etcd, peer, manager, scheduler] = await Promise.all(Array.from({ length: 5 }, freePort));
   const api = address === undefined ? free : 443;
-  const node = hostname().toLowerCase();
-  const pki = await openCertificates(folder, `https://127.0.0.1:${api}`);
+  const at = address ?? "127.0.0.1";
+  const pki = await openCertificates(folder, `https://${at}:${api}`);
   const names = ["DNS:kubernetes", "DNS:kubernetes.default", "DNS:kubernetes.default.svc", "DNS:localhost"];
   await pki.certificate(
     "apiserver",
     "/CN=kube-apiserver",
-    [...names, "IP:127.0.0.1", `IP:${SERVICE_ADDRESS}`].join(","),
+    [...names, "IP:127.0.0.1", `IP:${at}`, `IP:${SERVICE_ADDRESS}`].join(","),
   );
   const admin = await pki.identity("admin", "/O=system:masters/CN=admin");
-  const kubeletConfig = await pki.identity(
-    "node",
-    `/O=system:nodes/CN=system:node:${node}`,
-    `DNS:${node},IP:${address ?? "127.0.0.1"}`,
-  );
   const audit = join(folder, "audit.json");
   await writeFile(audit, JSON.stringify(AUDIT));
   const auditLog = join(logs, "audit.log");
@@ -79,7 +73,7 @@ export async function startControlPlane({ folder, bin, only, address }) {
         `etcd-servers=http://127.0.0.1:${etcd}`,
         `secure-port=${api}`,
         `bind-address=${address === undefined ? "127.0.0.1" : "0.0.0.0"}`,
-        `advertise-address=${address ?? "127.0.0.1"}`,
+        `advertise-address=${at}`,
       ],
       ...[`tls-cert-file=${pki.at("apiserver.crt")}`, `tls-private-key-file=${pki.at("apiserver.key")}`],
       ...[`client-ca-file=${pki.at("ca.crt")}`, "anonymous-auth=false", "allow-privileged=true"],
@@ -132,5 +126,5 @@ export async function startControlPlane({ folder, bin, only, address }) {
     await stop();
     throw error;
   }
-  return { programs, kubectl, admin, pki, node, kubeletConfig, logs, auditLog, folder, stop };
+  return { programs, kubectl, admin, pki, logs, auditLog, folder, stop };
 }

@@ -5,12 +5,10 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { SERVICE_ADDRESS } from "./control-plane.mjs";
 import { until } from "./program.mjs";
 
 const execute = promisify(execFile);
 const CGROUPS = "/sys/fs/cgroup";
-export const NODE_ADDRESS = "10.250.0.1";
 
 /** Folders of the machine that a kubelet, its runtime and what it runs write to. */
 const OWN = ["/var/lib", "/var/log", "/run"];
@@ -41,10 +39,13 @@ export async function runApart(script, args) {
   return code ?? 1;
 }
 
-/** To be called first of all by a script that {@link runApart} runs. `folder`: what would be in /var and /run is there. */
-export async function furnish(folder) {
+/**
+ * To be called first of all by the first process of a machine. `folder`: what would be in /var and /run is there. `addresses`:
+ * of its loopback.
+ */
+export async function furnish(folder, { hostname, addresses }) {
   await execute("mount", ["--make-rshared", "/"]);
-  await execute("hostname", ["worker-1"]);
+  await execute("hostname", [hostname]);
   for (const at of OWN) {
     const own = join(folder, "machine", at);
     await mkdir(own, { recursive: true });
@@ -56,8 +57,7 @@ export async function furnish(folder) {
     await execute("mount", ["--bind", file, `/proc/sys/${name}`]);
   }
   await execute("ip", ["link", "set", "lo", "up"]);
-  for (const address of [NODE_ADDRESS, SERVICE_ADDRESS])
-    await execute("ip", ["address", "add", `${address}/32`, "dev", "lo"]);
+  for (const address of addresses) await execute("ip", ["address", "add", `${address}/32`, "dev", "lo"]);
 }
 
 /** The controllers of cgroup v1, each a hierarchy of its own; of v2 there is one hierarchy. */
@@ -97,7 +97,7 @@ async function removeTree(group) {
 
 /** Loop devices on files below a folder that a test which failed has left: its mounts are gone, and so are their paths. */
 export async function detachLoops(folder) {
-  const { stdout } = await execute("find", [join(folder, "machine"), "-name", "pool.img", "-printf", "%i\n"]);
+  const { stdout } = await execute("find", [folder, "-name", "pool.img", "-printf", "%i\n"]);
   const inodes = new Set(stdout.split("\n").filter((line) => line !== ""));
   const list = ["--list", "--json", "--output", "NAME,MAJ:MIN,BACK-INO,BACK-MAJ:MIN"];
   const { loopdevices } = JSON.parse((await execute("losetup", list)).stdout || '{"loopdevices":[]}');

@@ -4,7 +4,6 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { BUSYBOX } from "./images.mjs";
-import { NODE_ADDRESS } from "./namespaces.mjs";
 import { Program, until } from "./program.mjs";
 
 const execute = promisify(execFile);
@@ -24,25 +23,29 @@ disabled_plugins = ["io.containerd.internal.v1.tracing"]
     conf_dir = "${folder}/network"
 `;
 
-const IPAM = { type: "host-local", subnet: "10.244.0.0/24", routes: [{ dst: "0.0.0.0/0" }] };
-/** A pod reaches its node, and so the API server, and no other machine. */
-const NETWORK = {
+/** A pod reaches its node, and by it whatever that one reaches. */
+const network = (subnet) => ({
   cniVersion: "0.4.0",
   name: "pods",
-  plugins: [{ type: "ptp", ipMasq: false, ipam: IPAM }],
-};
+  plugins: [
+    {
+      ...{ type: "ptp", ipMasq: false },
+      ipam: { type: "host-local", subnet, routes: [{ dst: "0.0.0.0/0" }] },
+    },
+  ],
+});
 
-const kubeletConfig = ({ pki, cgroup, socket }) => ({
+const kubeletConfig = ({ node, cgroup, socket }) => ({
   ...{ apiVersion: "kubelet.config.k8s.io/v1beta1", kind: "KubeletConfiguration" },
   ...{ failCgroupV1: false, failSwapOn: false, cgroupDriver: "cgroupfs", cgroupRoot: `/${cgroup}` },
   ...{ enforceNodeAllocatable: [], containerRuntimeEndpoint: `unix://${socket}` },
   authentication: {
     anonymous: { enabled: false },
-    x509: { clientCAFile: pki.at("ca.crt") },
+    x509: { clientCAFile: node.authority },
     webhook: { enabled: false },
   },
   authorization: { mode: "AlwaysAllow" },
-  ...{ tlsCertFile: pki.at("node.crt"), tlsPrivateKeyFile: pki.at("node.key") },
+  ...{ tlsCertFile: node.certificate, tlsPrivateKeyFile: node.key },
   // The disk is everybody's on this machine, and its room means nothing.
   evictionHard: {
     ...{ "memory.available": "0%", "nodefs.available": "0%", "imagefs.available": "0%" },
@@ -52,35 +55,46 @@ const kubeletConfig = ({ pki, cgroup, socket }) => ({
   volumeStatsAggPeriod: "5s",
 });
 
-/** Starts both, and waits until the node is ready. `images`: OCI archives. `cgroup`: one that is there. */
-export async function startNode(cluster, { bin, images, cgroup }) {
-  const folder = join(cluster.folder, "containerd");
+/**
+ * What a machine has to be told to become this node; it can be written down. `address`: of its machine; `subnet`: of its pods,
+ * like `10.244.1.0/24`.
+ */
+export async function admit({ pki, admin }, { name, address, subnet }) {
+  const subject = `/O=system:nodes/CN=system:node:${name}`;
+  const kubeconfig = await pki.identity(name, subject, `DNS:${name},IP:${address}`);
+  const own = { certificate: pki.at(`${name}.crt`), key: pki.at(`${name}.key`) };
+  return { name, address, subnet, kubeconfig, admin, authority: pki.at("ca.crt"), ...own };
+}
+
+/**
+ * Starts both, and waits until the node is ready. `node`: of {@link admit}; `folder`: everything is kept below it; `images`: OCI
+ * archives; `cgroup`: one that is there.
+ */
+export async function startNode(node, { folder: home, logs, bin, images, cgroup }) {
+  const folder = join(home, "containerd");
   await mkdir(join(folder, "network"), { recursive: true });
   const config = join(folder, "config.toml");
   const socket = join(folder, "containerd.sock");
   await writeFile(config, runtimeConfig(folder));
-  await writeFile(join(folder, "network", "10-pods.conflist"), JSON.stringify(NETWORK));
-  const log = (name) => ({ log: join(cluster.logs, `${name}.log`) });
+  await writeFile(join(folder, "network", "10-pods.conflist"), JSON.stringify(network(node.subnet)));
+  const log = (name) => ({ log: join(logs, `${name}-${node.name}.log`) });
   const containerd = new Program("containerd", ["containerd", "-c", config], log("containerd")).start();
   const ctr = (...args) => execute("ctr", ["-a", socket, "-n", "k8s.io", ...args]);
   await until("containerd", () => ctr("version"), 60);
   for (const image of images) await ctr("images", "import", image);
-  const settings = join(cluster.folder, "kubelet.json");
-  await writeFile(settings, JSON.stringify(kubeletConfig({ pki: cluster.pki, cgroup, socket })));
+  const settings = join(home, "kubelet.json");
+  await writeFile(settings, JSON.stringify(kubeletConfig({ node, cgroup, socket })));
   const kubelet = new Program(
     "kubelet",
     [
       ...["nice", "-n", "2", join(bin, "kubelet"), `--config=${settings}`],
-      ...[`--kubeconfig=${cluster.kubeletConfig}`, `--hostname-override=${cluster.node}`],
-      ...[`--node-ip=${NODE_ADDRESS}`, "--root-dir=/var/lib/kubelet", "--v=2"],
+      ...[`--kubeconfig=${node.kubeconfig}`, `--hostname-override=${node.name}`],
+      ...[`--node-ip=${node.address}`, "--root-dir=/var/lib/kubelet", "--v=2"],
     ],
     log("kubelet"),
   ).start();
   const ready = '{.status.conditions[?(@.type=="Ready")].status}';
-  await until(
-    "the node to be ready",
-    async () => (await cluster.kubectl("get", "node", cluster.node, "-o", `jsonpath=${ready}`)) === "True",
-    120,
-  );
+  const ask = ["--kubeconfig", node.admin, "get", "node", node.name, "-o", `jsonpath=${ready}`];
+  await until("the node to be ready", async () => (await execute("kubectl", ask)).stdout === "True", 120);
   return { kubelet, containerd, ctr };
 }

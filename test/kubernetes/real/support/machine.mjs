@@ -1,0 +1,11 @@
+// The first process of a worker's machine: `node machine.mjs SETTINGS`. It tells its parent when the node is ready, and stays.
+import { mkdir } from "node:fs/promises";
+import { furnish } from "./namespaces.mjs";
+import { startNode } from "./node.mjs";
+
+const { node, folder, logs, bin, images, cgroup } = JSON.parse(process.argv[2]);
+
+await furnish(folder, { hostname: node.name, addresses: [] });
+await mkdir("/var/lib/kubelet", { recursive: true });
+await startNode(node, { folder, logs, bin, images, cgroup: `${cgroup}/${node.name}` });
+process.send("ready");

@@ -1,0 +1,34 @@
+// How long parts of a flow take, and what is known of a cluster when one has failed.
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+export const say = (text) => process.stdout.write(`${text}\n`);
+
+export async function timed(name, run) {
+  const from = Date.now();
+  const result = await run();
+  say(`  ${name}: ${((Date.now() - from) / 1000).toFixed(1)} s`);
+  return result;
+}
+
+/** What an operator would read first. */
+export async function explain(cluster) {
+  const save = async (name, ...args) =>
+    writeFile(join(cluster.logs, `${name}.txt`), await cluster.kubectl(...args).catch(String));
+  await save(
+    "objects",
+    "get",
+    "all,pvc,pv,volumesnapshots,volumeattachments.storage.k8s.io,csinodes,csistoragecapacities",
+    "-A",
+    "-o",
+    "wide",
+  );
+  await save("events", "get", "events", "-A");
+  await save("pods", "describe", "pods", "-A");
+  for (const part of ["node", "controller"]) {
+    const which = ["-l", `app.kubernetes.io/component=${part}`, "--prefix", "--tail=2000"];
+    await save(`${part}-log`, "-n", "mooring", "logs", ...which);
+    await save(`${part}-log-before`, "-n", "mooring", "logs", "--previous", ...which);
+  }
+  say(`its state: ${cluster.logs}`);
+}
