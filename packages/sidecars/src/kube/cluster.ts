@@ -113,18 +113,12 @@ export class Cluster {
           some(annotations?.[WANTED_GROUP]).map((name) => `${namespace}/${name}`),
         /** UID of the VolumeGroup that has the claim. */
         volumeGroup: (claim) => some(lockOf(claim)?.uid),
-        /** Claims without a volume, by class. */
-        pendingClass: (claim) => (claim.spec?.volumeName ? [] : some(claim.spec?.storageClassName)),
         /** Claims without a volume, by data source: `VolumeSnapshot:ns/name`. */
         pendingSource: (claim) => {
           const source = dataSourceOf(claim);
           if (claim.spec?.volumeName || !("name" in source)) return [];
           return [`${source.kind}:${source.namespace}/${source.name}`];
         },
-        attributesClass: (claim) => some(claim.spec?.volumeAttributesClassName),
-        /** Claims without a volume, by the class of its parameters. */
-        pendingAttributesClass: (claim) =>
-          claim.spec?.volumeName ? [] : some(claim.spec?.volumeAttributesClassName),
       },
     }));
   }
@@ -132,7 +126,6 @@ export class Cluster {
   get volumes(): ObjectCache<PersistentVolume> {
     return this.cacheOf(PersistentVolumes, () => ({
       indexers: {
-        claimUid: (volume) => some(volume.spec?.claimRef?.uid),
         handle: ({ spec }) =>
           spec?.csi === undefined ? [] : [`${spec.csi.driver}:${spec.csi.volumeHandle}`],
         driver: ({ spec }) => some(spec?.csi?.driver),
@@ -152,7 +145,6 @@ export class Cluster {
     return this.cacheOf(KubeVolumeAttachments, () => ({
       indexers: {
         volume: ({ spec }) => some(spec.source.persistentVolumeName),
-        node: ({ spec }) => some(spec.nodeName),
       },
     }));
   }
@@ -204,10 +196,6 @@ export class Cluster {
           const name = spec.source.persistentVolumeClaimName;
           return name ? [keyOf({ metadata: { ...metadata, name } })] : [];
         },
-        content: ({ spec, status }) => [
-          ...some(spec.source.volumeSnapshotContentName),
-          ...some(status?.boundVolumeSnapshotContentName),
-        ],
         /** UID of the group snapshot that it is a member of. */
         group: (snapshot) => some(groupOwnerOf(snapshot)?.uid),
         /** `ns/name` of that group snapshot, whichever its UID. */
@@ -217,8 +205,6 @@ export class Cluster {
         },
         /** The same, also where only the status has it. */
         memberOf: groupOf,
-        /** The empty string: snapshots that wait for a default class. */
-        className: ({ spec }) => [spec.volumeSnapshotClassName ?? ""],
       },
     }));
   }
@@ -226,7 +212,6 @@ export class Cluster {
   get contents(): ObjectCache<VolumeSnapshotContent> {
     return this.cacheOf(VolumeSnapshotContents, () => ({
       indexers: {
-        className: ({ spec }) => some(spec.volumeSnapshotClassName),
         group: ({ metadata }) => some(metadata.annotations?.[MEMBER_OF_UID]),
         /** Contents that somebody brought in, by `driver:snapshot handle`. */
         imported: ({ spec }) => some(spec.source.snapshotHandle).map((handle) => `${spec.driver}:${handle}`),
@@ -241,17 +226,10 @@ export class Cluster {
   get groups(): ObjectCache<VolumeGroupSnapshot> {
     return this.cacheOf(VolumeGroupSnapshots, () => ({
       indexers: {
-        uid: (group) => some(group.metadata.uid),
         namespace: ({ metadata }) => some(metadata.namespace),
         /** `ns/name` of the VolumeGroup that it is of. */
         volumeGroup: (group) =>
           some(groupOfSnapshot(group)).map((name) => keyOf({ metadata: { ...group.metadata, name } })),
-        content: ({ spec, status }) => [
-          ...some(spec.source.volumeGroupSnapshotContentName),
-          ...some(status?.boundVolumeGroupSnapshotContentName),
-        ],
-        /** The empty string: those that take a default class. */
-        className: ({ spec }) => [spec.volumeGroupSnapshotClassName ?? ""],
       },
     }));
   }
@@ -259,7 +237,6 @@ export class Cluster {
   get groupContents(): ObjectCache<VolumeGroupSnapshotContent> {
     return this.cacheOf(VolumeGroupSnapshotContents, () => ({
       indexers: {
-        className: ({ spec }) => some(spec.volumeGroupSnapshotClassName),
         /** `driver:volume handle` of every source. */
         source: ({ spec }) => (spec.source.volumeHandles ?? []).map((handle) => `${spec.driver}:${handle}`),
       },
@@ -271,15 +248,7 @@ export class Cluster {
   }
 
   get groupRestores(): ObjectCache<VolumeGroupRestore> {
-    return this.cacheOf(VolumeGroupRestores, () => ({
-      indexers: {
-        group: ({ metadata, spec }) => [
-          keyOf({ metadata: { ...metadata, name: spec.source.volumeGroupSnapshotName } }),
-        ],
-        /** Namespace of those that a claim may be in the way of. */
-        failedIn: ({ metadata, status }) => (status?.phase === "Failed" ? some(metadata.namespace) : []),
-      },
-    }));
+    return this.cacheOf(VolumeGroupRestores);
   }
 
   get groupClones(): ObjectCache<VolumeGroupClone> {
@@ -287,24 +256,11 @@ export class Cluster {
   }
 
   get volumeGroups(): ObjectCache<VolumeGroup> {
-    return this.cacheOf(VolumeGroups, () => ({
-      indexers: {
-        namespace: ({ metadata }) => some(metadata.namespace),
-        /** The empty string: those that take a default class. */
-        className: ({ spec }) => [spec.volumeGroupClassName ?? ""],
-        /** The content that it wants to bring in. */
-        content: ({ spec }) => some(spec.source.volumeGroupContentName),
-      },
-    }));
+    return this.cacheOf(VolumeGroups);
   }
 
   get volumeGroupContents(): ObjectCache<VolumeGroupContent> {
-    return this.cacheOf(VolumeGroupContents, () => ({
-      indexers: {
-        group: ({ spec }) => [keyOf({ metadata: spec.volumeGroupRef })],
-        groupUid: ({ spec }) => some(spec.volumeGroupRef.uid),
-      },
-    }));
+    return this.cacheOf(VolumeGroupContents);
   }
 
   get volumeGroupClasses(): ObjectCache<VolumeGroupClass> {
