@@ -14,7 +14,7 @@ import {
 } from "@mooring/store";
 import { VolumeGroupReverts } from "../../packages/engine/src/api/group-revert.ts";
 import { VolumeGroupClones } from "../../packages/sidecars/src/kube/group-clone.ts";
-import { VolumeGroupClasses, VolumeGroups } from "../../packages/sidecars/src/volume-group/api.ts";
+import { VolumeGroupClasses, VolumeGroups } from "../../packages/sidecars/src/kube/volume-group.ts";
 import { claim } from "../support/manifests.ts";
 import { Up } from "../support/up.ts";
 import { type Measurement, SHORT, sized, time } from "./measure.ts";

@@ -53,12 +53,14 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   ],
   "sidecars/src/kube": [
     "attach",
+    "group-clone",
     "group-restore",
     "group-snapshot",
     "provision",
     "resize",
     "snapshot",
     "snapshot-content",
+    "volume-group",
   ],
   "standalone/src/schema": ["apiserver", "builtin", "controllers", "crd", "kinds", "kubelet", "up"],
   "standalone/src/kinds": ["apiserver", "builtin", "controllers", "crd", "kubelet", "up"],
@@ -89,7 +91,6 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
 /** Folders of a package that do import each other, and why. */
 const MUTUAL: Readonly<Record<string, string>> = {
   "sidecars/common kube": "the caches are indexed by what controllers read from objects",
-  "sidecars/kube volume-group": "the same",
   "sidecars/common secrets": "the names of parameters are in one list",
 };
 

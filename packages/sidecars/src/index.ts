@@ -1,12 +1,12 @@
+export { SNAPSHOT_OF_GROUP, WANTED_GROUP } from "./common/volume-group-names.ts";
 export { CONTROLLERS, type ControllerName, type ControllerOptions } from "./controllers.ts";
 export { chooseMode, type ModeName } from "./csi/access-modes.ts";
 export type { ControllerCapability, DriverInfo } from "./csi/driver-info.ts";
 export * from "./kube/group-clone.ts";
 export * from "./kube/group-restore.ts";
+export * from "./kube/volume-group.ts";
 export { type Candidate, leaseName, runAsLeader } from "./leader.ts";
 export type { LeaderElectionOptions, SidecarOptions } from "./options.ts";
 export { type Lack, missingRights, reportMissing } from "./rights/check.ts";
 export { EVERY_CONTROLLER, type Right, WRITES } from "./rights/writes.ts";
 export { type Sidecars, startSidecars } from "./start.ts";
-export * from "./volume-group/api.ts";
-export { SNAPSHOT_OF_GROUP, WANTED_GROUP } from "./volume-group/names.ts";

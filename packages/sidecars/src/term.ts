@@ -21,8 +21,8 @@ import type { DriverInfo } from "./csi/driver-info.ts";
 import { Cluster } from "./kube/cluster.ts";
 import { VolumeGroupClones } from "./kube/group-clone.ts";
 import { VolumeGroupRestores } from "./kube/group-restore.ts";
+import { VolumeGroups } from "./kube/volume-group.ts";
 import type { SidecarOptions } from "./options.ts";
-import { VolumeGroups } from "./volume-group/api.ts";
 
 type Base = SidecarOptions & {
   driver: Driver;

@@ -8,10 +8,10 @@ import {
 } from "@mooring/store";
 import { DONE, type Rest } from "../common/controller.ts";
 import { isGroupMember } from "../common/group-member.ts";
+import { groupOfSnapshot } from "../common/group-of.ts";
+import { lockOf } from "../common/member-lock.ts";
 import { BEING_CREATED, GROUP_BEING_CREATED } from "../common/names.ts";
 import { selects } from "../group-snapshot/sources.ts";
-import { groupOfSnapshot } from "../volume-group/freeze.ts";
-import { lockOf } from "../volume-group/lock.ts";
 
 /** What may need a claim. */
 export interface ClaimView {

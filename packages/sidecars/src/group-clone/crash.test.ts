@@ -8,9 +8,9 @@ import { after, describe, type TestContext, test } from "node:test";
 import { failpointNames, LocalStore, VolumeGroupSnapshots } from "@mooring/store";
 import { bundleProgram, killEveryFailpoint } from "@mooring/store/testing";
 import { VolumeGroupRestores } from "../kube/group-restore.ts";
+import { VolumeGroups } from "../kube/volume-group.ts";
 import { testRegistry } from "../testing/registry.ts";
 import { ScriptedDriver } from "../testing/scripted-driver.ts";
-import { VolumeGroups } from "../volume-group/api.ts";
 import "./index.ts";
 
 const bundle = await bundleProgram(new URL("testing/crash-child.ts", import.meta.url));

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Condition, defined, hasFinalizer, isDeleting, type KubeObject } from "@mooring/store";
 import { DONE, type Rest } from "../common/controller.ts";
+import { GROUP_DRIVER } from "../common/volume-group-names.ts";
 import { CLONE_FINALIZER, type ClonePhase, type VolumeGroupClone } from "../kube/group-clone.ts";
-import { GROUP_DRIVER } from "../volume-group/names.ts";
 import { groupNameOf, isPartOf, partNameOf, restoreFor, snapshotFor } from "./parts.ts";
 import type { CloneStatus, GroupCloneStep, GroupCloneView } from "./view.ts";
 

@@ -11,8 +11,8 @@ import {
 } from "@mooring/store";
 import { type VolumeGroupClone, VolumeGroupClones } from "../kube/group-clone.ts";
 import { VolumeGroupRestores } from "../kube/group-restore.ts";
+import { VolumeGroupClasses, VolumeGroups } from "../kube/volume-group.ts";
 import { fresh, groupWorld, NS } from "../testing/group-world.ts";
-import { VolumeGroupClasses, VolumeGroups } from "../volume-group/api.ts";
 import { volumeGroup, volumeGroupClass } from "../volume-group/testing/objects.ts";
 import { at, joined } from "../volume-group/testing/world.ts";
 import { groupClone } from "./testing/objects.ts";

@@ -6,10 +6,10 @@ import {
   type VolumeGroupSnapshot,
   VolumeGroupSnapshots,
 } from "@mooring/store";
+import { SNAPSHOT_OF_GROUP } from "../common/volume-group-names.ts";
 import { CLONE_UID, type VolumeGroupClone } from "../kube/group-clone.ts";
 import { type VolumeGroupRestore, VolumeGroupRestores } from "../kube/group-restore.ts";
-import type { VolumeGroup } from "../volume-group/api.ts";
-import { SNAPSHOT_OF_GROUP } from "../volume-group/names.ts";
+import type { VolumeGroup } from "../kube/volume-group.ts";
 
 /** Name of the internal group snapshot and restore: the same in every attempt, and of no other clone. */
 export const partNameOf = ({ metadata }: VolumeGroupClone): string => `clone-${metadata.uid}`;

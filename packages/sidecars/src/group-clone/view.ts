@@ -1,7 +1,7 @@
 import type { VolumeGroupSnapshot } from "@mooring/store";
 import type { VolumeGroupClone } from "../kube/group-clone.ts";
 import type { VolumeGroupRestore } from "../kube/group-restore.ts";
-import type { VolumeGroup } from "../volume-group/api.ts";
+import type { VolumeGroup } from "../kube/volume-group.ts";
 
 /** What a decision about one VolumeGroupClone needs. */
 export interface GroupCloneView {

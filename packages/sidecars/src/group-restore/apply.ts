@@ -3,7 +3,7 @@ import type { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
 import type { VolumeGroupRestore } from "../kube/group-restore.ts";
 import { patchStatus } from "../kube/patch.ts";
-import { VolumeGroups } from "../volume-group/api.ts";
+import { VolumeGroups } from "../kube/volume-group.ts";
 import type { GroupRestoreStep } from "./decide.ts";
 import { REFUSED_GROUP } from "./into-group.ts";
 

@@ -1,11 +1,11 @@
 import { defined, type PersistentVolumeClaim, SNAPSHOT_GROUP } from "@mooring/store";
+import { WANTED_GROUP } from "../common/volume-group-names.ts";
 import {
   type MemberStatus,
   RESTORE_LABEL,
   RESTORE_UID,
   type VolumeGroupRestore,
 } from "../kube/group-restore.ts";
-import { WANTED_GROUP } from "../volume-group/names.ts";
 
 /**
  * The claim of one member. It has no owner: what has been restored is the user's data, and must not go when somebody

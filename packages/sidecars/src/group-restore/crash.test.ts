@@ -11,7 +11,7 @@ import { testRegistry } from "../testing/registry.ts";
 import { ScriptedDriver } from "../testing/scripted-driver.ts";
 import "./index.ts";
 import { RESTORE_LABEL } from "../kube/group-restore.ts";
-import { VolumeGroups } from "../volume-group/api.ts";
+import { VolumeGroups } from "../kube/volume-group.ts";
 import { handleOf } from "./testing/group.ts";
 
 const bundle = await bundleProgram(new URL("testing/crash-child.ts", import.meta.url));

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { isDeleting, type PersistentVolumeClaim } from "@mooring/store";
 import { DONE, type Rest } from "../common/controller.ts";
 import type { MemberStatus, VolumeGroupRestore } from "../kube/group-restore.ts";
-import type { VolumeGroup } from "../volume-group/api.ts";
+import type { VolumeGroup } from "../kube/volume-group.ts";
 import { assess, isComplete } from "./assess.ts";
 import { claimFor } from "./claim-for.ts";
 import { assessGroup, groupFor, REFUSED_GROUP } from "./into-group.ts";

@@ -3,9 +3,9 @@ import { type TestContext, test } from "node:test";
 import { defined, PersistentVolumeClaims } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
 import { VolumeGroupRestores } from "../kube/group-restore.ts";
+import { VolumeGroupClasses, VolumeGroups } from "../kube/volume-group.ts";
 import { startHarness } from "../testing/harness.ts";
 import { claim } from "../testing/objects.ts";
-import { VolumeGroupClasses, VolumeGroups } from "../volume-group/api.ts";
 import { volumeGroup, volumeGroupClass } from "../volume-group/testing/objects.ts";
 import { groupRestore, handleOf, put, putGroup } from "./testing/group.ts";
 

@@ -1,6 +1,6 @@
 import { apiVersionOf, defined, isDeleting } from "@mooring/store";
 import { RESTORE_LABEL, RESTORE_UID, type VolumeGroupRestore } from "../kube/group-restore.ts";
-import { type VolumeGroup, type VolumeGroupClass, VolumeGroups } from "../volume-group/api.ts";
+import { type VolumeGroup, type VolumeGroupClass, VolumeGroups } from "../kube/volume-group.ts";
 import type { Obstacle } from "./obstacle.ts";
 
 /** The VolumeGroup that a restore makes, as far as it is there. */

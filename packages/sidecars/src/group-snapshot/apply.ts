@@ -10,9 +10,9 @@ import type { SidecarContext } from "../common/context.ts";
 import { CLAIM_SOURCE_FINALIZER, GROUP_BEING_DELETED, GROUP_FINALIZER } from "../common/names.ts";
 import type { ObjectBackoff } from "../common/object-backoff.ts";
 import { SnapshotEvents, writeSnapshotError, writeSnapshotStatus } from "../common/snapshot-writes.ts";
+import { FREEZE_ATTEMPT } from "../common/volume-group-names.ts";
 import { deleteObject, patchMetadata, patchObject } from "../kube/patch.ts";
 import { attemptOf } from "../volume-group/freeze.ts";
-import { FREEZE_ATTEMPT } from "../volume-group/names.ts";
 import { writeMembers } from "./apply-members.ts";
 import { groupRequestKey } from "./request-key.ts";
 import {

@@ -6,8 +6,8 @@ import {
 } from "@mooring/store";
 import { DONE, type Rest } from "../common/controller.ts";
 import { GROUP_FINALIZER } from "../common/names.ts";
+import { GROUP_DRIVER } from "../common/volume-group-names.ts";
 import { isOnRecord } from "../group-snapshot-content/storage-group.ts";
-import { GROUP_DRIVER } from "../volume-group/names.ts";
 import { bindImported, lacksSecrets } from "./bind-imported.ts";
 import { decideCreation } from "./decide-creation.ts";
 import { decideDeletion, decideOrphans } from "./decide-deletion.ts";

@@ -9,12 +9,12 @@ import {
   type VolumeSnapshot,
 } from "@mooring/store";
 import { refusingStore } from "@mooring/store/testing";
+import { type VolumeGroup, VolumeGroupClasses, VolumeGroups } from "../kube/volume-group.ts";
 import type { SidecarOptions } from "../options.ts";
 import { Calls } from "../testing/calls.ts";
 import { fresh, type GroupWorld, groupWorld, NS } from "../testing/group-world.ts";
 import type { HarnessOptions } from "../testing/harness.ts";
 import { groupSnapshot } from "../testing/objects.ts";
-import { type VolumeGroup, VolumeGroupClasses, VolumeGroups } from "../volume-group/api.ts";
 import { volumeGroup, volumeGroupClass } from "../volume-group/testing/objects.ts";
 import { joined, membersOf } from "../volume-group/testing/world.ts";
 

@@ -1,8 +1,9 @@
 import { isDeleting, keyOf, type VolumeGroupSnapshot } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
-import type { GroupMember } from "../volume-group/api.ts";
-import { attemptOf, grantOf, groupOfSnapshot, isGranted } from "../volume-group/freeze.ts";
-import { SNAPSHOT_OF_GROUP } from "../volume-group/names.ts";
+import { groupOfSnapshot } from "../common/group-of.ts";
+import { SNAPSHOT_OF_GROUP } from "../common/volume-group-names.ts";
+import type { GroupMember } from "../kube/volume-group.ts";
+import { attemptOf, grantOf, isGranted } from "../volume-group/freeze.ts";
 import { selectorOf } from "./sources.ts";
 import { type NamedGroup, type ReportStep, report } from "./view.ts";
 

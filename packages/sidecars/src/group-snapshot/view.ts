@@ -6,7 +6,7 @@ import type {
   VolumeSnapshot,
   VolumeSnapshotContent,
 } from "@mooring/store";
-import type { VolumeGroup } from "../volume-group/api.ts";
+import type { VolumeGroup } from "../kube/volume-group.ts";
 import type { Member } from "./member.ts";
 import type { MemberWrite } from "./member-writes.ts";
 import type { Candidate, SourceProblem } from "./sources.ts";

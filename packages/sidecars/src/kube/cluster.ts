@@ -42,8 +42,14 @@ import {
 import { intentsOf, recordSelector } from "../common/create-volume/record.ts";
 import { dataSourceOf } from "../common/data-source.ts";
 import { groupOwnerOf } from "../common/group-member.ts";
-import { groupOf } from "../common/group-of.ts";
+import { groupOf, groupOfSnapshot } from "../common/group-of.ts";
+import { lockOf } from "../common/member-lock.ts";
 import { CAPACITY_DRIVER_LABEL, MEMBER_OF_UID } from "../common/names.ts";
+import { WANTED_GROUP } from "../common/volume-group-names.ts";
+import type { Indexers, ObjectCache } from "./cache.ts";
+import { slotKey, slotOf } from "./capacity-slot.ts";
+import { type VolumeGroupClone, VolumeGroupClones } from "./group-clone.ts";
+import { type VolumeGroupRestore, VolumeGroupRestores } from "./group-restore.ts";
 import {
   type VolumeGroup,
   type VolumeGroupClass,
@@ -51,14 +57,7 @@ import {
   type VolumeGroupContent,
   VolumeGroupContents,
   VolumeGroups,
-} from "../volume-group/api.ts";
-import { groupOfSnapshot } from "../volume-group/freeze.ts";
-import { lockOf } from "../volume-group/lock.ts";
-import { WANTED_GROUP } from "../volume-group/names.ts";
-import type { Indexers, ObjectCache } from "./cache.ts";
-import { slotKey, slotOf } from "./capacity-slot.ts";
-import { type VolumeGroupClone, VolumeGroupClones } from "./group-clone.ts";
-import { type VolumeGroupRestore, VolumeGroupRestores } from "./group-restore.ts";
+} from "./volume-group.ts";
 
 const some = (value: string | undefined): string[] => (value ? [value] : []);
 

@@ -17,7 +17,7 @@ import {
 import type { ControllerName } from "../controllers.ts";
 import { VolumeGroupClones } from "../kube/group-clone.ts";
 import { VolumeGroupRestores } from "../kube/group-restore.ts";
-import { VolumeGroupContents, VolumeGroups } from "../volume-group/api.ts";
+import { VolumeGroupContents, VolumeGroups } from "../kube/volume-group.ts";
 
 /** A right to change objects. What is read needs none here: an informer reports itself what it may not list or watch. */
 export interface Right {

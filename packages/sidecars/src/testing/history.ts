@@ -23,7 +23,7 @@ import fc from "fast-check";
 import { groupClone } from "../group-clone/testing/objects.ts";
 import { VolumeGroupClones } from "../kube/group-clone.ts";
 import { type VolumeGroupRestore, VolumeGroupRestores } from "../kube/group-restore.ts";
-import { VolumeGroupClasses, VolumeGroups } from "../volume-group/api.ts";
+import { VolumeGroupClasses, VolumeGroups } from "../kube/volume-group.ts";
 import { volumeGroup, volumeGroupClass } from "../volume-group/testing/objects.ts";
 import { fresh, NS } from "./group-world.ts";
 import type { Harness } from "./harness.ts";

@@ -27,7 +27,7 @@ import {
 } from "@mooring/store";
 import { VolumeGroupClones } from "../kube/group-clone.ts";
 import { VolumeGroupRestores } from "../kube/group-restore.ts";
-import { VolumeGroupClasses, VolumeGroupContents, VolumeGroups } from "../volume-group/api.ts";
+import { VolumeGroupClasses, VolumeGroupContents, VolumeGroups } from "../kube/volume-group.ts";
 
 /** What goes through controllers until it is as somebody wants it. */
 export const WAITED_FOR = [

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { Events, VolumeGroupSnapshots } from "@mooring/store";
 import { GROUP_FINALIZER } from "../common/names.ts";
+import { SNAPSHOT_OF_GROUP } from "../common/volume-group-names.ts";
 import { fresh } from "../testing/group-world.ts";
 import type { HarnessOptions } from "../testing/harness.ts";
 import { groupSnapshot } from "../testing/objects.ts";
-import { SNAPSHOT_OF_GROUP } from "./names.ts";
 import { at, joined, makeGroup, startWorld, type World } from "./testing/world.ts";
 
 /** VolumeGroup `db` of claim `data`, frozen for a group snapshot that nobody makes. */

@@ -9,14 +9,7 @@ import {
   type PersistentVolumeClaim,
 } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
-import { callFailure } from "../csi/codes.ts";
-import { deleteObject, type MetadataChange, patchMetadata, patchObject, patchStatus } from "../kube/patch.ts";
-import { readSecret, readSecretIfAny, SecretMissing } from "../secrets/read.ts";
-import { type VolumeGroup, type VolumeGroupContent, VolumeGroupContents } from "./api.ts";
-import { getGroup, groupResultOf } from "./calls.ts";
-import { growClaim } from "./grow-claim.ts";
-import type { GrowthRefusals } from "./growth-refusals.ts";
-import { lockFor } from "./lock.ts";
+import { lockFor } from "../common/member-lock.ts";
 import {
   backendNameOf,
   GROUP_DRIVER,
@@ -25,7 +18,14 @@ import {
   VOLUME_GROUP_BEING_CREATED,
   VOLUME_GROUP_CONTENT_FINALIZER,
   VOLUME_GROUP_FINALIZER,
-} from "./names.ts";
+} from "../common/volume-group-names.ts";
+import { callFailure } from "../csi/codes.ts";
+import { deleteObject, type MetadataChange, patchMetadata, patchObject, patchStatus } from "../kube/patch.ts";
+import { type VolumeGroup, type VolumeGroupContent, VolumeGroupContents } from "../kube/volume-group.ts";
+import { readSecret, readSecretIfAny, SecretMissing } from "../secrets/read.ts";
+import { getGroup, groupResultOf } from "./calls.ts";
+import { growClaim } from "./grow-claim.ts";
+import type { GrowthRefusals } from "./growth-refusals.ts";
 import type { RecordStep } from "./record.ts";
 import { requestKeyOfSet } from "./request-key.ts";
 import type { VolumeGroupStep } from "./step.ts";

@@ -1,7 +1,7 @@
 import { isDeleting, type PersistentVolumeClaim } from "@mooring/store";
-import type { VolumeGroup } from "./api.ts";
-import { lockOf } from "./lock.ts";
-import { FOREIGN_FINALIZERS, WANTED_GROUP } from "./names.ts";
+import { lockOf } from "../common/member-lock.ts";
+import { FOREIGN_FINALIZERS, WANTED_GROUP } from "../common/volume-group-names.ts";
+import type { VolumeGroup } from "../kube/volume-group.ts";
 import { asksFor, takesWhatIsThere } from "./selection.ts";
 import type { Candidate, StorageView } from "./view.ts";
 

@@ -1,6 +1,6 @@
 import { keyOf, type LabelRequirement, type PersistentVolumeClaim } from "@mooring/store";
 import type { Cluster } from "../kube/cluster.ts";
-import type { VolumeGroup } from "./api.ts";
+import type { VolumeGroup } from "../kube/volume-group.ts";
 import { contentOf, isInGroupOf } from "./in-group.ts";
 import { isRead, requirementsOf, takesWhatIsThere } from "./selection.ts";
 

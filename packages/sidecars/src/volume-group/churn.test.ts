@@ -13,11 +13,11 @@ import {
   type Resource,
 } from "@mooring/store";
 import { currentPart, nothingSleeps } from "@mooring/store/testing";
+import { lockOf } from "../common/member-lock.ts";
+import { MEMBER_FINALIZER } from "../common/volume-group-names.ts";
+import { type VolumeGroup, VolumeGroupContents, VolumeGroups } from "../kube/volume-group.ts";
 import { startSidecars } from "../start.ts";
 import { DRIVER } from "../testing/objects.ts";
-import { type VolumeGroup, VolumeGroupContents, VolumeGroups } from "./api.ts";
-import { lockOf } from "./lock.ts";
-import { MEMBER_FINALIZER } from "./names.ts";
 import { ChurnProgress } from "./testing/churn-progress.ts";
 import { boundPair, volumeGroup } from "./testing/objects.ts";
 import { at, startWorld, type World } from "./testing/world.ts";

@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Code } from "@mooring/csi";
+import {
+  VolumeGroupClasses,
+  type VolumeGroupContent,
+  VolumeGroupContents,
+  VolumeGroups,
+} from "../kube/volume-group.ts";
 import { DRIVER } from "../testing/objects.ts";
-import { VolumeGroupClasses, type VolumeGroupContent, VolumeGroupContents, VolumeGroups } from "./api.ts";
 import { volumeGroupClass } from "./testing/objects.ts";
 import { at, joined, makeGroup, startWorld, type World } from "./testing/world.ts";
 

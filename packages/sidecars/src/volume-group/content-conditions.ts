@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Condition, isDeleting } from "@mooring/store";
-import type { VolumeGroupContent } from "./api.ts";
+import type { VolumeGroupContent } from "../kube/volume-group.ts";
 import { isFor } from "./content-for.ts";
 import { driftMessage } from "./drift.ts";
 import { type Truth, truth } from "./status.ts";

@@ -1,11 +1,11 @@
 import { apiVersionOf, defined } from "@mooring/store";
+import { contentNameOf, VOLUME_GROUP_CONTENT_FINALIZER } from "../common/volume-group-names.ts";
 import {
   type VolumeGroup,
   type VolumeGroupClass,
   type VolumeGroupContent,
   VolumeGroupContents,
-} from "./api.ts";
-import { contentNameOf, VOLUME_GROUP_CONTENT_FINALIZER } from "./names.ts";
+} from "../kube/volume-group.ts";
 import { driverParameters, groupSecretOf } from "./secrets.ts";
 
 /**

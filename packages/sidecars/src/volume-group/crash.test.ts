@@ -11,7 +11,7 @@ import { bundleProgram, killEveryFailpoint, thorough } from "@mooring/store/test
 import { testRegistry } from "../testing/registry.ts";
 import { ScriptedDriver } from "../testing/scripted-driver.ts";
 import "./index.ts";
-import { VolumeGroups } from "./api.ts";
+import { VolumeGroups } from "../kube/volume-group.ts";
 import { IMPORTED } from "./testing/crash-story.ts";
 
 const bundle = await bundleProgram(new URL("testing/crash-child.ts", import.meta.url));

@@ -1,9 +1,9 @@
-import type { VolumeGroup, VolumeGroupContent } from "./api.ts";
+import { VOLUME_GROUP_BEING_CREATED } from "../common/volume-group-names.ts";
+import type { VolumeGroup, VolumeGroupContent } from "../kube/volume-group.ts";
 import { repairs } from "./drift.ts";
 import { frozenFor } from "./freeze.ts";
 import { type Growth, growthOf } from "./growth.ts";
 import { type Membership, membershipOf } from "./membership.ts";
-import { VOLUME_GROUP_BEING_CREATED } from "./names.ts";
 import { recordDrift, recordResult } from "./record.ts";
 import { isBackingOff, report } from "./report.ts";
 import { requestKeyOfSet } from "./request-key.ts";

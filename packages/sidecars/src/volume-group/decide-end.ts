@@ -1,15 +1,15 @@
 import { hasFinalizer, isDeleting } from "@mooring/store";
 import { DONE } from "../common/controller.ts";
-import type { VolumeGroupContent } from "./api.ts";
-import { objectionTo } from "./assess-claim.ts";
-import { isFor } from "./content-for.ts";
-import { lockOf } from "./lock.ts";
+import { lockOf } from "../common/member-lock.ts";
 import {
   MEMBER_FINALIZER,
   VOLUME_GROUP_BEING_CREATED,
   VOLUME_GROUP_CONTENT_FINALIZER,
   VOLUME_GROUP_FINALIZER,
-} from "./names.ts";
+} from "../common/volume-group-names.ts";
+import type { VolumeGroupContent } from "../kube/volume-group.ts";
+import { objectionTo } from "./assess-claim.ts";
+import { isFor } from "./content-for.ts";
 import { recordResult } from "./record.ts";
 import { isBackingOff, report } from "./report.ts";
 import { requestKeyOfSet } from "./request-key.ts";

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { currentPart } from "@mooring/store/testing";
 import fc from "fast-check";
-import { lockOf } from "./lock.ts";
-import { backendNameOf, MEMBER_FINALIZER } from "./names.ts";
+import { lockOf } from "../common/member-lock.ts";
+import { backendNameOf, MEMBER_FINALIZER } from "../common/volume-group-names.ts";
 import { asksFor } from "./selection.ts";
 import { ModelWorld } from "./testing/model-world.ts";
 

@@ -1,12 +1,16 @@
 import { hasFinalizer, isDeleting } from "@mooring/store";
 import { DONE } from "../common/controller.ts";
-import type { VolumeGroup, VolumeGroupContent } from "./api.ts";
+import {
+  GROUP_DRIVER,
+  VOLUME_GROUP_CONTENT_FINALIZER,
+  VOLUME_GROUP_FINALIZER,
+} from "../common/volume-group-names.ts";
+import type { VolumeGroup, VolumeGroupContent } from "../kube/volume-group.ts";
 import { withContentConditions } from "./content-conditions.ts";
 import { contentFor, isFor } from "./content-for.ts";
 import { decideBound } from "./decide-bound.ts";
 import { decideEnd } from "./decide-end.ts";
 import { freezeMessage, frozenFor } from "./freeze.ts";
-import { GROUP_DRIVER, VOLUME_GROUP_CONTENT_FINALIZER, VOLUME_GROUP_FINALIZER } from "./names.ts";
 import { report } from "./report.ts";
 import { type Conditions, ending, obstacle } from "./status.ts";
 import type { Decision } from "./step.ts";

@@ -1,4 +1,4 @@
-import type { VolumeGroupContent } from "./api.ts";
+import type { VolumeGroupContent } from "../kube/volume-group.ts";
 import type { GroupResult } from "./view.ts";
 
 /** What somebody else has changed, and we leave so. Volume handles, sorted. */

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Code } from "@mooring/csi";
 import { PersistentVolumeClaims } from "@mooring/store";
+import { VolumeGroupClasses, VolumeGroups } from "../kube/volume-group.ts";
 import type { VolumeGroupMethod } from "../testing/volume-groups.ts";
-import { VolumeGroupClasses, VolumeGroups } from "./api.ts";
 import { volumeGroupClass } from "./testing/objects.ts";
 import { at, makeGroup, startWorld, type World } from "./testing/world.ts";
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Code } from "@mooring/csi";
 import { PersistentVolumeClaims, PersistentVolumes, Secrets } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
-import { VolumeGroupClasses, VolumeGroupContents, VolumeGroups } from "./api.ts";
+import { VolumeGroupClasses, VolumeGroupContents, VolumeGroups } from "../kube/volume-group.ts";
 import { volumeGroupClass } from "./testing/objects.ts";
 import { assertGrowing, at, makeGroup, startWorld, timesOf, type World } from "./testing/world.ts";
 

@@ -5,14 +5,9 @@ import {
   type VolumeGroupSnapshotContent,
 } from "@mooring/store";
 import { GROUP_FINALIZER } from "../common/names.ts";
-import type { FrozenFor, VolumeGroup } from "./api.ts";
-import { FREEZE_ATTEMPT, SNAPSHOT_OF_GROUP } from "./names.ts";
+import { FREEZE_ATTEMPT } from "../common/volume-group-names.ts";
+import type { FrozenFor, VolumeGroup } from "../kube/volume-group.ts";
 import type { VolumeGroupView } from "./view.ts";
-
-/** The VolumeGroup that a group snapshot is of; undefined: its selector says which claims it is of. */
-export function groupOfSnapshot({ metadata }: VolumeGroupSnapshot): string | undefined {
-  return metadata.annotations?.[SNAPSHOT_OF_GROUP] || undefined;
-}
 
 /**
  * Whether a group snapshot of a VolumeGroup wants the membership to stay as it is: from its finalizer on, which it gets

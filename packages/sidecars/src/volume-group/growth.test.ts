@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Events, PersistentVolumeClaims, StorageClasses } from "@mooring/store";
-import { VolumeGroups } from "./api.ts";
+import { VolumeGroups } from "../kube/volume-group.ts";
 import { at, isTrue, makeGroup, startWorld, type World } from "./testing/world.ts";
 
 const requestOf = async (w: World, name: string) =>

@@ -1,5 +1,5 @@
 import { defined, type PersistentVolumeClaim, parseQuantity, type StorageClass } from "@mooring/store";
-import type { GrowingMember, VolumeGroup } from "./api.ts";
+import type { GrowingMember, VolumeGroup } from "../kube/volume-group.ts";
 import type { Membership } from "./membership.ts";
 import { type Truth, truth } from "./status.ts";
 import type { Candidate, VolumeGroupView } from "./view.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Code } from "@mooring/csi";
 import { Events, PersistentVolumeClaims } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
-import { VolumeGroupClasses, VolumeGroupContents, VolumeGroups } from "./api.ts";
+import { VolumeGroupClasses, VolumeGroupContents, VolumeGroups } from "../kube/volume-group.ts";
 import { importedGroup, volumeGroupContent } from "./testing/objects.ts";
 import {
   assertGrowing,

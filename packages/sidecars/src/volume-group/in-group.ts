@@ -1,7 +1,7 @@
 import type { PersistentVolumeClaim } from "@mooring/store";
+import { contentNameOf } from "../common/volume-group-names.ts";
 import type { Cluster } from "../kube/cluster.ts";
-import type { VolumeGroup } from "./api.ts";
-import { contentNameOf } from "./names.ts";
+import type { VolumeGroup } from "../kube/volume-group.ts";
 
 /** The content that a group is bound to, or is to be. */
 export function contentOf(group: VolumeGroup): string {

@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { CsiError } from "@mooring/csi";
 import { Events, PersistentVolumeClaims, PersistentVolumes } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
+import { VolumeGroupClasses, VolumeGroups } from "../kube/volume-group.ts";
 import { claim } from "../testing/objects.ts";
-import { VolumeGroupClasses, VolumeGroups } from "./api.ts";
 import { volumeGroupClass } from "./testing/objects.ts";
 import { assertGrowing, at, joined, makeGroup, membersOf, startWorld, timesOf } from "./testing/world.ts";
 

@@ -1,4 +1,9 @@
-import { DEFAULT_MAX_MEMBERS, type GroupMember, type VolumeGroup, type VolumeGroupContent } from "./api.ts";
+import {
+  DEFAULT_MAX_MEMBERS,
+  type GroupMember,
+  type VolumeGroup,
+  type VolumeGroupContent,
+} from "../kube/volume-group.ts";
 import { assessClaim, type Surroundings, type TicketResult } from "./assess-claim.ts";
 import { type Drift, pruned } from "./drift.ts";
 import { requestKeyOfSet } from "./request-key.ts";

@@ -1,5 +1,5 @@
 import type { Condition } from "@mooring/store";
-import type { GroupMember } from "./api.ts";
+import type { GroupMember } from "../kube/volume-group.ts";
 import type { GroupStatus } from "./status.ts";
 
 /** An event that a change of the status brings with it. */

@@ -11,8 +11,8 @@ import {
   type Resource,
 } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
+import { VolumeGroupClasses, VolumeGroupContents, VolumeGroups } from "../kube/volume-group.ts";
 import { claim } from "../testing/objects.ts";
-import { VolumeGroupClasses, VolumeGroupContents, VolumeGroups } from "./api.ts";
 import { importedGroup, volumeGroup, volumeGroupClass, volumeGroupContent } from "./testing/objects.ts";
 import { at, isTrue, joined, makeGroup, membersOf, startWorld, type World } from "./testing/world.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Code, CsiError } from "@mooring/csi";
 import { covers } from "@mooring/store/testing";
-import { type VolumeGroup, VolumeGroups } from "./api.ts";
+import { type VolumeGroup, VolumeGroups } from "../kube/volume-group.ts";
 import { volumeGroup } from "./testing/objects.ts";
 import { isTrue, joined, makeGroup, startWorld } from "./testing/world.ts";
 

@@ -1,14 +1,14 @@
 import { defined, keyOf, type PersistentVolumeClaim, type VolumeGroupSnapshot } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { groupContentNameFor } from "../common/group-snapshot-names.ts";
+import { lockOf } from "../common/member-lock.ts";
 import { rfc3339 } from "../common/time.ts";
-import type { FrozenFor, VolumeGroup, VolumeGroupClass, VolumeGroupContent } from "./api.ts";
+import { DEFAULT_VOLUME_GROUP_CLASS } from "../common/volume-group-names.ts";
+import type { FrozenFor, VolumeGroup, VolumeGroupClass, VolumeGroupContent } from "../kube/volume-group.ts";
 import { claimsOf } from "./candidates.ts";
 import { freezeLimitMs, freezesOf } from "./freeze.ts";
 import type { GrowthRefusals } from "./growth-refusals.ts";
 import { contentOf } from "./in-group.ts";
-import { lockOf } from "./lock.ts";
-import { DEFAULT_VOLUME_GROUP_CLASS } from "./names.ts";
 import type { StorageMemory } from "./storage-memory.ts";
 import type { Candidate, VolumeGroupView } from "./view.ts";
 

@@ -1,5 +1,5 @@
 import { defined } from "@mooring/store";
-import type { VolumeGroupContent } from "./api.ts";
+import type { VolumeGroupContent } from "../kube/volume-group.ts";
 import { type Drift, driftIn, driftMessage, isNone, repairs } from "./drift.ts";
 import type { Membership } from "./membership.ts";
 import type { GroupResult } from "./view.ts";

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { DONE, type Rest } from "../common/controller.ts";
-import type { GroupMember } from "./api.ts";
+import type { GroupMember } from "../kube/volume-group.ts";
 import { frozenFor, grantsNow, remainingMs } from "./freeze.ts";
 import type { Growth } from "./growth.ts";
 import { newsOf } from "./news.ts";

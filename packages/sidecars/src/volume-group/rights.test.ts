@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type LocalStore, type ObjectStore, type Resource, StatusError } from "@mooring/store";
+import { VolumeGroupContents, VolumeGroups } from "../kube/volume-group.ts";
 import { EVERY_CONTROLLER, WRITES } from "../rights/writes.ts";
-import { VolumeGroupContents, VolumeGroups } from "./api.ts";
 import { at, joined, makeGroup, startWorld } from "./testing/world.ts";
 
 /** A server that grants what a role made of the operator's own list grants, and nothing else. */

@@ -1,6 +1,6 @@
 import { RESERVED_PARAMETERS } from "../common/names.ts";
+import type { VolumeGroup, VolumeGroupClass } from "../kube/volume-group.ts";
 import { type SecretRef, type SecretRole, secretReference, TemplateError } from "../secrets/references.ts";
-import type { VolumeGroup, VolumeGroupClass } from "./api.ts";
 
 const KEYS = [
   `${RESERVED_PARAMETERS}volume-group-secret-name`,

@@ -4,9 +4,9 @@ import {
   matchesLabels,
   type PersistentVolumeClaim,
 } from "@mooring/store";
-import type { VolumeGroup } from "./api.ts";
-import { lockOf } from "./lock.ts";
-import { WANTED_GROUP } from "./names.ts";
+import { lockOf } from "../common/member-lock.ts";
+import { WANTED_GROUP } from "../common/volume-group-names.ts";
+import type { VolumeGroup } from "../kube/volume-group.ts";
 
 type Requirements = LabelRequirement[] | { error: string };
 

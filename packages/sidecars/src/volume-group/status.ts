@@ -1,6 +1,6 @@
 import type { Condition } from "@mooring/store";
 import { defined } from "@mooring/store";
-import type { FrozenFor, GroupMember, VolumeGroup, VolumeGroupContent } from "./api.ts";
+import type { FrozenFor, GroupMember, VolumeGroup, VolumeGroupContent } from "../kube/volume-group.ts";
 import { driftMessage, isNone } from "./drift.ts";
 import { freezeMessage, frozenFor } from "./freeze.ts";
 import type { Membership } from "./membership.ts";

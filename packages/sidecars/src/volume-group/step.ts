@@ -1,6 +1,6 @@
 import type { Condition, PersistentVolumeClaim } from "@mooring/store";
 import type { Rest } from "../common/controller.ts";
-import type { VolumeGroupContent } from "./api.ts";
+import type { VolumeGroupContent } from "../kube/volume-group.ts";
 import type { News } from "./news.ts";
 import type { RecordStep } from "./record.ts";
 import type { GroupStatus } from "./status.ts";

@@ -1,5 +1,5 @@
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "@mooring/store";
-import type { FrozenFor, VolumeGroup, VolumeGroupClass, VolumeGroupContent } from "./api.ts";
+import type { FrozenFor, VolumeGroup, VolumeGroupClass, VolumeGroupContent } from "../kube/volume-group.ts";
 import type { GrowthRefusal } from "./growth-refusals.ts";
 
 /** A claim that a group may have to do with. */

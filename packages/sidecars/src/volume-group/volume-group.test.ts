@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PersistentVolumeClaims } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
-import { VolumeGroupContents, VolumeGroups } from "./api.ts";
+import { VolumeGroupContents, VolumeGroups } from "../kube/volume-group.ts";
 import { at, joined, makeGroup, startWorld } from "./testing/world.ts";
 
 test("a group is made empty, its claims join it, come and go with their labels, and all of it ends", async (t) => {

@@ -7,13 +7,13 @@ import {
 } from "@mooring/store";
 import { put } from "../../group-restore/testing/group.ts";
 import { VolumeGroupClones } from "../../kube/group-clone.ts";
+import { VolumeGroupClasses, VolumeGroups } from "../../kube/volume-group.ts";
 import { startSidecars } from "../../start.ts";
 import { labelled } from "../../testing/group-world.ts";
 import { until } from "../../testing/harness.ts";
 import { runMiniKube } from "../../testing/mini-kube.ts";
 import { groupClass, storageClass } from "../../testing/objects.ts";
 import { testRegistry } from "../../testing/registry.ts";
-import { VolumeGroupClasses, VolumeGroups } from "../../volume-group/api.ts";
 import { volumeGroup, volumeGroupClass } from "../../volume-group/testing/objects.ts";
 import { at } from "../../volume-group/testing/world.ts";
 import { groupClone } from "./objects.ts";

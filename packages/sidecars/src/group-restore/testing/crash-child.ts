@@ -1,11 +1,11 @@
 import { LocalStore, PersistentVolumeClaims, StorageClasses } from "@mooring/store";
 import { VolumeGroupRestores } from "../../kube/group-restore.ts";
+import { VolumeGroupClasses } from "../../kube/volume-group.ts";
 import { startSidecars } from "../../start.ts";
 import { until } from "../../testing/harness.ts";
 import { runMiniKube } from "../../testing/mini-kube.ts";
 import { claim, storageClass } from "../../testing/objects.ts";
 import { testRegistry } from "../../testing/registry.ts";
-import { VolumeGroupClasses } from "../../volume-group/api.ts";
 import { volumeGroupClass } from "../../volume-group/testing/objects.ts";
 import { groupRestore, put, putGroup } from "./group.ts";
 

@@ -6,13 +6,13 @@ import {
   VolumeGroupSnapshots,
 } from "@mooring/store";
 import { put } from "../../group-restore/testing/group.ts";
+import { VolumeGroupClasses, VolumeGroups } from "../../kube/volume-group.ts";
 import { startSidecars } from "../../start.ts";
 import { labelled } from "../../testing/group-world.ts";
 import { until } from "../../testing/harness.ts";
 import { runMiniKube } from "../../testing/mini-kube.ts";
 import { groupClass, groupSnapshot, storageClass } from "../../testing/objects.ts";
 import { testRegistry } from "../../testing/registry.ts";
-import { VolumeGroupClasses, VolumeGroups } from "../../volume-group/api.ts";
 import { volumeGroup, volumeGroupClass } from "../../volume-group/testing/objects.ts";
 import { at, joined } from "../../volume-group/testing/world.ts";
 

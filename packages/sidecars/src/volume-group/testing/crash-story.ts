@@ -9,9 +9,9 @@ import {
   StorageClasses,
 } from "@mooring/store";
 import { put } from "../../group-restore/testing/group.ts";
+import { VolumeGroupClasses, VolumeGroupContents, VolumeGroups } from "../../kube/volume-group.ts";
 import { until } from "../../testing/harness.ts";
 import { claim, storageClass } from "../../testing/objects.ts";
-import { VolumeGroupClasses, VolumeGroupContents, VolumeGroups } from "../api.ts";
 import { importedGroup, volumeGroup, volumeGroupClass, volumeGroupContent } from "./objects.ts";
 import { at, joined } from "./world.ts";
 

@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
 import { CsiError } from "@mooring/csi";
 import type { PersistentVolume, PersistentVolumeClaim } from "@mooring/store";
-import { DRIVER } from "../../testing/objects.ts";
-import { type BackendVolumeGroup, VolumeGroupBackend } from "../../testing/volume-groups.ts";
-import type { VolumeGroup, VolumeGroupContent } from "../api.ts";
-import { decideVolumeGroup } from "../decide.ts";
-import { lockFor, lockOf } from "../lock.ts";
+import { lockFor, lockOf } from "../../common/member-lock.ts";
 import {
   backendNameOf,
   contentNameOf,
@@ -15,7 +11,11 @@ import {
   VOLUME_GROUP_BEING_CREATED,
   VOLUME_GROUP_CONTENT_FINALIZER,
   VOLUME_GROUP_FINALIZER,
-} from "../names.ts";
+} from "../../common/volume-group-names.ts";
+import type { VolumeGroup, VolumeGroupContent } from "../../kube/volume-group.ts";
+import { DRIVER } from "../../testing/objects.ts";
+import { type BackendVolumeGroup, VolumeGroupBackend } from "../../testing/volume-groups.ts";
+import { decideVolumeGroup } from "../decide.ts";
 import { isRead } from "../selection.ts";
 import type { Decision, VolumeGroupStep } from "../step.ts";
 import { StorageMemory } from "../storage-memory.ts";

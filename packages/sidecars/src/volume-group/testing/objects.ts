@@ -1,5 +1,4 @@
 import { apiVersionOf, defined, type PersistentVolume, type PersistentVolumeClaim } from "@mooring/store";
-import { claim, DRIVER, persistentVolume } from "../../testing/objects.ts";
 import {
   type VolumeGroup,
   type VolumeGroupClass,
@@ -7,7 +6,8 @@ import {
   type VolumeGroupContent,
   VolumeGroupContents,
   VolumeGroups,
-} from "../api.ts";
+} from "../../kube/volume-group.ts";
+import { claim, DRIVER, persistentVolume } from "../../testing/objects.ts";
 
 /** Objects of volume groups for tests. */
 

@@ -2,8 +2,13 @@ import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { type PersistentVolumeClaim, PersistentVolumeClaims, PersistentVolumes } from "@mooring/store";
 import { put } from "../../group-restore/testing/group.ts";
+import {
+  type GroupMember,
+  type VolumeGroup,
+  VolumeGroupClasses,
+  VolumeGroups,
+} from "../../kube/volume-group.ts";
 import { type Harness, type HarnessOptions, startHarness } from "../../testing/harness.ts";
-import { type GroupMember, type VolumeGroup, VolumeGroupClasses, VolumeGroups } from "../api.ts";
 import { boundPair, volumeGroup, volumeGroupClass } from "./objects.ts";
 
 export const at = (name: string, namespace = "default") => ({ namespace, name });

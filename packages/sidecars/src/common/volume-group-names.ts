@@ -1,4 +1,4 @@
-import type { VolumeGroup } from "./api.ts";
+import type { VolumeGroup } from "../kube/volume-group.ts";
 
 const PREFIX = "storage.mooring.dev/";
 

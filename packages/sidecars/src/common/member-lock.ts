@@ -1,6 +1,6 @@
 import type { PersistentVolumeClaim } from "@mooring/store";
-import type { VolumeGroup } from "./api.ts";
-import { MEMBER_OF } from "./names.ts";
+import type { VolumeGroup } from "../kube/volume-group.ts";
+import { MEMBER_OF } from "./volume-group-names.ts";
 
 /** Whose member a claim is. The handle stays known when the PersistentVolume is lost. */
 interface Lock {
