@@ -1,11 +1,10 @@
-import { getIfAny, mutate } from "@mooring/store";
+import { getIfAny, mutate, type Outcome } from "@mooring/store";
 import {
   DEFAULT_BARRIER_SECONDS,
   type GroupSnapshot,
   GroupSnapshots,
   type NodeBarrier,
 } from "../../api/group-snapshot.ts";
-import type { EndStep } from "../../end-step.ts";
 import { EngineError } from "../../errors.ts";
 import type { AgentContext } from "../context.ts";
 import { Barrier } from "./barrier.ts";
@@ -16,7 +15,7 @@ import { Session } from "./sessions.ts";
 /** Makes the one change that a decision asks for. */
 export async function applyGroupStep(
   context: AgentContext,
-  step: Exclude<GroupStep, EndStep>,
+  step: Exclude<GroupStep, Outcome>,
   name: string,
   { group }: GroupView,
 ): Promise<void> {

@@ -1,6 +1,5 @@
-import { defined } from "@mooring/store";
+import { DONE, defined, type Outcome } from "@mooring/store";
 import type { GroupSnapshot, NodeBarrier } from "../../api/group-snapshot.ts";
-import { type EndStep, REST } from "../../end-step.ts";
 import type { Session } from "./sessions.ts";
 
 /** Everything that a decision about this node's part of a group snapshot may depend on. */
@@ -14,7 +13,7 @@ export interface GroupView {
 
 /** One step of this node's part of a barrier. */
 export type GroupStep =
-  | EndStep
+  | Outcome
   /** Ends the session; what it made and did not finish is removed. */
   | { do: "drop" }
   | { do: "prepare"; attempt: number }
@@ -33,15 +32,15 @@ export function decide({ group, nodeID, session }: GroupView): GroupStep {
   const inBarrier =
     state === "preparing" || state === "quiescing" || state === "cutting" || state === "releasing";
   const wanted = inBarrier && group?.metadata.deletionTimestamp === undefined && nodes.includes(nodeID);
-  if (status === undefined || !wanted) return session === undefined ? REST : { do: "drop" };
+  if (status === undefined || !wanted) return session === undefined ? DONE : { do: "drop" };
   const { attempt } = status;
   if (session !== undefined && session.attempt !== attempt) return { do: "drop" };
   const latest = status.nodes?.[nodeID];
   const reported = latest?.attempt === attempt ? latest.phase : undefined;
-  if (reported === "failed") return session === undefined ? REST : { do: "drop" };
-  if (reported === "done") return REST;
+  if (reported === "failed") return session === undefined ? DONE : { do: "drop" };
+  if (reported === "done") return DONE;
   if (session === undefined) return begin(attempt, reported);
-  if (session.phase === "begun") return REST;
+  if (session.phase === "begun") return DONE;
   if (session.phase !== reported) return report(reportOf(session));
   return advance(state, reported, nodes.length === 1);
 }
@@ -57,7 +56,7 @@ function advance(state: string | undefined, reported: NodeBarrier["phase"], alon
   if (state === "quiescing" && reported === "prepared") return { do: alone ? "run" : "quiesce" };
   if (state === "cutting" && reported === "quiesced") return { do: "copy" };
   if (state === "releasing" && reported === "cut") return { do: "release" };
-  return REST;
+  return DONE;
 }
 
 function report(latest: NodeBarrier): GroupStep {

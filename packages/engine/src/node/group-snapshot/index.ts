@@ -1,5 +1,5 @@
-import { Reconciler, source, stepFailpoints } from "@mooring/store";
-import { asOutcome, type EndStep, failure } from "../../end-step.ts";
+import { type Outcome, Reconciler, source, stepFailpoints } from "@mooring/store";
+import { failure } from "../../refused.ts";
 import type { AgentContext } from "../context.ts";
 import type { AgentInformers } from "../controllers.ts";
 import { readContext } from "../read-context.ts";
@@ -7,7 +7,7 @@ import { applyGroupStep } from "./apply.ts";
 import { decide, type GroupStep, type GroupView } from "./decide.ts";
 import { readGroup } from "./read.ts";
 
-const failpoints = stepFailpoints<Exclude<GroupStep, EndStep>>("engine/group-snapshot", {
+const failpoints = stepFailpoints<Exclude<GroupStep, Outcome>>("engine/group-snapshot", {
   drop: true,
   prepare: true,
   quiesce: true,
@@ -22,7 +22,7 @@ const BACKOFF = { maxMs: 10_000 };
 
 /** Takes this node's part of group snapshots as far as it can go. Failures are reported on the object. */
 export function runGroups(context: AgentContext, { groups }: AgentInformers): Promise<void> {
-  const reconciler = new Reconciler<GroupReading, ReturnType<typeof asOutcome<GroupStep>>>({
+  const reconciler = new Reconciler<GroupReading, GroupStep>({
     name: "group-snapshot",
     store: context.store,
     logger: context.logger,
@@ -33,7 +33,7 @@ export function runGroups(context: AgentContext, { groups }: AgentInformers): Pr
       const view = await readGroup(readContext(context, reader), name);
       return view === undefined ? undefined : { name, view };
     },
-    decide: ({ view }) => asOutcome(decide(view)),
+    decide: ({ view }) => decide(view),
     apply: (step, { name, view }) => applyGroupStep(context, step, name, view),
     errorOf: failure,
   });

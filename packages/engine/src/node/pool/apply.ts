@@ -1,8 +1,7 @@
 import { rm, rmdir } from "node:fs/promises";
-import { defined, removeFinalizer } from "@mooring/store";
+import { defined, type Outcome, removeFinalizer } from "@mooring/store";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { isShared, type Pool, Pools } from "../../api/pool.ts";
-import type { EndStep } from "../../end-step.ts";
 import { removeHalfMade } from "../../pools/backing-file.ts";
 import { forgetBacking } from "../../pools/backing-record.ts";
 import { createPool } from "../../pools/create-pool.ts";
@@ -18,7 +17,7 @@ import { reportToVolumes } from "./report-to-volumes.ts";
 /** Makes the one change that a decision asks for. */
 export async function applyPoolStep(
   context: AgentContext,
-  step: Exclude<PoolStep, EndStep>,
+  step: Exclude<PoolStep, Outcome>,
   { pool }: PoolView,
 ): Promise<void> {
   const { store, signal } = context;

@@ -73,7 +73,7 @@ test("a pool comes to ready, or goes when nothing is in it, and never with somet
           view = next;
           continue;
         }
-        if (step.do === "rest" && view.pool.metadata.deletionTimestamp === undefined) {
+        if (step.do === "done" && view.pool.metadata.deletionTimestamp === undefined) {
           assert.equal(view.pool.status?.ready, true);
         }
         if (step.do === "fail") assert.ok(view.records > 0 || view.images.length > 0);

@@ -1,8 +1,8 @@
-import { defined, hasFinalizer, isDeleting } from "@mooring/store";
+import { DONE, defined, hasFinalizer, isDeleting, type Outcome } from "@mooring/store";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { isShared, type Pool, type PoolStatus, poolNodes } from "../../api/pool.ts";
-import { type EndStep, fail, REST } from "../../end-step.ts";
 import type { PoolLimits, PoolUsage } from "../../pools/backend.ts";
+import { fail } from "../../refused.ts";
 import { openConditions, sameConditions } from "./conditions.ts";
 
 /** Everything that a decision about a pool may depend on. */
@@ -31,7 +31,7 @@ export interface PoolView {
 
 /** One step for a pool of this node. */
 export type PoolStep =
-  | EndStep
+  | Outcome
   | { do: "add-finalizer" }
   | { do: "remove-finalizer" }
   | { do: "open" }
@@ -45,7 +45,7 @@ export type PoolStep =
 export function decide(view: PoolView): PoolStep {
   const { pool, usage, unreported = [] } = view;
   const protectedByUs = hasFinalizer(pool, ENGINE_FINALIZER);
-  if (isDeleting(pool)) return protectedByUs ? deletion(view) : REST;
+  if (isDeleting(pool)) return protectedByUs ? deletion(view) : DONE;
   if (!protectedByUs) return { do: "add-finalizer" };
   if (usage === undefined) return { do: "open" };
   const limits = limitsOf(pool);
@@ -55,7 +55,7 @@ export function decide(view: PoolView): PoolStep {
     return { do: "enlarge", size };
   const status = readyStatus(view, usage);
   if (status !== undefined) return { do: "record-usage", status };
-  return unreported.length === 0 ? REST : { do: "report-to-volumes", names: unreported };
+  return unreported.length === 0 ? DONE : { do: "report-to-volumes", names: unreported };
 }
 
 /** The limits that the pool's object asks for. */

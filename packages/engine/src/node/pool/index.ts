@@ -1,5 +1,5 @@
-import { Reconciler, source, stepFailpoints, wait } from "@mooring/store";
-import { asOutcome, type EndStep, failure } from "../../end-step.ts";
+import { type Outcome, Reconciler, source, stepFailpoints, wait } from "@mooring/store";
+import { failure } from "../../refused.ts";
 import type { AgentContext } from "../context.ts";
 import type { AgentInformers } from "../controllers.ts";
 import { openPoolTopic } from "../read-context.ts";
@@ -14,7 +14,7 @@ const USAGE_EVERY_MS = 30_000;
 /** Usage is read this long after the last change in a pool, so that many at once cost one write. */
 const USAGE_DELAY_MS = 250;
 
-const failpoints = stepFailpoints<Exclude<PoolStep, EndStep>>("engine/pool", {
+const failpoints = stepFailpoints<Exclude<PoolStep, Outcome>>("engine/pool", {
   "add-finalizer": true,
   "remove-finalizer": true,
   open: true,
@@ -24,8 +24,6 @@ const failpoints = stepFailpoints<Exclude<PoolStep, EndStep>>("engine/pool", {
   "report-to-volumes": true,
   remove: true,
 });
-
-type Step = ReturnType<typeof asOutcome<PoolStep>>;
 
 /**
  * Opens the pools of this node, keeps their usage up to date, removes those that are deleted and empty. `tried` resolves
@@ -44,14 +42,14 @@ export function runPools(
     usage.forget(name);
     first.tried(name);
   };
-  const reconciler = new Reconciler<PoolView, Step>({
+  const reconciler = new Reconciler<PoolView, PoolStep>({
     ...{ name: "pool", store: context.store, logger: context.logger, polls: true },
     failpoints,
     sources: [source(pools, ({ metadata }) => [metadata.name])],
     watched: [volumes, snapshots],
     read: (name, { reader }) => readPool(context, informers, name, { reader, usage }),
     decide: (view) => {
-      const step = asOutcome(decide(view));
+      const step = decide(view);
       return step.do === "done" && view.usage !== undefined ? wait(USAGE_EVERY_MS) : step;
     },
     apply: (step, view) => applyPoolStep(context, step, view),

@@ -1,5 +1,5 @@
 import { mkdir, rm } from "node:fs/promises";
-import { failpoint, mutate } from "@mooring/store";
+import { failpoint, mutate, type Outcome } from "@mooring/store";
 import { type ShareManager, type ShareManagerStatus, ShareManagers } from "../../api/share-manager.ts";
 import { type Volume, Volumes } from "../../api/volume.ts";
 import { EngineError } from "../../errors.ts";
@@ -12,7 +12,7 @@ import { choosePort } from "./port.ts";
 import type { ShareReading } from "./read.ts";
 import { endServer, rereadConfig, startServer } from "./server.ts";
 
-type ActiveStep = Exclude<ShareStep, { do: "rest" | "fail" }>;
+type ActiveStep = Exclude<ShareStep, Outcome>;
 
 const configured = failpoint("engine/share/config-written");
 

@@ -32,12 +32,12 @@ test("a node that has the volume for itself starts no server, and reports that i
   assert.deepEqual(decide(view(["a"], { state: "stopped", nodeID: "a", size: SIZE }, {})), {
     ...{ do: "record", status: { state: "running", nodeID: "a", size: SIZE } },
   });
-  assert.equal(decide(view(["a"], running(), {})).do, "rest");
+  assert.equal(decide(view(["a"], running(), {})).do, "done");
 });
 
 test("a server starts for the first of the others, and ends with the last", () => {
   assert.equal(decide(view(["a", "b"], running(), {})).do, "start");
-  assert.equal(decide(view(["a", "b"], running(ENDPOINT), { servers: 1 })).do, "rest");
+  assert.equal(decide(view(["a", "b"], running(ENDPOINT), { servers: 1 })).do, "wait");
   assert.equal(decide(view(["a"], running(ENDPOINT), { servers: 1 })).do, "end");
 });
 
@@ -50,7 +50,7 @@ test("for a node whose network is not trusted no server starts; it is reported, 
     ...{ do: "record", status: { ...running(), untrusted: refused.untrusted } },
   });
   const recorded = { ...running(), untrusted: refused.untrusted };
-  assert.deepEqual(decide(view(["a", "c"], recorded, refused)), { do: "rest", afterMs: 1_000 });
+  assert.deepEqual(decide(view(["a", "c"], recorded, refused)), { do: "wait", afterMs: 1_000 });
   const left = decide(view(["a"], recorded, {}));
   assert.deepEqual(left, { do: "record", status: running() });
 });
@@ -66,7 +66,7 @@ test("a server that runs reports whom it lets in, and whom it must not", () => {
 test("what an earlier version has mounted here over the network keeps its server", () => {
   assert.equal(
     decide(view(["a"], { ...running(ENDPOINT), users: [] }, { servers: 1, connected: true })).do,
-    "rest",
+    "wait",
   );
 });
 

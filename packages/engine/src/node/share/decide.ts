@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
+import { DONE, type Outcome, wait } from "@mooring/store";
 import type { ShareManager, ShareManagerStatus, UntrustedUser } from "../../api/share-manager.ts";
 import type { Volume } from "../../api/volume.ts";
-import { type EndStep, fail, REST } from "../../end-step.ts";
+import { fail } from "../../refused.ts";
 import type { ServerSocket } from "./config.ts";
 
 /** Probes in a row that a server may stay silent before it is ended and started again. */
@@ -41,7 +42,7 @@ export interface ShareView {
 
 /** One step for a share that this node serves. */
 export type ShareStep =
-  | EndStep
+  | Outcome
   | { do: "mount" }
   | { do: "grow" }
   | { do: "start" }
@@ -77,7 +78,7 @@ function serve(view: ShareView): ShareStep {
   // Reported before it comes back, however soon that is: those who use it have lost it.
   const died = servers === 0 && endpoint !== undefined && needsServer(view);
   if (died && state === "running" && share?.status?.nodeID === nodeID)
-    return record(view, { state: "stopped", nodeID, endpoint }) ?? REST;
+    return record(view, { state: "stopped", nodeID, endpoint }) ?? DONE;
   // Of a device that is gone: nothing that is mounted from it works any more.
   if (mounted !== undefined && mounted !== device.path)
     return servers > 0 ? { do: "end" } : { do: "unmount" };
@@ -101,7 +102,7 @@ function servedTo(view: ShareView): Pick<ShareManagerStatus, "endpoint" | "users
 /** A server is probed, and who is refused may come back with another address: nothing else reports either. */
 function restOf(view: ShareView): ShareStep {
   const { untrusted, healthMs } = view;
-  return needsServer(view) || untrusted.length > 0 ? { do: "rest", afterMs: healthMs } : REST;
+  return needsServer(view) || untrusted.length > 0 ? wait(healthMs) : DONE;
 }
 
 function needsServer({ users, connected }: ShareView): boolean {
@@ -125,9 +126,9 @@ function stop(view: ShareView): ShareStep {
   // What went wrong for those who have left is no news to those who come next.
   const news = latest?.state !== "stopped" || latest.error !== undefined || latest.endpoint !== undefined;
   const ours = latest?.nodeID === nodeID && news;
-  if (ours) return record(view, { state: "stopped", nodeID }) ?? REST;
+  if (ours) return record(view, { state: "stopped", nodeID }) ?? DONE;
   const over = share === undefined || share.spec.nodeID !== nodeID;
-  return folder && over ? { do: "remove-folder" } : REST;
+  return folder && over ? { do: "remove-folder" } : DONE;
 }
 
 function record({ share }: ShareView, status: ShareManagerStatus): ShareStep | undefined {

@@ -1,11 +1,11 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { Reconciler, source, stepFailpoints } from "@mooring/store";
+import { isOutcome, type Outcome, Reconciler, source, stepFailpoints } from "@mooring/store";
 import { ShareManagers } from "../../api/share-manager.ts";
 import { isServed } from "../../api/volume.ts";
-import { asOutcome, type EndStep, failure } from "../../end-step.ts";
 import { absent } from "../../pools/file-images.ts";
 import { isImageId } from "../../pools/image-id.ts";
+import { failure } from "../../refused.ts";
 import type { AgentContext } from "../context.ts";
 import type { AgentInformers } from "../controllers.ts";
 import { reportFailure } from "../failure.ts";
@@ -17,7 +17,7 @@ import { readShare, type ShareReading } from "./read.ts";
 /** Short, because what is waited for most often, the end of a mount, sends no event. */
 const BACKOFF = { maxMs: 10_000 };
 
-const failpoints = stepFailpoints<Exclude<ShareStep, EndStep>>("engine/share", {
+const failpoints = stepFailpoints<Exclude<ShareStep, Outcome>>("engine/share", {
   mount: true,
   grow: true,
   start: true,
@@ -28,12 +28,10 @@ const failpoints = stepFailpoints<Exclude<ShareStep, EndStep>>("engine/share", {
   record: true,
 });
 
-type Step = ReturnType<typeof asOutcome<ShareStep>>;
-
 /** Serves volumes from this node, or ends that, as far as it can go now. */
 export async function runShares(context: AgentContext, { volumes, shares }: AgentInformers): Promise<void> {
   const { store, logger, nodeID, shareLocks, signal, stateDir } = context;
-  const reconciler = new Reconciler<ShareReading, Step>({
+  const reconciler = new Reconciler<ShareReading, ShareStep>({
     ...{ name: "share", store, logger, backoff: BACKOFF, polls: true },
     failpoints,
     sources: [
@@ -41,13 +39,13 @@ export async function runShares(context: AgentContext, { volumes, shares }: Agen
       source(volumes, (volume) => (isServed(volume) ? [volume.metadata.name] : [])),
     ],
     read: (name, { reader }) => readShare(context, name, reader.store),
-    decide: (view) => asOutcome(decide(view)),
+    decide,
     // One after the other with the closing of its device: what was decided before that is decided again.
     apply: (step, { name }) =>
       shareLocks.run(name, async () => {
         const now = await readShare(context, name);
-        const still = now === undefined ? undefined : asOutcome(decide(now));
-        if (now !== undefined && still !== undefined && still.do === step.do && !isRest(still))
+        const still = now === undefined ? undefined : decide(now);
+        if (now !== undefined && still !== undefined && still.do === step.do && !isOutcome(still))
           await applyShareStep(context, still, now);
       }),
     failed: (name, error) =>
@@ -57,10 +55,6 @@ export async function runShares(context: AgentContext, { volumes, shares }: Agen
   // What an earlier life of the agent has served, whether there is still a record of it or not.
   for (const name of await presentShares(stateDir)) reconciler.add(name);
   await reconciler.run(signal);
-}
-
-function isRest(step: Step): step is Extract<Step, { do: "done" | "wait" | "fail" }> {
-  return step.do === "done" || step.do === "wait" || step.do === "fail";
 }
 
 /** Makes the last steps of a share for a volume whose device is about to be closed: its server's files keep the device busy. */

@@ -1,7 +1,6 @@
-import { removeFinalizer } from "@mooring/store";
+import { type Outcome, removeFinalizer } from "@mooring/store";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { Snapshots } from "../../api/snapshot.ts";
-import type { EndStep } from "../../end-step.ts";
 import { EngineError } from "../../errors.ts";
 import type { AgentContext } from "../context.ts";
 import { copyImage } from "../copy/copy.ts";
@@ -12,7 +11,7 @@ import type { SnapshotStep, SnapshotView } from "./decide.ts";
 /** Makes the one change that a decision asks for. */
 export async function applySnapshotStep(
   context: AgentContext,
-  step: Exclude<SnapshotStep, EndStep>,
+  step: Exclude<SnapshotStep, Outcome>,
   { snapshot }: SnapshotView,
 ): Promise<void> {
   const { store, signal, pools } = context;

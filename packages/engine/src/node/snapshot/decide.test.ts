@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { isOutcome } from "@mooring/store";
 import { howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
@@ -100,7 +101,12 @@ test("a snapshot ends ready with its image and one point in time, or says why no
         if (step.do === "record" && time !== undefined) assert.equal(step.status.creationTime, time);
         const next = perform(view, step);
         if (next === undefined) {
-          if (step.do !== "rest" || view.snapshot.metadata.deletionTimestamp !== undefined) return;
+          if (
+            !isOutcome(step) ||
+            step.do === "fail" ||
+            view.snapshot.metadata.deletionTimestamp !== undefined
+          )
+            return;
           const { status } = view.snapshot;
           if (status?.creationTime === undefined) return isWaiting(view);
           assert.ok(status?.readyToUse && view.image !== undefined && status.error === undefined);
@@ -127,12 +133,12 @@ test("a snapshot is made only while its volume is attached here, and not before 
   failed.status = { readyToUse: false, ownerID: "n", failures: 1, failedAt };
   const base = { snapshot: failed, nodeID: "n", poolOpen: true, image: undefined, now: CUT };
   const attached = volumeWith(4096, undefined, "p", true);
-  assert.deepEqual(decide({ ...base, volume: attached }), { do: "rest", afterMs: 500 });
+  assert.deepEqual(decide({ ...base, volume: attached }), { do: "wait", afterMs: 500 });
   const later = new Date(CUT.getTime() + 500);
   assert.equal(decide({ ...base, volume: attached, now: later }).do, "copy");
-  assert.equal(decide({ ...base, volume: volumeWith(4096, undefined, "p", false), now: later }).do, "rest");
+  assert.equal(decide({ ...base, volume: volumeWith(4096, undefined, "p", false), now: later }).do, "done");
   const leaving = { ...attached, spec: { ...attached.spec, nodeID: "" } };
-  assert.equal(decide({ ...base, volume: leaving, now: later }).do, "rest");
+  assert.equal(decide({ ...base, volume: leaving, now: later }).do, "done");
 });
 
 test("the file system of the source is on record before the copy", () => {

@@ -1,10 +1,10 @@
-import { defined, hasFinalizer, isDeleting } from "@mooring/store";
+import { DONE, defined, hasFinalizer, isDeleting, type Outcome, wait } from "@mooring/store";
 import { untilRetry } from "../../api/attempts.ts";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { pendingRestore } from "../../api/pending.ts";
 import type { Snapshot, SnapshotStatus } from "../../api/snapshot.ts";
 import type { Volume } from "../../api/volume.ts";
-import { type EndStep, fail, REST } from "../../end-step.ts";
+import { fail } from "../../refused.ts";
 import { isAttachedTo } from "../../tickets/exposure.ts";
 
 /** Everything that a decision about a snapshot may depend on. */
@@ -35,7 +35,7 @@ type SnapshotRecord = "copying" | "ready" | "lost" | "settled";
 
 /** One step for a snapshot whose volume this node is responsible for. */
 export type SnapshotStep =
-  | EndStep
+  | Outcome
   | { do: "add-finalizer" }
   | { do: "remove-finalizer" }
   | { do: "record"; what: SnapshotRecord; status: SnapshotStatus }
@@ -46,7 +46,7 @@ export type SnapshotStep =
 export function decide(view: SnapshotView): SnapshotStep {
   const { snapshot, poolOpen, image } = view;
   const deleting = isDeleting(snapshot);
-  if (!hasFinalizer(snapshot, ENGINE_FINALIZER)) return deleting ? REST : { do: "add-finalizer" };
+  if (!hasFinalizer(snapshot, ENGINE_FINALIZER)) return deleting ? DONE : { do: "add-finalizer" };
   if (!poolOpen) return fail("UNAVAILABLE", `pool ${snapshot.spec.pool} is not open on this node`);
   if (deleting) return deletion(view);
   const { status } = snapshot;
@@ -74,7 +74,7 @@ function deletion({ snapshot, image, group, volume }: SnapshotView): SnapshotSte
 /** Its group copies it, with all members at once; an image that the group has not reported means nothing yet. */
 function member(view: SnapshotView): SnapshotStep {
   const step = beforeCopy(view);
-  return step.do === "copy" ? REST : step;
+  return step.do === "copy" ? DONE : step;
 }
 
 function beforeCopy(view: SnapshotView): SnapshotStep {
@@ -94,9 +94,9 @@ function beforeCopy(view: SnapshotView): SnapshotStep {
     return fail("FAILED_PRECONDITION", `volume ${snapshot.spec.volume} is faulted: ${why}`);
   }
   // A ticket brings the volume here, and nothing moves it while it is copied.
-  if (!isAttachedTo(volume, view.nodeID)) return REST;
+  if (!isAttachedTo(volume, view.nodeID)) return DONE;
   const afterMs = untilRetry(snapshot.status ?? {}, view.now);
-  if (afterMs > 0) return { do: "rest", afterMs };
+  if (afterMs > 0) return wait(afterMs);
   // Before the copy: the volume may be gone when the copy is recorded, and nobody may ever format the copy.
   const { formatted } = volume.status;
   const known = snapshot.status !== undefined && snapshot.status.formatted === formatted;
@@ -107,10 +107,10 @@ function beforeCopy(view: SnapshotView): SnapshotStep {
 function afterCopy(view: SnapshotView, status: SnapshotStatus): SnapshotStep {
   if (view.image === undefined) return status.readyToUse ? record("lost", view) : lost(view);
   if (!status.readyToUse) return record("ready", view);
-  return status.error === undefined && status.ownerID === view.nodeID ? REST : record("settled", view);
+  return status.error === undefined && status.ownerID === view.nodeID ? DONE : record("settled", view);
 }
 
-function lost({ snapshot }: SnapshotView): EndStep {
+function lost({ snapshot }: SnapshotView): Outcome {
   return fail("DATA_LOSS", `the image of snapshot ${snapshot.metadata.name} is gone`);
 }
 

@@ -1,6 +1,6 @@
-import { Reconciler, source, stepFailpoints } from "@mooring/store";
+import { type Outcome, Reconciler, source, stepFailpoints } from "@mooring/store";
 import { type Snapshot, Snapshots } from "../../api/snapshot.ts";
-import { asOutcome, type EndStep, failure, Refused } from "../../end-step.ts";
+import { failure, Refused } from "../../refused.ts";
 import type { AgentContext } from "../context.ts";
 import type { AgentInformers } from "../controllers.ts";
 import { reportFailure } from "../failure.ts";
@@ -10,7 +10,7 @@ import { applySnapshotStep } from "./apply.ts";
 import { decide, type SnapshotStep, type SnapshotView } from "./decide.ts";
 import { readSnapshot } from "./read.ts";
 
-const failpoints = stepFailpoints<Exclude<SnapshotStep, EndStep>>("engine/snapshot", {
+const failpoints = stepFailpoints<Exclude<SnapshotStep, Outcome>>("engine/snapshot", {
   "add-finalizer": true,
   "remove-finalizer": true,
   record: { copying: true, ready: true, lost: true, settled: true },
@@ -31,7 +31,7 @@ export function runSnapshots(
   context: AgentContext,
   { snapshots, volumes, pools, groups }: AgentInformers,
 ): Promise<void> {
-  const reconciler = new Reconciler<SnapshotView, ReturnType<typeof asOutcome<SnapshotStep>>>({
+  const reconciler = new Reconciler<SnapshotView, SnapshotStep>({
     name: "snapshot",
     store: context.store,
     logger: context.logger,
@@ -40,7 +40,7 @@ export function runSnapshots(
     sources: [source(snapshots, ({ metadata }) => [metadata.name])],
     watched: [volumes, pools, groups, ...(context.sharing === undefined ? [] : [context.sharing.agents])],
     read: (name, { reader }) => readSnapshot(readContext(context, reader), name),
-    decide: (view) => asOutcome(decide(view)),
+    decide,
     apply: (step, view) => applySnapshotStep(context, step, view),
     failed: (name, error) =>
       reportFailure(context, { resource: Snapshots, name }, error, {

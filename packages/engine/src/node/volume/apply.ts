@@ -1,7 +1,6 @@
-import { removeFinalizer } from "@mooring/store";
+import { type Outcome, removeFinalizer } from "@mooring/store";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { isThickVolume, Volumes } from "../../api/volume.ts";
-import type { EndStep } from "../../end-step.ts";
 import { EngineError } from "../../errors.ts";
 import type { Image } from "../../pools/image.ts";
 import type { AgentContext } from "../context.ts";
@@ -19,7 +18,7 @@ import { dropDevice } from "./release-lease.ts";
 import { damageOf } from "./statuses.ts";
 import type { JobStep, VolumeStep } from "./view.ts";
 
-type ActiveStep = Exclude<VolumeStep, EndStep>;
+type ActiveStep = Exclude<VolumeStep, Outcome>;
 
 /** Makes the one change that a decision asks for. */
 export async function applyVolumeStep(

@@ -1,7 +1,7 @@
-import { hasFinalizer, isDeleting } from "@mooring/store";
+import { DONE, hasFinalizer, isDeleting } from "@mooring/store";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { isFaulted, openFault } from "../../api/salvage.ts";
-import { fail, REST } from "../../end-step.ts";
+import { fail } from "../../refused.ts";
 import {
   ATTACHMENT_TABLE,
   type AttachmentAction,
@@ -25,8 +25,8 @@ function sharedStep(view: VolumeView, lease: LeaseState): VolumeStep {
   const { volume, nodeID, device } = view;
   const { ownerID = "", state } = volume.status ?? {};
   if (!lease.held) {
-    const idle = ownerID !== nodeID && ownStep(view).do === "rest";
-    return idle ? REST : { do: "take-lease" };
+    const idle = ownerID !== nodeID && isAtRest(ownStep(view));
+    return idle ? DONE : { do: "take-lease" };
   }
   if (lease.unguarded === true) return { do: "guard-device" };
   if (lease.takenFrom !== undefined) return { do: "renew-image" };
@@ -39,13 +39,17 @@ function sharedStep(view: VolumeView, lease: LeaseState): VolumeStep {
   if (device !== undefined && ownerID !== nodeID) return record("settled", view);
   const step = ownStep(view);
   const unneeded = state === "detached" && (volume.spec.nodeID ?? "") !== nodeID && ownerID !== "";
-  return step.do === "rest" && unneeded ? record("released", view) : step;
+  return isAtRest(step) && unneeded ? record("released", view) : step;
+}
+
+function isAtRest({ do: what }: VolumeStep): boolean {
+  return what === "done" || what === "wait";
 }
 
 function ownStep(view: VolumeView): VolumeStep {
   const { volume, pool } = view;
   const protectedByUs = hasFinalizer(volume, ENGINE_FINALIZER);
-  if (!protectedByUs) return isDeleting(volume) ? REST : { do: "add-finalizer" };
+  if (!protectedByUs) return isDeleting(volume) ? DONE : { do: "add-finalizer" };
   if (pool === undefined) return fail("UNAVAILABLE", `pool ${volume.spec.pool} is not open on this node`);
   return (
     deletion(view) ??
@@ -55,7 +59,7 @@ function ownStep(view: VolumeView): VolumeStep {
     growth(view) ??
     job(view) ??
     tidy(view) ??
-    REST
+    DONE
   );
 }
 
@@ -101,7 +105,7 @@ function fromSource({ source }: VolumeView): VolumeStep {
     case "none":
       return { do: "create-image" };
     case "ready":
-      return source.here ? { do: "create-image" } : REST;
+      return source.here ? { do: "create-image" } : DONE;
     case "waiting":
       return fail("UNAVAILABLE", source.message);
     case "missing":

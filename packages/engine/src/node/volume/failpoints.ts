@@ -1,9 +1,8 @@
-import { stepFailpoints } from "@mooring/store";
-import type { EndStep } from "../../end-step.ts";
+import { type Outcome, stepFailpoints } from "@mooring/store";
 import type { VolumeStep } from "./view.ts";
 
 /** Passed behind every step of a volume, and where a device is opened while another step is under way. */
-export const failpoints = stepFailpoints<Exclude<VolumeStep, EndStep>>("engine/volume", {
+export const failpoints = stepFailpoints<Exclude<VolumeStep, Outcome>>("engine/volume", {
   "take-lease": true,
   "guard-device": true,
   "renew-image": true,

@@ -1,6 +1,6 @@
-import { Reconciler, source } from "@mooring/store";
+import { isOutcome, Reconciler, source } from "@mooring/store";
 import { type Volume, type VolumeStatus, Volumes } from "../../api/volume.ts";
-import { asOutcome, failure } from "../../end-step.ts";
+import { failure } from "../../refused.ts";
 import type { AgentContext } from "../context.ts";
 import type { AgentInformers } from "../controllers.ts";
 import { reportFailure } from "../failure.ts";
@@ -18,7 +18,6 @@ import { failpoints } from "./failpoints.ts";
 import { readVolume, type VolumeReading } from "./read.ts";
 import { releaseUnneeded } from "./release-lease.ts";
 import { wholeSize } from "./statuses.ts";
-import type { VolumeStep } from "./view.ts";
 
 /** Short, because what is waited for most often, the end of a mount, sends no event. */
 const BACKOFF = { maxMs: 10_000 };
@@ -67,10 +66,8 @@ export function runVolumes(
     },
     decide(view) {
       if ("migration" in view) return { do: "migrate", step: view.step, reading: view.migration };
-      const step = asOutcome<VolumeStep>(decide(view.volume));
-      return step.do === "done" || step.do === "wait" || step.do === "fail"
-        ? step
-        : { do: "change", step, reading: view.volume };
+      const step = decide(view.volume);
+      return isOutcome(step) ? step : { do: "change", step, reading: view.volume };
     },
     async apply(step) {
       if (step.do === "migrate") await applyMigrationStep(context, step.step, step.reading);

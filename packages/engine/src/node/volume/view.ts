@@ -1,6 +1,6 @@
+import type { Outcome } from "@mooring/store";
 import type { AttacherType } from "../../api/attachment.ts";
 import type { Volume, VolumeStatus } from "../../api/volume.ts";
-import type { EndStep } from "../../end-step.ts";
 import type { Fault } from "../health/fault.ts";
 
 /** Where a new volume's bytes come from, as far as is known now. */
@@ -83,7 +83,7 @@ export type JobStep =
 /** One step for a volume that this node is responsible for. */
 export type VolumeStep =
   | JobStep
-  | EndStep
+  | Outcome
   | { do: "take-lease" }
   | { do: "guard-device" }
   | { do: "renew-image" }

@@ -5,12 +5,12 @@ import {
   isAlreadyExists,
   isNotFound,
   type ObjectStore,
+  type Outcome,
   removeFinalizer,
 } from "@mooring/store";
 import { type GroupMember, type GroupSnapshot, GroupSnapshots } from "../../../api/group-snapshot.ts";
 import { ENGINE_FINALIZER, MOORING_API_VERSION } from "../../../api/names.ts";
 import { type Snapshot, Snapshots } from "../../../api/snapshot.ts";
-import type { EndStep } from "../../../end-step.ts";
 import type { NodeClaims } from "./claims.ts";
 import type { CoordinatorStep } from "./view.ts";
 
@@ -28,7 +28,7 @@ interface CoordinatorContext {
 /** Makes the change that a decision asks for: one, or the same one for every member, each of which may be repeated. */
 export async function applyGroupStep(
   { store, signal, claims }: CoordinatorContext,
-  step: Exclude<CoordinatorStep, EndStep>,
+  step: Exclude<CoordinatorStep, Outcome>,
   group: GroupSnapshot,
 ): Promise<void> {
   const { name } = group.metadata;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { defined } from "@mooring/store";
+import { defined, isOutcome } from "@mooring/store";
 import { covers, howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import type { GroupMember, GroupSnapshot, NodeBarrier } from "../../../api/group-snapshot.ts";
@@ -52,7 +52,7 @@ class Cluster {
   settle(): string | undefined {
     for (let steps = 0; steps < 20; steps++) {
       const step = decide(this.view());
-      if (step.do === "rest" || step.do === "fail") return this.group.status?.state;
+      if (isOutcome(step)) return this.group.status?.state;
       if (step.do === "record" || step.do === "note") this.group = { ...this.group, status: step.status };
       if (step.do === "create-members") this.create();
       if (step.do === "delete-members") this.snapshots.clear();

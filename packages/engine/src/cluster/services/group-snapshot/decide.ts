@@ -1,8 +1,8 @@
-import { hasFinalizer, isDeleting } from "@mooring/store";
+import { DONE, hasFinalizer, isDeleting, wait } from "@mooring/store";
 import type { NodeBarrier } from "../../../api/group-snapshot.ts";
 import { ENGINE_FINALIZER } from "../../../api/names.ts";
-import { fail, REST } from "../../../end-step.ts";
 import { EngineError } from "../../../errors.ts";
+import { fail } from "../../../refused.ts";
 import { hasMoved, isAttached } from "./placement.ts";
 import { prepareTimeout } from "./prepare-timeout.ts";
 import { note, record } from "./statuses.ts";
@@ -43,7 +43,7 @@ export function decide(view: CoordinatorView): CoordinatorStep {
     case "failing":
       return removal(view, record("failed", view));
     case "failed":
-      return REST;
+      return DONE;
     case "deleting":
       // A record that was brought back from its deletion has lost its members.
       return record("failing", view, new EngineError("ABORTED", "the group snapshot was being deleted"));
@@ -52,7 +52,7 @@ export function decide(view: CoordinatorView): CoordinatorStep {
 
 function deletion(view: CoordinatorView): CoordinatorStep {
   const { group } = view;
-  if (!hasFinalizer(group, ENGINE_FINALIZER)) return REST;
+  if (!hasFinalizer(group, ENGINE_FINALIZER)) return DONE;
   // First the record that stops the agents, then what they have made.
   if (group.status?.state !== "deleting") return record("deleting", view);
   return removal(view, { do: "remove-finalizer" });
@@ -62,7 +62,7 @@ function deletion(view: CoordinatorView): CoordinatorStep {
 function removal({ group, snapshots }: CoordinatorView, next: CoordinatorStep): CoordinatorStep {
   const own = [...snapshots.values()].filter(({ spec }) => spec.group === group.metadata.name);
   if (own.some((snapshot) => !isDeleting(snapshot))) return { do: "delete-members" };
-  return own.length > 0 ? REST : next;
+  return own.length > 0 ? DONE : next;
 }
 
 function beginning(view: CoordinatorView): CoordinatorStep {
@@ -102,7 +102,7 @@ function preparation(view: CoordinatorView): CoordinatorStep {
   const latest = reports(view);
   if (latest.some((report) => report?.phase !== "prepared")) return waiting(view);
   const nodes = Object.keys(group.status?.nodes ?? {});
-  if (nodes.some((node) => busyNodes.has(node))) return { do: "rest", afterMs: BUSY_MS };
+  if (nodes.some((node) => busyNodes.has(node))) return wait(BUSY_MS);
   return record("quiescing", view);
 }
 
@@ -110,7 +110,7 @@ function preparation(view: CoordinatorView): CoordinatorStep {
 function waiting(view: CoordinatorView): CoordinatorStep {
   const { error, afterMs } = prepareTimeout(view);
   if (error?.message !== view.group.status?.error?.message) return note(view, error);
-  return afterMs === undefined ? REST : { do: "rest", afterMs };
+  return afterMs === undefined ? DONE : wait(afterMs);
 }
 
 /** What each node reports about this attempt; undefined: nothing yet. */
@@ -163,7 +163,7 @@ function barrier(view: CoordinatorView): CoordinatorStep {
   }
   if (state === "quiescing" && all("quiesced")) return record("cutting", view);
   if (state === "cutting" && all("cut")) return record("releasing", view);
-  return REST;
+  return DONE;
 }
 
 /** True as long as every member can be restored. */
@@ -172,11 +172,11 @@ function readiness(view: CoordinatorView): CoordinatorStep {
   const members = group.spec.members.map(({ snapshot }) => snapshots.get(snapshot));
   const ready = members.every((member) => member?.status?.readyToUse === true);
   const { state, readyToUse } = group.status ?? {};
-  if (ready) return state === "ready" && readyToUse === true ? REST : record("ready", view);
+  if (ready) return state === "ready" && readyToUse === true ? DONE : record("ready", view);
   const index = members.findIndex((member) => member === undefined || member.status?.error !== undefined);
-  if (index < 0) return REST;
+  if (index < 0) return DONE;
   const name = group.spec.members[index]?.snapshot ?? "";
   const error = members[index]?.status?.error ?? { code: "DATA_LOSS", message: `snapshot ${name} is gone` };
   const known = readyToUse === false && group.status?.error?.message === error.message;
-  return known ? REST : record("unready", view, error);
+  return known ? DONE : record("unready", view, error);
 }

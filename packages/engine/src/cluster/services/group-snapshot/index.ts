@@ -1,7 +1,7 @@
-import { mutate, Reconciler, source, stepFailpoints } from "@mooring/store";
+import { mutate, type Outcome, Reconciler, source, stepFailpoints } from "@mooring/store";
 import { type GroupSnapshot, GroupSnapshots } from "../../../api/group-snapshot.ts";
-import { asOutcome, type EndStep, failure } from "../../../end-step.ts";
 import { asRecorded } from "../../../errors.ts";
+import { failure } from "../../../refused.ts";
 import type { ServicesContext } from "../context.ts";
 import { applyGroupStep } from "./apply.ts";
 import { NodeClaims } from "./claims.ts";
@@ -11,7 +11,7 @@ import { hasEnded, isInBarrier } from "./states.ts";
 import { NEW } from "./statuses.ts";
 import type { CoordinatorStep, CoordinatorView } from "./view.ts";
 
-const failpoints = stepFailpoints<Exclude<CoordinatorStep, EndStep>>("engine/group-snapshot", {
+const failpoints = stepFailpoints<Exclude<CoordinatorStep, Outcome>>("engine/group-snapshot", {
   "add-finalizer": true,
   "remove-finalizer": true,
   "resume-claim": true,
@@ -40,13 +40,13 @@ export async function runGroupSnapshots(context: ServicesContext): Promise<void>
   const { store, logger, informers, signal } = context;
   const { groups, nodes, pools, snapshots, volumes } = informers;
   const claims = new NodeClaims(() => reconciler.changed(NODE_CLAIMS));
-  const reconciler = new Reconciler<CoordinatorView, ReturnType<typeof asOutcome<CoordinatorStep>>>({
+  const reconciler = new Reconciler<CoordinatorView, CoordinatorStep>({
     ...{ name: "group-snapshot", store, logger, backoff: { maxMs: 10_000 } },
     failpoints,
     sources: [source(groups, ({ metadata }) => [metadata.name])],
     watched: [nodes, pools, snapshots, volumes],
     read: (name, { reader }) => readGroup(context, claims, reader, name),
-    decide: (view) => asOutcome(decide(view)),
+    decide,
     apply: (step, { group }) => applyGroupStep({ store, signal, claims }, step, group),
     failed: (name, error) => report(context, name, error),
     errorOf: failure,

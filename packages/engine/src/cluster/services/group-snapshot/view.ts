@@ -1,7 +1,7 @@
+import type { Outcome } from "@mooring/store";
 import type { GroupSnapshot, GroupSnapshotStatus } from "../../../api/group-snapshot.ts";
 import type { Snapshot } from "../../../api/snapshot.ts";
 import type { Volume } from "../../../api/volume.ts";
-import type { EndStep } from "../../../end-step.ts";
 
 /** Everything that a decision about a group snapshot may depend on. */
 export interface CoordinatorView {
@@ -38,7 +38,7 @@ export type GroupRecord =
 
 /** One visible change of a GroupSnapshot by its coordinator. */
 export type CoordinatorStep =
-  | EndStep
+  | Outcome
   | { do: "add-finalizer" }
   | { do: "remove-finalizer" }
   /** The nodes of a barrier that is under way, also when the write that began it seemed to fail. */

@@ -1,7 +1,6 @@
-import { isAlreadyExists, isNotFound } from "@mooring/store";
+import { isAlreadyExists, isNotFound, type Outcome } from "@mooring/store";
 import { RecurringJobs } from "../../../api/recurring-job.ts";
 import { Snapshots } from "../../../api/snapshot.ts";
-import type { EndStep } from "../../../end-step.ts";
 import type { ServicesContext } from "../context.ts";
 import { snapshotFor } from "./snapshots.ts";
 import type { JobStep, JobView } from "./view.ts";
@@ -9,7 +8,7 @@ import type { JobStep, JobView } from "./view.ts";
 /** Makes the one change that a decision asks for. */
 export async function applyJobStep(
   context: ServicesContext,
-  step: Exclude<JobStep, EndStep>,
+  step: Exclude<JobStep, Outcome>,
   view: JobView,
 ): Promise<void> {
   const { store, now, signal } = context;

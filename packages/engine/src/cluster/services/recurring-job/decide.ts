@@ -1,6 +1,5 @@
-import { defined, isDeleting } from "@mooring/store";
+import { DONE, defined, isDeleting, wait } from "@mooring/store";
 import type { RecurringJobStatus } from "../../../api/recurring-job.ts";
-import { REST } from "../../../end-step.ts";
 import { expired } from "./retain.ts";
 import { beginRun, finishRun, nextTask, skipMoments } from "./run.ts";
 import type { JobStep, JobView } from "./view.ts";
@@ -11,7 +10,7 @@ const LATE_MS = 60_000;
 export function decide(view: JobView): JobStep {
   const { job, schedule } = view;
   // Snapshots are data: they outlive their job.
-  if (isDeleting(job)) return REST;
+  if (isDeleting(job)) return DONE;
   const { active } = job.status ?? {};
   if (active !== undefined) {
     return nextTask(view, active) ?? { do: "record", what: "run-finished", status: finishRun(view, active) };
@@ -50,8 +49,8 @@ function plan({ job, schedule, now }: JobView): JobStep {
   const recorded =
     status.phase === wanted.phase && status.nextRun === wanted.nextRun && putBackTo === undefined;
   if (!recorded) return { do: "record", what: "plan", status: wanted };
-  if (next === undefined) return REST;
-  return { do: "rest", afterMs: Math.max(1, Date.parse(next) - now.getTime()) };
+  if (next === undefined) return DONE;
+  return wait(Math.max(1, Date.parse(next) - now.getTime()));
 }
 
 function unreadable(message: string, { conditions = [] }: RecurringJobStatus, now: Date) {

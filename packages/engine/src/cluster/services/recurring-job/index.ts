@@ -1,12 +1,12 @@
-import { Reconciler, source, stepFailpoints } from "@mooring/store";
-import { asOutcome, type EndStep, failure } from "../../../end-step.ts";
+import { type Outcome, Reconciler, source, stepFailpoints } from "@mooring/store";
+import { failure } from "../../../refused.ts";
 import type { ServicesContext } from "../context.ts";
 import { applyJobStep } from "./apply.ts";
 import { decide } from "./decide.ts";
 import { readJob } from "./read.ts";
 import type { JobStep, JobView } from "./view.ts";
 
-const failpoints = stepFailpoints<Exclude<JobStep, EndStep>>("engine/services/recurring-job", {
+const failpoints = stepFailpoints<Exclude<JobStep, Outcome>>("engine/services/recurring-job", {
   record: { "run-begun": true, task: true, "run-finished": true, "moments-skipped": true, plan: true },
   "create-snapshot": true,
   "delete-snapshot": true,
@@ -15,7 +15,7 @@ const failpoints = stepFailpoints<Exclude<JobStep, EndStep>>("engine/services/re
 /** Makes snapshots by the clock, and removes the old ones that it made. Tickets are the snapshots' own affair. */
 export function runRecurringJobs(context: ServicesContext): Promise<void> {
   const { jobs, snapshots, volumes } = context.informers;
-  return new Reconciler<JobView, ReturnType<typeof asOutcome<JobStep>>>({
+  return new Reconciler<JobView, JobStep>({
     name: "recurring-job",
     store: context.store,
     logger: context.logger,
@@ -23,7 +23,7 @@ export function runRecurringJobs(context: ServicesContext): Promise<void> {
     sources: [source(jobs, ({ metadata }) => [metadata.name])],
     watched: [snapshots, volumes],
     read: (name, { reader }) => readJob(context, reader, name),
-    decide: (view) => asOutcome(decide(view)),
+    decide,
     apply: (step, view) => applyJobStep(context, step, view),
     failpoints,
     errorOf: failure,

@@ -1,3 +1,4 @@
+import { wait } from "@mooring/store";
 import type { JobRun, JobTask, RecurringJobStatus } from "../../../api/recurring-job.ts";
 import { snapshotNameFor } from "./snapshots.ts";
 import type { JobStep, JobView } from "./view.ts";
@@ -55,7 +56,7 @@ export function nextTask(view: JobView, run: JobRun): JobStep | undefined {
   }
   if (creating.length === 0) return undefined;
   const waits = creating.map((task) => deadlineOf(view, task) - now.getTime());
-  return { do: "rest", afterMs: Math.max(1, Math.min(...waits)) };
+  return wait(Math.max(1, Math.min(...waits)));
 }
 
 function progress(view: JobView, run: JobRun, task: JobTask): JobStep | undefined {

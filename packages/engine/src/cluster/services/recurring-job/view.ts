@@ -1,7 +1,7 @@
+import type { Outcome } from "@mooring/store";
 import type { RecurringJob, RecurringJobStatus } from "../../../api/recurring-job.ts";
 import type { Snapshot } from "../../../api/snapshot.ts";
 import type { Volume } from "../../../api/volume.ts";
-import type { EndStep } from "../../../end-step.ts";
 import type { Schedule } from "./schedule.ts";
 
 /** Everything that a decision about a job may depend on. */
@@ -19,7 +19,7 @@ export interface JobView {
 
 /** One visible change for a RecurringJob. */
 export type JobStep =
-  | EndStep
+  | Outcome
   | {
       do: "record";
       what: "run-begun" | "task" | "run-finished" | "moments-skipped" | "plan";

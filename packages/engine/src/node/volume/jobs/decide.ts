@@ -1,12 +1,12 @@
+import { type Outcome, wait } from "@mooring/store";
 import type { AttacherType } from "../../../api/attachment.ts";
 import { untilRetry } from "../../../api/attempts.ts";
 import { awaitsCommit, pendingExpansion, pendingRestore } from "../../../api/pending.ts";
 import { pendingSalvage } from "../../../api/salvage.ts";
-import type { EndStep } from "../../../end-step.ts";
 import type { JobStep, VolumeView } from "../view.ts";
 
 /** The job that a ticket is for, when it is due. */
-type Job = (view: VolumeView) => JobStep | EndStep | undefined;
+type Job = (view: VolumeView) => JobStep | Outcome | undefined;
 
 /** In the order in which they are done when several have tickets: new bytes first, then what depends on them. */
 const JOBS: readonly [AttacherType, Job][] = [
@@ -19,7 +19,7 @@ const JOBS: readonly [AttacherType, Job][] = [
  * The work that a volume was opened for, while no workload can reach its device. Nothing happens without the ticket of
  * the service that asked for it: others may have tickets of the volume at the same time.
  */
-export function jobStep(view: VolumeView): JobStep | EndStep | undefined {
+export function jobStep(view: VolumeView): JobStep | Outcome | undefined {
   for (const [type, job] of JOBS) {
     const step = view.jobs.includes(type) ? job(view) : undefined;
     if (step !== undefined) return step;
@@ -43,25 +43,25 @@ export function isAboutToRepair(view: VolumeView): boolean {
   );
 }
 
-function repair(view: VolumeView): JobStep | EndStep | undefined {
+function repair(view: VolumeView): JobStep | Outcome | undefined {
   const fault = pendingSalvage(view.volume);
   if (fault === undefined || view.device === undefined) return undefined;
   return due(untilRetry(fault, view.now), { do: "repair" });
 }
 
-function restore(view: VolumeView): JobStep | EndStep | undefined {
+function restore(view: VolumeView): JobStep | Outcome | undefined {
   const { volume, now } = view;
   if (pendingRestore(volume) === undefined || awaitsCommit(volume)) return undefined;
   return due(untilRetry(volume.status?.restore ?? {}, now), { do: "restore-image" });
 }
 
-function expansion(view: VolumeView): JobStep | EndStep | undefined {
+function expansion(view: VolumeView): JobStep | Outcome | undefined {
   const { volume, image, device, now } = view;
   const wanted = pendingExpansion(volume);
   if (wanted === undefined || device === undefined || device.sizeBytes < (image?.size ?? 0)) return undefined;
   return due(untilRetry(volume.status?.expansion ?? {}, now), { do: "grow-filesystem" });
 }
 
-function due(afterMs: number, step: JobStep): JobStep | EndStep {
-  return afterMs > 0 ? { do: "rest", afterMs } : step;
+function due(afterMs: number, step: JobStep): JobStep | Outcome {
+  return afterMs > 0 ? wait(afterMs) : step;
 }
