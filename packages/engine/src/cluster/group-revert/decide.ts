@@ -1,4 +1,4 @@
-import { defined, hasFinalizer, isDeleting } from "@mooring/store";
+import { DONE, defined, hasFinalizer, isDeleting, type Outcome, wait } from "@mooring/store";
 import { pendingRestore } from "../../api/pending.ts";
 import { planOf } from "./plan.ts";
 import { isReported, type RevertReport, statusReporting } from "./statuses.ts";
@@ -15,8 +15,6 @@ import {
 /** On a revert that has begun: it stays until its tickets are gone. */
 export const REVERT_FINALIZER = "storage.mooring.dev/group-revert";
 
-type Outcome = { do: "done" } | { do: "wait"; afterMs?: number };
-const WAIT: Outcome = { do: "wait" };
 /** How old the names of pods in a message may be, in milliseconds. */
 const USERS_MS = 2_000;
 
@@ -31,7 +29,7 @@ export function decide(view: RevertView): RevertStep | Outcome {
   if (isDeleting(revert)) {
     return hasFinalizer(revert, REVERT_FINALIZER)
       ? fail(view, "Deleted", "it was deleted before it was decided: nothing has been changed")
-      : { do: "done" };
+      : DONE;
   }
   if (!hasFinalizer(revert, REVERT_FINALIZER)) return { do: "add-finalizer" };
   return revert.status?.members === undefined ? planning(view) : requesting(view);
@@ -89,7 +87,7 @@ function requesting(view: RevertView): RevertStep | Outcome {
   if (!inUse) return reportOnce(view, report);
   const step = reportOnce(view, report, { type: "Warning", reason: "InUse" });
   // Nobody watches pods for the names of those that use a volume.
-  return step.do === "wait" ? { do: "wait", afterMs: USERS_MS } : step;
+  return step.do === "wait" ? wait(USERS_MS) : step;
 }
 
 function awaited({ volume, claim, users }: MemberView): string {
@@ -149,7 +147,7 @@ function reverting(view: RevertView): RevertStep | Outcome {
     const why = object?.status?.restore?.state === "Pending" ? object.status.restore.message : undefined;
     return why === undefined ? [] : [`volume ${volume}: ${why}`];
   });
-  if (late.length === 0) return WAIT;
+  if (late.length === 0) return wait();
   const message = `goes on until all are back, and keeps workloads off meanwhile: ${late.join("; ")}`;
   return reportOnce(
     view,
@@ -167,7 +165,7 @@ function ending({ revert, members }: RevertView): RevertStep | Outcome {
   const failed = revert.status?.phase === "Failed";
   const asked = members.some(({ object }) => object !== undefined && isAsked(revert, object));
   if (failed && asked) return { do: "release" };
-  return hasFinalizer(revert, REVERT_FINALIZER) ? { do: "remove-finalizer" } : { do: "done" };
+  return hasFinalizer(revert, REVERT_FINALIZER) ? { do: "remove-finalizer" } : DONE;
 }
 
 function fail(view: RevertView, reason: string, message: string): RevertStep {
@@ -175,7 +173,7 @@ function fail(view: RevertView, reason: string, message: string): RevertStep {
 }
 
 function reportOnce(view: RevertView, report: RevertReport, event?: EventToEmit): RevertStep | Outcome {
-  return isReported(view, report) ? WAIT : record(view, report, event);
+  return isReported(view, report) ? wait() : record(view, report, event);
 }
 
 function record(view: RevertView, report: RevertReport, event?: EventToEmit): RevertStep {

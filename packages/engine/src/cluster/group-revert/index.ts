@@ -4,6 +4,7 @@ import {
   keyOf,
   type Logger,
   type ObjectStore,
+  type Outcome,
   PersistentVolumes,
   Reconciler,
   source,
@@ -54,17 +55,17 @@ export function startGroupReverts(options: GroupRevertOptions): { done: Promise<
   const events = new EventRecorder(store, { component: DRIVER_NAME, host: "group-revert", logger });
   const context: RevertContext = { store, logger, events, informers, now, signal };
   const informing = Object.values(informers).map((informer) => informer.run(signal));
-  const reconciler = new Reconciler<RevertView, RevertStep | { do: "done" } | { do: "wait" }>({
+  const reconciler = new Reconciler<RevertView, RevertStep | Outcome>({
     name: "group-revert",
     ...{ store, logger },
-    failpoints: (step) => failpoints(step as RevertStep),
+    failpoints,
     // See `rivalOf`. All that takes long is done by others.
     concurrency: 1,
     sources: [source(reverts, (revert) => [keyOf(revert)])],
     watched: Object.values(watched),
     read: (key, { reader }) => readRevert(context, reader, key),
     decide,
-    apply: (step, view) => applyRevertStep(context, step as RevertStep, view),
+    apply: (step, view) => applyRevertStep(context, step, view),
   });
   const running = reconciler.run(signal);
   const done = Promise.all([running, ...informing])
