@@ -2,7 +2,6 @@ import { type Outcome, Reconciler, source, stepFailpoints, wait } from "@mooring
 import { failure } from "../../refused.ts";
 import type { AgentContext } from "../context.ts";
 import type { AgentInformers } from "../controllers.ts";
-import { openPoolTopic } from "../read-context.ts";
 import { applyPoolStep } from "./apply.ts";
 import { decide, type PoolStep, type PoolView } from "./decide.ts";
 import { isPoolHere } from "./layout-of.ts";
@@ -62,7 +61,6 @@ export function runPools(
     errorOf: failure,
   });
   context.pools.onTouched((name) => reconciler.add(name, USAGE_DELAY_MS));
-  context.pools.onOpened((name) => reconciler.changed(openPoolTopic(name)));
   const done = Promise.all([
     reconciler.run(signal).finally(first.over),
     watchUsage(context, signal, (name) => reconciler.add(name)),
