@@ -1,9 +1,10 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import {
+  eventually,
   type KubeObject,
   type ObjectKey,
   type ObjectStore,
   type Resource,
+  WaitedInVain,
   waitFor,
   withTimeLimit,
 } from "@mooring/store";
@@ -20,14 +21,15 @@ function impatient(what: string, cause?: unknown): CommandError {
   });
 }
 
-/** Polls `probe` until it returns something other than undefined. `what` is reported when patience ends. */
-export async function until<T>(what: string, probe: () => Promise<T | undefined>): Promise<T> {
-  const deadline = Date.now() + PATIENCE_MS;
-  for (;;) {
-    const value = await probe();
-    if (value !== undefined) return value;
-    if (Date.now() > deadline) throw impatient(what);
-    await sleep(25);
+/** Polls `probe` until it returns something other than undefined or false. `what` is reported when patience ends. */
+export async function until<T>(
+  what: string,
+  probe: () => Promise<T>,
+): Promise<Exclude<T, undefined | false>> {
+  try {
+    return await eventually(what, probe, { withinMs: PATIENCE_MS });
+  } catch (error) {
+    throw error instanceof WaitedInVain ? impatient(what) : error;
   }
 }
 

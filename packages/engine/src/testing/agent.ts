@@ -18,7 +18,7 @@ import {
   VolumeGroupSnapshots,
   waitFor,
 } from "@mooring/store";
-import { nothingSleeps } from "@mooring/store/testing";
+import { eventuallyObject, nothingSleeps } from "@mooring/store/testing";
 import { type AttachmentTicket, type VolumeAttachment, VolumeAttachments } from "../api/attachment.ts";
 import { VolumeGroupReverts } from "../api/group-revert.ts";
 import { ENGINE_KINDS } from "../api/kinds.ts";
@@ -142,7 +142,7 @@ export class Bench {
     this.#running.push(
       await startServices({
         ...common,
-        ...(this.#options.now === undefined ? {} : { now: this.#options.now }),
+        ...defined({ now: this.#options.now }),
       }),
     );
   }
@@ -255,20 +255,9 @@ export async function until<T extends KubeObject>(
   name: string,
   test: (object: T) => boolean,
 ): Promise<T> {
-  const signal = AbortSignal.timeout(60_000);
-  try {
-    const found = await waitFor(
-      store,
-      { resource, key: { name } },
-      (o) => o !== undefined && test(o),
-      signal,
-    );
-    if (found === undefined) throw new Error("gone");
-    return found;
-  } catch (cause) {
-    const last = await store.get(resource, { name }).catch(String);
-    throw new Error(`${resource.kind} ${name} did not come to the state: ${JSON.stringify(last)}`, { cause });
-  }
+  const isThereAs = (object: T | undefined): boolean => object !== undefined && test(object);
+  // Sound: nothing else is waited for.
+  return (await eventuallyObject(store, { resource, key: { name } }, isThereAs)) as T;
 }
 
 export function volumeObject(name: string, spec: Partial<VolumeSpec> = {}): Volume {

@@ -1,8 +1,10 @@
 /** What tests of all packages share. Needs the development dependencies of this repository. */
+
+export { type EventuallyOptions, eventually } from "../runtime/eventually.ts";
 export { type ActOptions, actOn } from "./act-on.ts";
 export { bundleProgram } from "./bundle-program.ts";
 export { covers } from "./covers.ts";
-export { type EventuallyOptions, eventually } from "./eventually.ts";
+export { eventuallyObject } from "./eventually-object.ts";
 export { endAtRest, type NothingSleepsOptions, nothingSleeps } from "./nothing-sleeps.ts";
 export { refusingStore } from "./refusing-store.ts";
 export {

@@ -2,6 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startSidecars } from "@mooring/sidecars";
 import {
+  defined,
   type KubeObject,
   LocalStore,
   type Logger,
@@ -15,9 +16,8 @@ import {
   ResourceRegistry,
   StorageClasses,
   silentLogger,
-  waitFor,
 } from "@mooring/store";
-import { nothingSleeps, eventually as poll } from "@mooring/store/testing";
+import { eventuallyObject, nothingSleeps, eventually as poll } from "@mooring/store/testing";
 import { registerBuiltins } from "../../builtin/index.ts";
 import { startAttachDetach } from "../../controllers/attach-detach/index.ts";
 import { startBinder } from "../../controllers/binder/index.ts";
@@ -136,37 +136,18 @@ export async function assertNothingLeft(folder: string): Promise<void> {
   if (records.length > 0) throw new Error(`volume records are left: ${records.join(", ")}`);
 }
 
-export function within(seconds: number): AbortSignal {
-  return AbortSignal.timeout(seconds * 1000);
-}
-
 type Predicate<T> = (object: T | undefined) => boolean;
 
-/** Waits until the object is as wanted, for at most 60 seconds or as many as are given; fails with what it was last. */
-export async function eventually<T extends KubeObject>(
+/** {@link eventuallyObject} of the namespace `default`, for at most 60 seconds or as many as are given. */
+export function eventually<T extends KubeObject>(
   store: ObjectStore,
   resource: Resource<T>,
   name: string,
   wanted: Predicate<T> | { until: Predicate<T>; seconds: number },
 ): Promise<T | undefined> {
   const { until, seconds } = typeof wanted === "function" ? { until: wanted, seconds: 60 } : wanted;
-  const key = { ...(resource.namespaced ? { namespace: "default" } : {}), name };
-  let last: T | undefined;
-  try {
-    return await waitFor(
-      store,
-      { resource, key },
-      (object) => {
-        last = object;
-        return until(object);
-      },
-      within(seconds),
-    );
-  } catch (error) {
-    throw new Error(`${resource.kind} ${name} did not get there: ${JSON.stringify(last, null, 1)}`, {
-      cause: error,
-    });
-  }
+  const key = { ...defined({ namespace: resource.namespaced ? "default" : undefined }), name };
+  return eventuallyObject(store, { resource, key }, until, seconds * 1000);
 }
 
 export function claim(name: string, spec: PersistentVolumeClaim["spec"] = {}): PersistentVolumeClaim {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 const REST = 4;
 const LONGEST_MS = 1_000;
 
+/** How often and how long {@link eventually} probes. */
 export interface EventuallyOptions {
   /** Milliseconds after which it counts as failed; default two minutes. Decides nothing else. */
   withinMs?: number;
@@ -13,6 +14,11 @@ export interface EventuallyOptions {
   mayThrow?: boolean;
   /** What there is instead; printed when it was in vain. */
   lastSeen?: () => unknown;
+}
+
+/** Time is up, and the probe has found nothing. */
+export class WaitedInVain extends Error {
+  override readonly name = "WaitedInVain";
 }
 
 /** Calls `probe` again until it returns something other than undefined or false; resolves with that. */
@@ -35,7 +41,7 @@ export async function eventually<T>(
     const now = performance.now();
     if (now > deadline) {
       const last = lastSeen === undefined ? "" : `: ${JSON.stringify(await lastSeen())}`;
-      throw failure ?? new Error(`waited ${withinMs} ms in vain for ${what}${last}`);
+      throw failure ?? new WaitedInVain(`waited ${withinMs} ms in vain for ${what}${last}`);
     }
     await sleep(Math.max(everyMs, Math.min((now - asked) * REST, LONGEST_MS)));
   }
