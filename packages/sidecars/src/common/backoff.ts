@@ -1,7 +1,12 @@
+import { backoffMs } from "@mooring/store";
+
+/** No jitter: a delay is part of what decisions are made of, and one process asks the driver. */
+const EXACTLY = (): number => 0.5;
+
 /**
  * When the driver may be asked again about something. Kept here and not in the work queue, because own writes and
  * other users' annotations wake a key as well, and must not shorten its back-off. It ends early only when the
- * request itself has changed.
+ * request itself has changed. See docs/decisions/0060.
  */
 export interface BackoffOptions {
   /** Milliseconds; doubles with every failure. */
@@ -33,7 +38,7 @@ export class Backoff {
     const { startMs, maxMs, now } = this.#options;
     const before = this.#delays.get(id);
     const failures = before?.requestKey === requestKey ? before.failures + 1 : 1;
-    const ms = Math.max(atLeastMs, Math.min(maxMs, startMs * 2 ** (failures - 1)));
+    const ms = Math.max(atLeastMs, backoffMs(failures, { baseMs: startMs, maxMs, random: EXACTLY }));
     this.#delays.set(id, { requestKey, failures, until: now() + ms });
     return ms;
   }
