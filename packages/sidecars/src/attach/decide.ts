@@ -1,13 +1,15 @@
 import {
   type CSINode,
+  DONE,
   defined,
   hasFinalizer,
   isDeleting,
   type KubeVolumeAttachment,
   type Node,
+  type Outcome,
   type PersistentVolume,
+  wait,
 } from "@mooring/store";
-import { DONE, type Rest } from "../common/controller.ts";
 import { ATTACHED_NODE_ID, attacherFinalizer, NODE_IDS } from "../common/names.ts";
 import { chooseMode } from "../csi/access-modes.ts";
 import type { Capability } from "../csi/capability.ts";
@@ -63,7 +65,7 @@ export type AttachStep =
   | { do: "report"; phase: "attach" | "detach"; message: string; code?: number };
 
 /** The next step for one Kubernetes VolumeAttachment (K8S-035 to K8S-054). */
-export function decideAttach(view: AttachView): AttachStep | Rest {
+export function decideAttach(view: AttachView): AttachStep | Outcome {
   const { attachment, driver } = view;
   if (attachment?.spec.attacher !== driver.name) return DONE;
   const attached = attachment.status?.attached === true;
@@ -74,10 +76,10 @@ export function decideAttach(view: AttachView): AttachStep | Rest {
   return decidePublish(view, attachment);
 }
 
-function decidePublish(view: AttachView, attachment: KubeVolumeAttachment): AttachStep | Rest {
+function decidePublish(view: AttachView, attachment: KubeVolumeAttachment): AttachStep | Outcome {
   const { result } = view;
   if (result?.kind === "published") return { do: "mark-attached", context: result.context };
-  if (view.backoffMs > 0) return { do: "wait", ms: view.backoffMs };
+  if (view.backoffMs > 0) return wait(view.backoffMs);
   const wanted = publishArguments(view, attachment);
   if ("error" in wanted) return { do: "report", phase: "attach", message: wanted.error };
   return protection(view, attachment, wanted.arguments) ?? { do: "publish", arguments: wanted.arguments };
@@ -98,7 +100,7 @@ function protection(
   return { do: "protect", ...defined({ volume: bare, published }) };
 }
 
-function decideDetach(view: AttachView, attachment: KubeVolumeAttachment): AttachStep | Rest {
+function decideDetach(view: AttachView, attachment: KubeVolumeAttachment): AttachStep | Outcome {
   const finalizer = attacherFinalizer(view.driver.name);
   if (!hasFinalizer(attachment, finalizer)) {
     // Somebody else keeps the object: its status reports what our part has come to.
@@ -113,7 +115,7 @@ function decideDetach(view: AttachView, attachment: KubeVolumeAttachment): Attac
       ? { do: "mark-detached" }
       : { do: "release-attachment" };
   }
-  if (view.backoffMs > 0) return { do: "wait", ms: view.backoffMs };
+  if (view.backoffMs > 0) return wait(view.backoffMs);
   const published = publishedVolume(view, attachment);
   return published === undefined
     ? {

@@ -1,4 +1,5 @@
 import {
+  DONE,
   hasFinalizer,
   isDeleting,
   type KubeVolumeAttachment,
@@ -6,7 +7,7 @@ import {
   stepFailpoints,
 } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
-import { DONE, type SidecarController, sidecarController } from "../common/controller.ts";
+import { type SidecarController, sidecarController } from "../common/controller.ts";
 import { attacherFinalizer, PUBLISHED_VOLUME, PV_FINALIZER } from "../common/names.ts";
 import { Remembered } from "../common/remembered.ts";
 import { source } from "../common/source.ts";

@@ -1,6 +1,13 @@
 import { createHash } from "node:crypto";
-import type { CSINode, CSIStorageCapacity, Node, StorageClass } from "@mooring/store";
-import { DONE, type Rest } from "../common/controller.ts";
+import {
+  type CSINode,
+  type CSIStorageCapacity,
+  DONE,
+  type Node,
+  type Outcome,
+  type StorageClass,
+  wait,
+} from "@mooring/store";
 import { CAPACITY_DRIVER_LABEL, CAPACITY_MANAGER_LABEL } from "../common/names.ts";
 import type { Slot } from "../kube/capacity-slot.ts";
 import { segmentsOf, topologyKeys } from "../topology/requirement.ts";
@@ -69,7 +76,7 @@ export type CapacityStep =
 const AT_MOST_EVERY_MS = 1_000;
 
 /** What to do next about the capacity of one class in one place. */
-export function decideCapacity(view: CapacityView): CapacityStep | Rest {
+export function decideCapacity(view: CapacityView): CapacityStep | Outcome {
   const { wanted, published, duplicates, result, pollMs, now } = view;
   if (duplicates.length > 0) return { do: "delete-duplicates", objects: duplicates };
   if (!wanted) return published === undefined ? DONE : { do: "delete-capacity", object: published };
@@ -78,7 +85,7 @@ export function decideCapacity(view: CapacityView): CapacityStep | Rest {
   if (dueInMs <= 0) return { do: "ask-driver" };
   const amount = result?.amount;
   if (amount !== undefined && !isPublishedAs(published, amount)) return { do: "publish", amount };
-  return { do: "wait", ms: dueInMs };
+  return wait(dueInMs);
 }
 
 function isPublishedAs(object: CSIStorageCapacity | undefined, amount: Amount): boolean {

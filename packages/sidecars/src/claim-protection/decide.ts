@@ -1,12 +1,13 @@
 import {
+  DONE,
   isDeleting,
+  type Outcome,
   type PersistentVolumeClaim,
   type VolumeGroupSnapshot,
   type VolumeGroupSnapshotContent,
   type VolumeSnapshot,
   type VolumeSnapshotContent,
 } from "@mooring/store";
-import { DONE, type Rest } from "../common/controller.ts";
 import { isGroupMember } from "../common/group-member.ts";
 import { groupOfSnapshot } from "../common/group-of.ts";
 import { lockOf } from "../common/member-lock.ts";
@@ -30,7 +31,7 @@ export interface ClaimView {
 export type ReleaseStep = { do: "release" };
 
 /** A claim goes when no unfinished snapshot and no unfinished group snapshot needs it. */
-export function decideClaim({ claim, ours, snapshots, ...view }: ClaimView): ReleaseStep | Rest {
+export function decideClaim({ claim, ours, snapshots, ...view }: ClaimView): ReleaseStep | Outcome {
   if (claim === undefined || !ours) return DONE;
   const needed = snapshots.some(
     ({ snapshot, content }) => !isGroupMember(snapshot) && needsClaim(snapshot, content, isDeleting(claim)),

@@ -3,23 +3,12 @@ import {
   isConflict,
   isStatus,
   type Outcome,
-  DONE as REST,
   Reconciler,
   type StepFailpoints,
   type WatchedInformer,
-  wait,
 } from "@mooring/store";
 import { FollowedCluster } from "../kube/followed-cluster.ts";
 import type { SidecarContext } from "./context.ts";
-
-/** A decision to do nothing more now. */
-export type Rest =
-  | { do: "done" }
-  /** Read again after that many milliseconds, or when something changes; infinite: only then. */
-  | { do: "wait"; ms: number };
-
-/** There is nothing more to do until something changes that was read. */
-export const DONE: Rest = { do: "done" };
 
 /** One controller of a driver: what it watches and reads, how it decides, and how it applies. */
 export interface SidecarController<View, Step extends { do: string }> {
@@ -41,7 +30,7 @@ export interface SidecarController<View, Step extends { do: string }> {
   /** The object of the key is not there: when nothing is to be done either, its sources alone bring it back. */
   isGone(view: View, key: string): boolean;
   /** Pure. */
-  decide(view: View): Step | Rest;
+  decide(view: View): Step | Outcome;
   /** Makes one externally visible change. */
   apply(step: Step, view: View, key: string): Promise<void>;
   /** Nothing is left to do, for now. */
@@ -73,23 +62,13 @@ export function sidecarController<View, Step extends { do: string }>(
       return { key, view: await controller.read(key, { ...context, cluster }, fresh) };
     },
     isGone: ({ key, view }) => controller.isGone(view, key),
-    decide: ({ view }) => outcomeOf(controller.decide(view)),
-    // Sound: a rest has become an outcome, and those are not applied.
+    decide: ({ view }) => controller.decide(view),
+    // Sound: outcomes are not applied.
     apply: (step, { key, view }) => controller.apply(step as unknown as Step, view, key),
     failpoints: (step) => controller.failpoints(step as unknown as Step),
     isOutdated: isOutdatedPicture,
     ended: async (key) => ended?.(key),
   });
-}
-
-function outcomeOf<Step extends { do: string }>(step: Step | Rest): Step | Outcome {
-  if (!isRest(step)) return step;
-  if (step.do === "done") return REST;
-  return step.ms === Infinity ? wait() : wait(step.ms);
-}
-
-function isRest(step: { do: string }): step is Rest {
-  return step.do === "done" || step.do === "wait";
 }
 
 /** The object moved on, went away, or is being deleted and takes no more finalizers. */

@@ -1,5 +1,4 @@
-import { defined, hasFinalizer, isDeleting, type KubeObject } from "@mooring/store";
-import { DONE, type Rest } from "../common/controller.ts";
+import { DONE, defined, hasFinalizer, isDeleting, type KubeObject, type Outcome, wait } from "@mooring/store";
 import { TemplateError } from "../secrets/references.ts";
 import type { ContentKind, ContentStep, ContentTypes, ContentView } from "./kind.ts";
 
@@ -7,7 +6,7 @@ import type { ContentKind, ContentStep, ContentTypes, ContentView } from "./kind
 export function decideContent<T extends ContentTypes>(
   kind: ContentKind<T>,
   view: ContentView<T>,
-): ContentStep<T> | Rest {
+): ContentStep<T> | Outcome {
   const { result, content } = view;
   if (content?.spec.driver !== view.driver || kind.isForeign?.(content)) return DONE;
   if (result?.kind === "data") {
@@ -23,12 +22,12 @@ function decideMade<T extends ContentTypes>(
   kind: ContentKind<T>,
   view: ContentView<T>,
   content: T["content"],
-): ContentStep<T> | Rest {
+): ContentStep<T> | Outcome {
   const marked = isMarked(content, kind.names.beingCreated);
   const known = kind.handle(content) !== undefined;
   if (marked && (known || isSettled(kind, view))) return { do: "clear-being-created" };
   if (kind.isComplete(content)) return DONE;
-  if (view.backoffMs > 0) return { do: "wait", ms: view.backoffMs };
+  if (view.backoffMs > 0) return wait(view.backoffMs);
   if (known && kind.canInspect(content)) return inspection(kind, view, content);
   const step = creation(kind, view, content, kind.names.reasons.creation);
   // With the handle on record a repetition only asks: it cannot make anything.
@@ -39,9 +38,9 @@ function decideImported<T extends ContentTypes>(
   kind: ContentKind<T>,
   view: ContentView<T>,
   content: T["content"],
-): ContentStep<T> | Rest {
+): ContentStep<T> | Outcome {
   if (kind.handle(content) === undefined || kind.isComplete(content)) return DONE;
-  return view.backoffMs > 0 ? { do: "wait", ms: view.backoffMs } : inspection(kind, view, content);
+  return view.backoffMs > 0 ? wait(view.backoffMs) : inspection(kind, view, content);
 }
 
 /**
@@ -52,19 +51,19 @@ function decideDeletion<T extends ContentTypes>(
   kind: ContentKind<T>,
   view: ContentView<T>,
   content: T["content"],
-): ContentStep<T> | Rest {
+): ContentStep<T> | Outcome {
   const { result, backoffMs } = view;
   const { beingCreated, beingDeleted, finalizer, reasons } = kind.names;
   const handle = kind.handle(content);
   const isMade = kind.isMade(content);
   if (isMarked(content, beingCreated) && isMade) {
     if (handle !== undefined || isSettled(kind, view)) return { do: "clear-being-created" };
-    return backoffMs > 0 ? { do: "wait", ms: backoffMs } : creation(kind, view, content, reasons.deletion);
+    return backoffMs > 0 ? wait(backoffMs) : creation(kind, view, content, reasons.deletion);
   }
   const neverBound = !isMade && !kind.ref(content).uid;
   if (!neverBound && !isMarked(content, beingDeleted)) return DONE;
   if (content.spec.deletionPolicy === "Delete" && handle !== undefined && result?.kind !== "removed") {
-    if (backoffMs > 0) return { do: "wait", ms: backoffMs };
+    if (backoffMs > 0) return wait(backoffMs);
     // Nobody asks a driver to delete a group without members: it first returns which ones there are.
     return isMade && kind.lacksMembers?.(content)
       ? creation(kind, view, content, reasons.deletion)

@@ -1,13 +1,20 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Condition, defined, hasFinalizer, isDeleting, type KubeObject } from "@mooring/store";
-import { DONE, type Rest } from "../common/controller.ts";
+import {
+  type Condition,
+  DONE,
+  defined,
+  hasFinalizer,
+  isDeleting,
+  type KubeObject,
+  type Outcome,
+} from "@mooring/store";
 import { GROUP_DRIVER } from "../common/volume-group-names.ts";
 import { CLONE_FINALIZER, type ClonePhase, type VolumeGroupClone } from "../kube/group-clone.ts";
 import { groupNameOf, isPartOf, partNameOf, restoreFor, snapshotFor } from "./parts.ts";
 import type { CloneStatus, GroupCloneStep, GroupCloneView } from "./view.ts";
 
 /** The next step for one VolumeGroupClone: snapshot, restore, and then nothing of the two is left. */
-export function decideGroupClone(view: GroupCloneView): GroupCloneStep | Rest {
+export function decideGroupClone(view: GroupCloneView): GroupCloneStep | Outcome {
   const { clone } = view;
   if (clone === undefined) return DONE;
   if (isDeleting(clone)) return hasFinalizer(clone, CLONE_FINALIZER) ? takeAway(view, clone, true) : DONE;
@@ -37,7 +44,7 @@ function obstacleOf({ driver, source }: GroupCloneView, { spec }: VolumeGroupClo
     : `VolumeGroup ${name} is not ready: ${ready?.message ?? "no controller has taken it up"}`;
 }
 
-function build(view: GroupCloneView, clone: VolumeGroupClone): GroupCloneStep | Rest {
+function build(view: GroupCloneView, clone: VolumeGroupClone): GroupCloneStep | Outcome {
   const { restore, snapshot, source } = view;
   const conflicting = [snapshot, restore].find((part) => part !== undefined && !isPartOf(part, clone));
   if (conflicting !== undefined)
@@ -55,7 +62,11 @@ function build(view: GroupCloneView, clone: VolumeGroupClone): GroupCloneStep | 
 }
 
 /** The restore first: it would miss its snapshot. Then the snapshot with its data; the clone is over when both are gone. */
-function takeAway(view: GroupCloneView, clone: VolumeGroupClone, isEnding: boolean): GroupCloneStep | Rest {
+function takeAway(
+  view: GroupCloneView,
+  clone: VolumeGroupClone,
+  isEnding: boolean,
+): GroupCloneStep | Outcome {
   const restore = own(view.restore, clone);
   const snapshot = own(view.snapshot, clone);
   if (restore !== undefined) return isDeleting(restore) ? DONE : { do: "delete-restore", restore };
@@ -79,7 +90,7 @@ function report(
   clone: VolumeGroupClone,
   phase: ClonePhase,
   message: string,
-): GroupCloneStep | Rest {
+): GroupCloneStep | Outcome {
   const made = restore?.status;
   const claims =
     made?.claims === undefined

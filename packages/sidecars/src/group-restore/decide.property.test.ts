@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { PersistentVolumeClaim } from "@mooring/store";
+import { isOutcome, type PersistentVolumeClaim } from "@mooring/store";
 import { howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import { RESTORE_UID, type VolumeGroupRestore } from "../kube/group-restore.ts";
@@ -43,7 +43,7 @@ class World {
   /** One step; false when there is nothing to do. */
   step(): boolean {
     const step = decideGroupRestore(this.view(this.refused.size > 0 ? 10 : 0));
-    if (step.do === "done" || step.do === "wait") return false;
+    if (isOutcome(step)) return false;
     if (step.do === "write-status") {
       this.restore = { ...this.restore, status: step.status };
       return true;

@@ -260,9 +260,7 @@ test("a snapshot that went away in between, and a claim that the cluster refuses
   const reported = { ...restore, status: waiting };
   assert.deepEqual(
     decideGroupRestore(view({ restore: reported, refused, backoffMs: 10, claims: named(data) })),
-    {
-      ...{ do: "wait", ms: 10 },
-    },
+    { do: "wait", afterMs: 10 },
   );
   assert.equal(
     decideGroupRestore(view({ restore: reported, refused, claims: named(data) })).do,

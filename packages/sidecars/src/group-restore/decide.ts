@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { isDeleting, type PersistentVolumeClaim } from "@mooring/store";
-import { DONE, type Rest } from "../common/controller.ts";
+import { DONE, isDeleting, type Outcome, type PersistentVolumeClaim, wait } from "@mooring/store";
 import type { MemberStatus, VolumeGroupRestore } from "../kube/group-restore.ts";
 import type { VolumeGroup } from "../kube/volume-group.ts";
 import { assess, isComplete } from "./assess.ts";
@@ -24,7 +23,7 @@ export type GroupRestoreStep =
   | { do: "create-claims"; claims: PersistentVolumeClaim[] };
 
 /** The next step for one VolumeGroupRestore: first the whole plan, then all claims, then nothing ever again. */
-export function decideGroupRestore(view: GroupRestoreView): GroupRestoreStep | Rest {
+export function decideGroupRestore(view: GroupRestoreView): GroupRestoreStep | Outcome {
   const { restore } = view;
   if (restore === undefined || isDeleting(restore) || isOfAnother(view, restore)) return DONE;
   if (restore.status?.phase === "Ready") return DONE;
@@ -38,7 +37,7 @@ function isOfAnother({ content, driver }: GroupRestoreView, restore: VolumeGroup
   return of !== undefined && of !== driver;
 }
 
-function decidePlan(view: GroupRestoreView, restore: VolumeGroupRestore): GroupRestoreStep | Rest {
+function decidePlan(view: GroupRestoreView, restore: VolumeGroupRestore): GroupRestoreStep | Outcome {
   const result = preflight(view, restore);
   const status =
     result.kind === "plan"
@@ -52,7 +51,7 @@ function decideClaims(
   restore: VolumeGroupRestore,
   members: readonly MemberStatus[],
   source: RestoreStatus["source"],
-): GroupRestoreStep | Rest {
+): GroupRestoreStep | Outcome {
   const wish = restore.spec.volumeGroup;
   const claimNames = members.map(({ claimName }) => claimName);
   const group = wish === undefined ? undefined : groupState(view, restore, { name: wish.name, claimNames });
@@ -84,9 +83,9 @@ function groupState(
 }
 
 /** No watch wakes the restore when a provisioner reports why it has made no volume: while one is missing, it is asked. */
-function restOf({ backoffMs }: GroupRestoreView, members: readonly MemberStatus[]): Rest {
-  if (backoffMs > 0) return { do: "wait", ms: backoffMs };
-  return members.some(({ phase }) => phase === "Provisioning") ? { do: "wait", ms: TROUBLES_READ_MS } : DONE;
+function restOf({ backoffMs }: GroupRestoreView, members: readonly MemberStatus[]): Outcome {
+  if (backoffMs > 0) return wait(backoffMs);
+  return members.some(({ phase }) => phase === "Provisioning") ? wait(TROUBLES_READ_MS) : DONE;
 }
 
 function writeUnlessSame(restore: VolumeGroupRestore, status: RestoreStatus): GroupRestoreStep | undefined {

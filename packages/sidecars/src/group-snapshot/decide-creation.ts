@@ -1,5 +1,10 @@
-import { hasFinalizer, type VolumeGroupSnapshot, type VolumeGroupSnapshotClass } from "@mooring/store";
-import { DONE, type Rest } from "../common/controller.ts";
+import {
+  DONE,
+  hasFinalizer,
+  type Outcome,
+  type VolumeGroupSnapshot,
+  type VolumeGroupSnapshotClass,
+} from "@mooring/store";
 import { CLAIM_SOURCE_FINALIZER, DEFAULT_GROUP_CLASS, GROUP_FINALIZER } from "../common/names.ts";
 import { TemplateError } from "../secrets/references.ts";
 import { groupContentFor } from "./content-for.ts";
@@ -20,7 +25,7 @@ import {
 export function decideCreation(
   view: GroupSnapshotView,
   group: VolumeGroupSnapshot,
-): GroupSnapshotStep | Rest {
+): GroupSnapshotStep | Outcome {
   const { named } = view;
   const wrong = named === undefined ? selectorProblem(group) : namedGroupProblem(named, group);
   if (wrong !== undefined) return wrong;
@@ -53,7 +58,7 @@ function selectorProblem(group: VolumeGroupSnapshot): ReportStep | undefined {
  * The members are read from the same status that reports the freeze, so they are those of the moment of the snapshot. The
  * finalizer asks for it; an error of an earlier attempt has given it up, and so has one that took too long.
  */
-function askForFreeze(named: NamedGroup, group: VolumeGroupSnapshot): GroupSnapshotStep | Rest {
+function askForFreeze(named: NamedGroup, group: VolumeGroupSnapshot): GroupSnapshotStep | Outcome {
   const isOver = group.status?.error !== undefined || isFreezeOver(named, group);
   return isOver ? { do: "ask-again" } : DONE;
 }

@@ -1,5 +1,4 @@
-import { hasFinalizer, isDeleting, type VolumeGroupSnapshot } from "@mooring/store";
-import { DONE, type Rest } from "../common/controller.ts";
+import { DONE, hasFinalizer, isDeleting, type Outcome, type VolumeGroupSnapshot, wait } from "@mooring/store";
 import { GROUP_BEING_DELETED, GROUP_FINALIZER, SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
 import { nextReclaims, nextReleaseWrites, nextSnapshotDeletes } from "./member-writes.ts";
 import { type GroupSnapshotStep, type GroupSnapshotView, refersTo, report } from "./view.ts";
@@ -11,7 +10,7 @@ import { type GroupSnapshotStep, type GroupSnapshotView, refersTo, report } from
 export function decideDeletion(
   view: GroupSnapshotView,
   group: VolumeGroupSnapshot,
-): GroupSnapshotStep | Rest {
+): GroupSnapshotStep | Outcome {
   const { content, owned } = view;
   if (!hasFinalizer(group, GROUP_FINALIZER)) return DONE;
   const reclaims = nextReclaims(group, owned.snapshots);
@@ -20,7 +19,7 @@ export function decideDeletion(
   if (deletes.length > 0) return { do: "write-members", writes: deletes };
   const sources = owned.snapshots.filter((snapshot) => hasFinalizer(snapshot, SNAPSHOT_SOURCE_FINALIZER));
   if (sources.length > 0) {
-    if (view.backoffMs > 0) return { do: "wait", ms: view.backoffMs };
+    if (view.backoffMs > 0) return wait(view.backoffMs);
     const names = sources.map(({ metadata }) => metadata.name).join(", ");
     return report("SnapshotDeletePending", `volumes are being made from ${names}`);
   }

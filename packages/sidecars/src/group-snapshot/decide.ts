@@ -1,10 +1,12 @@
 import {
+  DONE,
   hasFinalizer,
   isDeleting,
+  type Outcome,
   type VolumeGroupSnapshot,
   type VolumeGroupSnapshotContent,
+  wait,
 } from "@mooring/store";
-import { DONE, type Rest } from "../common/controller.ts";
 import { GROUP_FINALIZER } from "../common/names.ts";
 import { GROUP_DRIVER } from "../common/volume-group-names.ts";
 import { isOnRecord } from "../group-snapshot-content/storage-group.ts";
@@ -23,13 +25,13 @@ import {
 } from "./view.ts";
 
 /** The next step for one VolumeGroupSnapshot: what the cluster-wide snapshot-controller does. */
-export function decideGroupSnapshot(view: GroupSnapshotView): GroupSnapshotStep | Rest {
+export function decideGroupSnapshot(view: GroupSnapshotView): GroupSnapshotStep | Outcome {
   const { group, orphans } = view;
   const left = decideOrphans(orphans);
   if (left !== undefined) return left;
   if (group === undefined || isForeign(view)) return DONE;
   if (isDeleting(group)) return decideDeletion(view, group);
-  if (view.backoffMs > 0) return { do: "wait", ms: view.backoffMs };
+  if (view.backoffMs > 0) return wait(view.backoffMs);
   if (!view.capable && view.content?.status?.readyToUse !== true) return incapable(view);
   return group.spec.source.volumeGroupSnapshotContentName === undefined
     ? decideDynamic(view, group)
@@ -57,7 +59,7 @@ function incapable({ driver }: GroupSnapshotView): ReportStep {
   );
 }
 
-function decideDynamic(view: GroupSnapshotView, group: VolumeGroupSnapshot): GroupSnapshotStep | Rest {
+function decideDynamic(view: GroupSnapshotView, group: VolumeGroupSnapshot): GroupSnapshotStep | Outcome {
   const { content } = view;
   const bound = group.status?.boundVolumeGroupSnapshotContentName;
   if (content === undefined)
@@ -77,7 +79,7 @@ function decideImported(
   view: GroupSnapshotView,
   group: VolumeGroupSnapshot,
   name: string,
-): GroupSnapshotStep | Rest {
+): GroupSnapshotStep | Outcome {
   const { content, groupClass } = view;
   if (content === undefined)
     return report("GroupSnapshotContentMissing", `VolumeGroupSnapshotContent ${name} is missing`);
@@ -101,7 +103,7 @@ function decideMembers(
   view: GroupSnapshotView,
   group: VolumeGroupSnapshot,
   content: VolumeGroupSnapshotContent,
-): GroupSnapshotStep | Rest {
+): GroupSnapshotStep | Outcome {
   const { members, now } = view;
   const misbound = isOnRecord(content) ? misboundMembers(group, members) : [];
   if (misbound.length > 0) return report("GroupSnapshotContentMisbound", misbound.join("; "));

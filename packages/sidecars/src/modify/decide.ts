@@ -1,11 +1,13 @@
 import {
+  DONE,
   defined,
   isDeleting,
+  type Outcome,
   type PersistentVolume,
   type PersistentVolumeClaim,
   type VolumeAttributesClass,
+  wait,
 } from "@mooring/store";
-import { DONE, type Rest } from "../common/controller.ts";
 import { MODIFY_SECRET_NAME, MODIFY_SECRET_NAMESPACE } from "../common/names.ts";
 import type { DriverInfo } from "../csi/driver-info.ts";
 import type { SecretRef } from "../secrets/references.ts";
@@ -41,7 +43,7 @@ export type ModifyStep =
   | { do: "cancel"; target: string };
 
 /** The next step towards the VolumeAttributesClass that a bound claim asks for. */
-export function decideModify(view: ModifyView): ModifyStep | Rest {
+export function decideModify(view: ModifyView): ModifyStep | Outcome {
   const { result, claim, driver, volume } = view;
   if (claim === undefined || volume === undefined || isDeleting(claim)) return DONE;
   if (volume.spec?.csi?.driver !== driver.name || volume.spec.claimRef?.uid !== claim.metadata.uid)
@@ -57,7 +59,7 @@ export function decideModify(view: ModifyView): ModifyStep | Rest {
   // Made with this class, and nobody has written it down yet.
   const asMade = current === "" && started === undefined;
   if (asMade && volume.spec.volumeAttributesClassName === target) return { do: "finish", target };
-  if (view.backoffMs > 0) return { do: "wait", ms: view.backoffMs };
+  if (view.backoffMs > 0) return wait(view.backoffMs);
   return callStep(view, volume, { target, announced: running && started === target });
 }
 

@@ -1,5 +1,4 @@
-import type { CSIDriver, CSINode, Node } from "@mooring/store";
-import { DONE, type Rest } from "../common/controller.ts";
+import { type CSIDriver, type CSINode, DONE, type Node, type Outcome, wait } from "@mooring/store";
 import { NODE_IDS } from "../common/names.ts";
 import type { Segments } from "../topology/terms.ts";
 
@@ -40,11 +39,11 @@ export type RegistrationStep =
  * The next step to make a node known as one of the driver's (K8S-016 to K8S-019). Labels come before the CSINode entry: who
  * sees the entry may rely on them.
  */
-export function decideRegistration(view: RegistrationView): RegistrationStep | Rest {
+export function decideRegistration(view: RegistrationView): RegistrationStep | Outcome {
   const { csiDriver, driver, info, node, hasDriver, putBackInMs } = view;
   const missing = csiDriver === undefined && hasDriver;
   if (missing && putBackInMs === 0) return { do: "create-csi-driver" };
-  const rest: Rest = missing ? { do: "wait", ms: putBackInMs } : DONE;
+  const rest: Outcome = missing ? wait(putBackInMs) : DONE;
   if (node === undefined) return rest;
   const collision = collidingLabel(node, info.segments);
   if (collision !== undefined) return { do: "report", message: collision };

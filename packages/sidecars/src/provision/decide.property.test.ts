@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Code } from "@mooring/csi";
-import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "@mooring/store";
-import { defined } from "@mooring/store";
+import {
+  defined,
+  isOutcome,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type StorageClass,
+} from "@mooring/store";
 import { howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import type { Intent } from "../common/create-volume/intent.ts";
@@ -76,7 +81,7 @@ class World {
   /** One step; false when there is nothing to do. */
   step(outcome: Outcome): boolean {
     const step = decideProvision(this.view());
-    if (step.do === "done" || step.do === "wait") return false;
+    if (isOutcome(step)) return false;
     this.#apply(step, outcome);
     return step.do !== "report";
   }

@@ -1,7 +1,13 @@
 import { Code } from "@mooring/csi";
-import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "@mooring/store";
-import { defined } from "@mooring/store";
-import { DONE, type Rest } from "../common/controller.ts";
+import {
+  DONE,
+  defined,
+  type Outcome,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type StorageClass,
+  wait,
+} from "@mooring/store";
 import type { Intent, SourceRef } from "../common/create-volume/intent.ts";
 import { type CallFailure, isCreateVolumeUncertain, provesNothingMade } from "../csi/codes.ts";
 import type { DriverInfo } from "../csi/driver-info.ts";
@@ -60,16 +66,16 @@ export type ProvisionStep =
   | { do: "delete-intent"; intent: Intent; outcome: "provisioned" | "failed" | "removed" };
 
 /** The next step for one claim UID (docs/architecture.md, "Provision"). */
-export function decideProvision(view: ProvisionView): ProvisionStep | Rest {
+export function decideProvision(view: ProvisionView): ProvisionStep | Outcome {
   return view.record === undefined ? decideStart(view) : decideOutcome(view, view.record);
 }
 
 /** Nothing has been asked of the driver yet. */
-function decideStart(view: ProvisionView): ProvisionStep | Rest {
+function decideStart(view: ProvisionView): ProvisionStep | Outcome {
   const { claim, driver, plan, storageClass } = view;
   if (claim === undefined || !wantsVolume(claim, storageClass, driver.name)) return DONE;
   if (view.volume !== undefined && view.volume.spec?.claimRef?.uid === claim.metadata.uid) return DONE;
-  if (view.backoffMs > 0) return { do: "wait", ms: view.backoffMs };
+  if (view.backoffMs > 0) return wait(view.backoffMs);
   if (view.volume !== undefined)
     return { do: "report", error: `volume ${view.volume.metadata.name} exists and belongs to another claim` };
   if (plan === undefined) return DONE;
@@ -86,7 +92,7 @@ function decideStart(view: ProvisionView): ProvisionStep | Rest {
 }
 
 /** CreateVolume has been, or may have been, called with the arguments of `intent`. */
-function decideOutcome(view: ProvisionView, intent: Intent): ProvisionStep | Rest {
+function decideOutcome(view: ProvisionView, intent: Intent): ProvisionStep | Outcome {
   const { result, volume } = view;
   const wanted = stillWanted(view.claim, intent.arguments.name);
   const made = result?.kind === "created" ? result.volume : undefined;
@@ -95,14 +101,14 @@ function decideOutcome(view: ProvisionView, intent: Intent): ProvisionStep | Res
   if (made !== undefined) {
     const error = volume === undefined ? problemWith(made, intent) : "another volume took the place";
     if (wanted && error === undefined) return { do: "create-pv", intent, volume: made };
-    if (view.backoffMs > 0) return { do: "wait", ms: view.backoffMs };
+    if (view.backoffMs > 0) return wait(view.backoffMs);
     return { do: "delete-volume", intent, handle: made.handle, ...defined({ error }) };
   }
   if (result?.kind === "removed")
     return { do: "delete-intent", intent, outcome: result.error === undefined ? "removed" : "failed" };
   if (result?.kind === "failed" && isSettled(result.failure, view.mayExist))
     return afterFinalFailure(view, intent, result.failure, wanted);
-  if (view.backoffMs > 0) return { do: "wait", ms: view.backoffMs };
+  if (view.backoffMs > 0) return wait(view.backoffMs);
   return { do: "create-volume", intent, wanted };
 }
 

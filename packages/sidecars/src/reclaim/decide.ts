@@ -1,5 +1,12 @@
-import { hasFinalizer, isDeleting, type KubeVolumeAttachment, type PersistentVolume } from "@mooring/store";
-import { DONE, type Rest } from "../common/controller.ts";
+import {
+  DONE,
+  hasFinalizer,
+  isDeleting,
+  type KubeVolumeAttachment,
+  type Outcome,
+  type PersistentVolume,
+  wait,
+} from "@mooring/store";
 import { PV_FINALIZER } from "../common/names.ts";
 import type { DriverInfo } from "../csi/driver-info.ts";
 
@@ -28,7 +35,7 @@ export type ReclaimStep =
  * The next step for one volume of the driver (K8S-033, K8S-034). The finalizer stands for "the data exists and
  * has to go before the object"; it follows the reclaim policy.
  */
-export function decideReclaim(view: ReclaimView): ReclaimStep | Rest {
+export function decideReclaim(view: ReclaimView): ReclaimStep | Outcome {
   const { driver, volume } = view;
   if (volume?.spec?.csi?.driver !== driver.name) return DONE;
   const isProtected = hasFinalizer(volume, PV_FINALIZER);
@@ -44,9 +51,9 @@ export function decideReclaim(view: ReclaimView): ReclaimStep | Rest {
   return decideData(view);
 }
 
-function decideData({ driver, attachments, backoffMs }: ReclaimView): ReclaimStep | Rest {
+function decideData({ driver, attachments, backoffMs }: ReclaimView): ReclaimStep | Outcome {
   if (!driver.can.has("CREATE_DELETE_VOLUME")) return DONE;
-  if (backoffMs > 0) return { do: "wait", ms: backoffMs };
+  if (backoffMs > 0) return wait(backoffMs);
   if (!driver.can.has("PUBLISH_UNPUBLISH_VOLUME") || attachments.length === 0) return { do: "delete-data" };
   // The end of an attachment wakes this volume. Only an attachment that nobody is ending is worth a report.
   const staying = attachments.filter((attachment) => !isDeleting(attachment));

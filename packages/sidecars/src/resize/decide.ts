@@ -1,5 +1,11 @@
-import { isDeleting, type PersistentVolume, type PersistentVolumeClaim } from "@mooring/store";
-import { DONE, type Rest } from "../common/controller.ts";
+import {
+  DONE,
+  isDeleting,
+  type Outcome,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  wait,
+} from "@mooring/store";
 import { PRE_RESIZE_CAPACITY } from "../common/names.ts";
 import { chooseMode } from "../csi/access-modes.ts";
 import type { Capability } from "../csi/capability.ts";
@@ -46,7 +52,7 @@ export type ResizeStep =
   | { do: "report"; message: string };
 
 /** The next step for one bound claim. */
-export function decideResize(view: ResizeView): ResizeStep | Rest {
+export function decideResize(view: ResizeView): ResizeStep | Outcome {
   const { claim, driver, volume } = view;
   if (claim === undefined || volume === undefined || isDeleting(claim)) return DONE;
   if (volume.spec?.csi?.driver !== driver.name || volume.status?.phase !== "Bound") return DONE;
@@ -64,7 +70,7 @@ function decideExpansion(
   claim: PersistentVolumeClaim,
   volume: PersistentVolume,
   sizes: Sizes,
-): ResizeStep | Rest {
+): ResizeStep | Outcome {
   const { result, driver } = view;
   const controller = driver.can.has("EXPAND_VOLUME");
   const refused = result?.kind === "refused" && result.target === sizes.allocated;
@@ -74,7 +80,7 @@ function decideExpansion(
     return { do: "write-volume", bytes: result.bytes, nodeExpansion: result.nodeExpansion };
   const announced = sizes.status === "ControllerResizeInProgress" && sizes.allocated === target;
   if (announced && sizes.volume >= target) return decideHandOver(volume, sizes);
-  if (view.backoffMs > 0) return { do: "wait", ms: view.backoffMs };
+  if (view.backoffMs > 0) return wait(view.backoffMs);
   if (!announced) return { do: "announce", target };
   if (!controller) return { do: "assume-expanded", target };
   if (driver.expansion === "offline" && view.attachedTo.length > 0)

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Code } from "@mooring/csi";
-import type { VolumeSnapshotContent } from "@mooring/store";
+import { isOutcome, type VolumeSnapshotContent } from "@mooring/store";
 import { howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import { BEING_CREATED, BEING_DELETED, CONTENT_FINALIZER, FROZEN_PARAMETERS } from "../common/names.ts";
@@ -36,7 +36,7 @@ class World {
       mayExist,
       backoffMs: 0,
     });
-    if (step.do === "done" || step.do === "wait" || content === undefined) return false;
+    if (isOutcome(step) || content === undefined) return false;
     this.#apply(step, content, outcome);
     return true;
   }

@@ -1,13 +1,15 @@
 import {
+  DONE,
   hasFinalizer,
   isDeleting,
+  type Outcome,
   type PersistentVolume,
   type PersistentVolumeClaim,
   type VolumeSnapshot,
   type VolumeSnapshotClass,
   type VolumeSnapshotContent,
+  wait,
 } from "@mooring/store";
-import { DONE, type Rest } from "../common/controller.ts";
 import { isGroupMember } from "../common/group-member.ts";
 import {
   BEING_DELETED,
@@ -65,13 +67,13 @@ const SLOW_MS = 2_000;
 const OURS = [SNAPSHOT_FINALIZER, SNAPSHOT_BOUND_FINALIZER];
 
 /** The next step for one VolumeSnapshot: what the cluster-wide snapshot-controller does. */
-export function decideSnapshot(view: SnapshotView): SnapshotStep | Rest {
+export function decideSnapshot(view: SnapshotView): SnapshotStep | Outcome {
   const { snapshot } = view;
   if (snapshot === undefined || isForeign(view)) return DONE;
   // A member is made, reported and deleted with its group.
   if (isGroupMember(snapshot)) return DONE;
   if (isDeleting(snapshot)) return decideDeletion(view, snapshot);
-  if (view.backoffMs > 0) return { do: "wait", ms: view.backoffMs };
+  if (view.backoffMs > 0) return wait(view.backoffMs);
   return snapshot.spec.source.volumeSnapshotContentName === undefined
     ? decideDynamic(view, snapshot)
     : decideImported(view, snapshot, snapshot.spec.source.volumeSnapshotContentName);
@@ -83,7 +85,7 @@ function isForeign({ content, snapshotClass, volume, driver }: SnapshotView): bo
   return of !== undefined && of !== driver;
 }
 
-function decideDynamic(view: SnapshotView, snapshot: VolumeSnapshot): SnapshotStep | Rest {
+function decideDynamic(view: SnapshotView, snapshot: VolumeSnapshot): SnapshotStep | Outcome {
   const { content } = view;
   const bound = snapshot.status?.boundVolumeSnapshotContentName;
   if (content !== undefined) {
@@ -108,7 +110,7 @@ function decideDynamic(view: SnapshotView, snapshot: VolumeSnapshot): SnapshotSt
   return decideCreation(view, snapshot);
 }
 
-function decideCreation(view: SnapshotView, snapshot: VolumeSnapshot): SnapshotStep | Rest {
+function decideCreation(view: SnapshotView, snapshot: VolumeSnapshot): SnapshotStep | Outcome {
   const { claim, snapshotClass, volume } = view;
   const problem = sourceProblem(view, snapshot);
   if (problem !== undefined) return { do: "report", ...problem };
@@ -174,7 +176,7 @@ function chooseClass({ classes, driver }: SnapshotView): SnapshotStep {
 }
 
 /** Pre-provisioned: somebody else made the content, for exactly this snapshot. */
-function decideImported(view: SnapshotView, snapshot: VolumeSnapshot, name: string): SnapshotStep | Rest {
+function decideImported(view: SnapshotView, snapshot: VolumeSnapshot, name: string): SnapshotStep | Outcome {
   const { content } = view;
   if (content === undefined)
     return {
@@ -214,17 +216,17 @@ function waitForDriver(
   { now }: SnapshotView,
   { status }: VolumeSnapshot,
   content: VolumeSnapshotContent,
-): Rest | undefined {
+): Outcome | undefined {
   const ageMs = Date.parse(now) - Date.parse(content.metadata.creationTimestamp ?? "");
   const isAsked = status === undefined && content.status === undefined;
-  return isAsked && ageMs >= 0 && ageMs < SLOW_MS ? { do: "wait", ms: SLOW_MS } : undefined;
+  return isAsked && ageMs >= 0 && ageMs < SLOW_MS ? wait(SLOW_MS) : undefined;
 }
 
 function decideStatus(
   view: SnapshotView,
   snapshot: VolumeSnapshot,
   content: VolumeSnapshotContent,
-): SnapshotStep | Rest {
+): SnapshotStep | Outcome {
   const status = statusFor(snapshot, content, view.now);
   if (sameStatus(status, snapshot.status ?? {})) return DONE;
   const events: SnapshotEvent[] = [];
@@ -241,12 +243,12 @@ function decideStatus(
 }
 
 /** The content goes before the snapshot, and never because its snapshot is merely missing. */
-function decideDeletion(view: SnapshotView, snapshot: VolumeSnapshot): SnapshotStep | Rest {
+function decideDeletion(view: SnapshotView, snapshot: VolumeSnapshot): SnapshotStep | Outcome {
   const { content } = view;
   if (!OURS.some((finalizer) => hasFinalizer(snapshot, finalizer))) return DONE;
   if (content === undefined || !refersTo(content, snapshot)) return { do: "release" };
   if (hasFinalizer(snapshot, SNAPSHOT_SOURCE_FINALIZER)) {
-    if (view.backoffMs > 0) return { do: "wait", ms: view.backoffMs };
+    if (view.backoffMs > 0) return wait(view.backoffMs);
     return {
       do: "report",
       reason: "SnapshotDeletePending",

@@ -1,4 +1,5 @@
 import {
+  DONE,
   hasFinalizer,
   isDeleting,
   type KubeObject,
@@ -8,7 +9,7 @@ import {
   type VolumeSnapshot,
 } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
-import { DONE, sidecarController } from "../common/controller.ts";
+import { sidecarController } from "../common/controller.ts";
 import { intentsOf } from "../common/create-volume/record.ts";
 import { CLONE_SOURCE_FINALIZER, SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
 import { source } from "../common/source.ts";

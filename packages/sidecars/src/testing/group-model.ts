@@ -3,6 +3,7 @@ import {
   applyMergePatch,
   hasFinalizer,
   isDeleting,
+  isOutcome,
   type KubeObject,
   type VolumeGroupSnapshot,
   type VolumeGroupSnapshotContent,
@@ -56,7 +57,7 @@ export class GroupModel {
   /** False when the controller has nothing to do. */
   step(keep = 0): boolean {
     const step = decideGroupSnapshot(this.#view());
-    if (step.do === "done" || step.do === "wait") return false;
+    if (isOutcome(step)) return false;
     this.#apply(step, keep);
     return true;
   }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { isOutcome } from "@mooring/store";
 import { currentPart } from "@mooring/store/testing";
 import fc from "fast-check";
 import { lockOf } from "../common/member-lock.ts";
@@ -90,7 +91,7 @@ class Run {
     const key = keys[what.key % Math.max(1, keys.length)];
     if (key === undefined || what.do === "finish") return;
     const decided = this.world.decide(key, operator);
-    if (decided.step.do === "done" || decided.step.do === "wait") return;
+    if (isOutcome(decided.step)) return;
     if (what.do === "decide-only") this.#pending.set(operator, decided);
     else this.world.apply(decided, operator);
   }

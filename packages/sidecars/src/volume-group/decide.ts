@@ -1,5 +1,4 @@
-import { hasFinalizer, isDeleting } from "@mooring/store";
-import { DONE } from "../common/controller.ts";
+import { DONE, hasFinalizer, isDeleting } from "@mooring/store";
 import {
   GROUP_DRIVER,
   VOLUME_GROUP_CONTENT_FINALIZER,

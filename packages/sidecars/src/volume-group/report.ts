@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { DONE, type Rest } from "../common/controller.ts";
+import { DONE, type Outcome, wait } from "@mooring/store";
 import type { GroupMember } from "../kube/volume-group.ts";
 import { frozenFor, grantsNow, remainingMs } from "./freeze.ts";
 import type { Growth } from "./growth.ts";
@@ -30,7 +30,7 @@ export function report(
  * Until the first back-off is over, or the next read is due. What is over or due already and was not asked again has no say in
  * it: nobody wants to know it now.
  */
-function rest(view: VolumeGroupView): Rest {
+function rest(view: VolumeGroupView): Outcome {
   const { canGetGroup, content, freezes, group, refusedGrowth, storage } = view;
   const backoff = [
     ...(group?.spec.memberSize === undefined
@@ -41,7 +41,7 @@ function rest(view: VolumeGroupView): Rest {
     ...(canGetGroup && content?.status?.volumeGroupHandle !== undefined ? [storage.dueMs] : []),
     ...(group === undefined ? [] : frozenFor(group, freezes).map((grant) => remainingMs(grant, view))),
   ].filter((ms) => ms > 0 && Number.isFinite(ms));
-  return backoff.length === 0 ? DONE : { do: "wait", ms: Math.min(...backoff) };
+  return backoff.length === 0 ? DONE : wait(Math.min(...backoff));
 }
 
 /** Whether this request must not be sent now. */

@@ -1,5 +1,4 @@
-import type { Condition, PersistentVolumeClaim } from "@mooring/store";
-import type { Rest } from "../common/controller.ts";
+import type { Condition, Outcome, PersistentVolumeClaim } from "@mooring/store";
 import type { VolumeGroupContent } from "../kube/volume-group.ts";
 import type { News } from "./news.ts";
 import type { RecordStep } from "./record.ts";
@@ -31,5 +30,5 @@ export type VolumeGroupStep =
   | { do: "delete-group"; handle: string }
   | { do: "delete-content" | "release-content" | "release-group" };
 
-/** A step, or a rest. */
-export type Decision = VolumeGroupStep | Rest;
+/** A step, or how the work on the key ends for now. */
+export type Decision = VolumeGroupStep | Outcome;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { CsiError } from "@mooring/csi";
-import type { PersistentVolume, PersistentVolumeClaim } from "@mooring/store";
+import { isOutcome, type PersistentVolume, type PersistentVolumeClaim } from "@mooring/store";
 import { lockFor, lockOf } from "../../common/member-lock.ts";
 import {
   backendNameOf,
@@ -129,7 +129,7 @@ export class ModelWorld {
 
   #stepOf(key: string, operator: number): boolean {
     const decided = this.decide(key, operator);
-    if (decided.step.do === "done" || decided.step.do === "wait") return false;
+    if (isOutcome(decided.step)) return false;
     this.apply(decided, operator);
     return true;
   }

@@ -10,9 +10,9 @@ export type Outcome =
 /** The outcome of a decision that finds nothing to do until something that was read changes. */
 export const DONE: { do: "done" } = { do: "done" };
 
-/** Until something that was read changes, or (with a time) at the latest then. Milliseconds. */
-export function wait(afterMs?: number): { do: "wait"; afterMs?: number } {
-  return afterMs === undefined ? { do: "wait" } : { do: "wait", afterMs };
+/** Until something that was read changes, or (with a time that is not infinite) at the latest then. Milliseconds. */
+export function wait(afterMs = Number.POSITIVE_INFINITY): { do: "wait"; afterMs?: number } {
+  return afterMs === Number.POSITIVE_INFINITY ? { do: "wait" } : { do: "wait", afterMs };
 }
 
 /** Distinguishes an outcome (`done`, `wait`, `fail`) from a step to apply. */
