@@ -37,6 +37,7 @@ type Place = 0 | 1 | 2 | 3;
 
 const DEEDS = [
   ...["volume", "copy", "snapshot", "group", "job", "ticket", "drop", "grow", "restore", "revert"],
+  ...["migrate", "migrate", "confirm", "roll-back", "target-lost"],
   ...["share", "unshare", "loss", "fenced", "back", "restart", "failing-writes", "failing-programs"],
 ] as const;
 type Deed = (typeof DEEDS)[number];
@@ -93,6 +94,7 @@ export class History {
     const deeds: Record<Deed, () => unknown> = {
       ...this.#wishes(what.which, POOLS[what.place]),
       ...this.#faultsOf(what.which, POOLS[what.place].node),
+      ...this.#migration(`v-r-3${what.which}`, POOLS[what.place].node),
     };
     await deeds[what.do]();
   }
@@ -144,21 +146,49 @@ export class History {
     };
   }
 
-  #faultsOf(number: number, node: string) {
+  /** A raw volume of the shared pool that both nodes ask for, and what may become of its move. */
+  #migration(volume: string, node: string) {
     const { store } = this.#cluster;
-    const report = (state: "Suspect" | "Fenced") =>
-      mutate(store, NodeAgents, { name: node }, { change: reportNode(state), subresource: "status" });
-    const lose = async (state: "Suspect" | "Fenced") => {
-      await this.#inTurn(node, async () => {
-        this.#lost.add(node);
-        await this.#cluster.stopNode(node);
-      });
-      await report(state);
+    const raw = { pool: "r", accessMode: "rwx", volumeMode: "Block", migratable: true } as const;
+    const ticketOf = (nodeID: string) => ({ id: `moves-${nodeID}`, type: "csi-attacher" as const, nodeID });
+    const add = (nodeID: string) => addTicket(store, volume, ticketOf(nodeID), { now: new Date() });
+    /** Of the two nodes of a move, if there is one now. */
+    const placed = async () => (await store.get(Volumes, { name: volume })).spec;
+    const leave = (nodeID = "") => removeTickets(store, volume, ({ id }) => id === `moves-${nodeID}`);
+    return {
+      migrate: async () => {
+        await store.create(Volumes, volumeObject(volume, raw)).catch(forgive);
+        await add(node);
+        await add(node === "node-1" ? "node-2" : "node-1");
+      },
+      confirm: async () => leave((await placed()).nodeID),
+      "roll-back": async () => leave((await placed()).migrationNodeID),
+      "target-lost": async () => {
+        const { migrationNodeID = "" } = await placed();
+        if (migrationNodeID !== "") await this.#lose(migrationNodeID, "Fenced");
+      },
     };
+  }
+
+  /** It stops; whoever observes silent nodes reports the state. */
+  async #lose(node: string, state: "Suspect" | "Fenced"): Promise<void> {
+    await this.#inTurn(node, async () => {
+      this.#lost.add(node);
+      await this.#cluster.stopNode(node);
+    });
+    await this.#report(node, state);
+  }
+
+  #report(node: string, state: "Suspect" | "Fenced") {
+    const change = reportNode(state);
+    return mutate(this.#cluster.store, NodeAgents, { name: node }, { change, subresource: "status" });
+  }
+
+  #faultsOf(number: number, node: string) {
     return {
       // Of one that has not stopped, too: its agent contradicts.
-      loss: () => (number === 0 ? lose("Suspect") : report("Suspect")),
-      fenced: () => lose("Fenced"),
+      loss: () => (number === 0 ? this.#lose(node, "Suspect") : this.#report(node, "Suspect")),
+      fenced: () => this.#lose(node, "Fenced"),
       back: () => this.#inTurn(node, () => this.#return(node)),
       restart: () =>
         this.#inTurn("coordinator", async () => {
