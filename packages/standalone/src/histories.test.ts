@@ -8,6 +8,8 @@ import { NodeAgents } from "@mooring/engine";
 import {
   atRest,
   ConfigMaps,
+  type CronJob,
+  CronJobs,
   CSINodes,
   isConflict,
   isStatus,
@@ -32,15 +34,18 @@ import {
   silentLogger,
   type UnstructuredObject,
 } from "@mooring/store";
-import { howMany, nothingSleeps } from "@mooring/store/testing";
+import { endAtRest, howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import { ClusterRoles } from "./apiserver/auth/rbac.ts";
+import { startCronJobController } from "./controllers/cron-job/index.ts";
 import { startGarbageCollector } from "./controllers/garbage-collector/index.ts";
 import { startJobController } from "./controllers/job/index.ts";
 import { startNamespaceController } from "./controllers/namespace/index.ts";
 import { startNodeLifecycle } from "./controllers/node-lifecycle/index.ts";
 import { startResourceQuotaController } from "./controllers/resource-quota/index.ts";
 import { startRoleAggregation } from "./controllers/role-aggregation/index.ts";
+import { CronClock, cronJob } from "./controllers/testing/cron-clock.ts";
+import { FarNode } from "./controllers/testing/far-node.ts";
 import { openWorkloadsView } from "./controllers/workloads/view.ts";
 import { startCrdController } from "./crd/index.ts";
 import { CustomResourceDefinitions } from "./crd/types.ts";
@@ -67,6 +72,8 @@ const KINDS = [
     Namespaces,
     ClusterRoles,
     CustomResourceDefinitions,
+    CronJobs,
+    NodeAgents,
   ],
 ] as unknown as Resource<KubeObject>[];
 
@@ -84,6 +91,8 @@ const DEEDS = [
     "suspend",
     "quota",
   ],
+  ...["cron", "cron-suspend", "cron-change", "minutes", "minutes"],
+  ...["silence", "beat", "fence", "far-pod"],
 ] as const;
 type Deed = (typeof DEEDS)[number];
 type Change = { do: Deed; which: number } | { do: "delete" | "strip" | "touch"; kind: number; which: number };
@@ -158,10 +167,48 @@ function job(name: string, script: string): Job {
   };
 }
 
+/** A cluster and what moves on beside it: the clock of CronJobs, and a node that may fall silent. */
+interface Scene {
+  cluster: TestCluster;
+  clock: CronClock;
+  far: FarNode;
+}
+
+/** So short that a history sees its end; so long that only silence on purpose is noticed, mostly. */
+const GRACE_MS = 5_000;
+
+/** What the clock and nodes do. */
+function timeDeeds({ cluster: { store }, clock, far }: Scene, number: number) {
+  const key = { namespace: "default", name: `t${number}` };
+  const change = (edit: (spec: NonNullable<CronJob["spec"]>) => void) =>
+    mutate(store, CronJobs, key, ({ spec }) => {
+      if (spec !== undefined) edit(spec);
+    });
+  const template = pod(key.name, number === 0 ? "sleep 1000" : "true").spec;
+  return {
+    cron: () => store.create(CronJobs, cronJob(key.name, number === 0 ? "replaces" : "waits", template)),
+    "cron-suspend": () =>
+      change((spec) => {
+        spec.suspend = spec.suspend !== true;
+      }),
+    "cron-change": () =>
+      change((spec) => {
+        spec.schedule = spec.schedule === "*/3 * * * *" ? "* * * * *" : "*/3 * * * *";
+      }),
+    minutes: () => clock.pass(1 + 4 * number),
+    silence: () => far.falls(number === 0 ? far.name : NODE),
+    beat: () => (number === 0 ? far.beats() : far.rises(NODE)),
+    fence: () => far.isFenced(number === 0),
+    "far-pod": () => far.pod(`f${number}`),
+  };
+}
+
 /** What users and administrators may do, twice each, and calls of the driver that fail. */
-function deeds({ driver, store }: TestCluster, number: number): Record<Deed, () => unknown> {
+function deeds(scene: Scene, number: number): Record<Deed, () => unknown> {
+  const { driver, store } = scene.cluster;
   const namespace = `n${number}`;
   return {
+    ...timeDeeds(scene, number),
     claim: () => store.create(PersistentVolumeClaims, claim(`c${number}`)),
     "late-claim": () => store.create(PersistentVolumeClaims, claim(`l${number}`, { storageClassName: LATE })),
     pod: () => store.create(Pods, podWithClaim(`p${number}`, number === 0 ? "c0" : "l1", "sleep 1000")),
@@ -212,9 +259,9 @@ function deeds({ driver, store }: TestCluster, number: number): Record<Deed, () 
   };
 }
 
-async function make(cluster: TestCluster, what: Change): Promise<void> {
-  if (!("kind" in what)) return void (await deeds(cluster, what.which)[what.do]());
-  const { store } = cluster;
+async function make(scene: Scene, what: Change): Promise<void> {
+  if (!("kind" in what)) return void (await deeds(scene, what.which)[what.do]());
+  const { store } = scene.cluster;
   const resource = KINDS[what.kind];
   if (resource === undefined) return;
   const object = (await store.list(resource)).items[what.which];
@@ -235,18 +282,22 @@ function forgive(error: unknown): void {
 }
 
 /** The controllers that {@link startTestCluster} does without. */
-async function startOthers({ store, kinds, registry, view }: TestCluster, signal: AbortSignal) {
+async function startOthers({ cluster, clock, far }: Scene, signal: AbortSignal) {
+  const { store, kinds, registry, view } = cluster;
   const common = { store, kinds, logger: silentLogger, signal };
   const sinceBoot = () => performance.now();
   registry.register({ resource: NodeAgents, hasStatus: true });
   const workloads = await openWorkloadsView(store, common);
+  await far.beats();
   return Promise.all([
     workloads,
+    { done: far.run(signal) },
+    startCronJobController({ ...common, workloads, clock: clock.now }),
     startCrdController({ ...common, registry }),
     startGarbageCollector(common),
     startNamespaceController({ ...common, caPem: "certificate" }),
     startRoleAggregation(common),
-    startNodeLifecycle({ ...common, view, sinceBoot, graceMs: 3_600_000 }),
+    startNodeLifecycle({ ...common, view, sinceBoot, graceMs: GRACE_MS }),
     startJobController({ ...common, view, workloads, backoff: { baseMs: 1, maxMs: 1 } }),
     startResourceQuotaController({ ...common, view }),
   ]);
@@ -256,27 +307,32 @@ test("histories of random changes: no controller of standalone mode sleeps throu
   const folder = await mkdtemp(join(tmpdir(), "mooring-histories-"));
   const cluster = await startTestCluster(folder);
   const stop = new AbortController();
-  const others = await startOthers(cluster, stop.signal);
+  const clock = new CronClock(cluster.store);
+  const far = new FarNode(cluster.store, [NODE]);
+  const scene = { cluster, clock, far };
+  const others = await startOthers(scene, stop.signal);
   t.after(async () => {
-    stop.abort();
-    await Promise.all(others.map(({ done }) => done));
-    await cluster.stop();
-    await rm(folder, { recursive: true });
+    // Asked while they run: what has stopped has nothing to do any more.
+    await endAtRest(async () => {
+      stop.abort();
+      await Promise.all(others.map(({ done }) => done));
+      await cluster.stop();
+      await rm(folder, { recursive: true });
+    });
   });
-  await make(cluster, { do: "class", which: 0 }).catch(forgive);
+  await make(scene, { do: "class", which: 0 }).catch(forgive);
   await fc.assert(
     fc.asyncProperty(
       fc.array(change, { minLength: 4, maxLength: 20 }),
       fc.boolean(),
       fc.boolean(),
       async (history, atOnce, settles) => {
-        if (atOnce) await Promise.all(history.map((each) => make(cluster, each).catch(forgive)));
-        else for (const each of history) await make(cluster, each).catch(forgive);
+        if (atOnce) await Promise.all(history.map((each) => make(scene, each).catch(forgive)));
+        else for (const each of history) await make(scene, each).catch(forgive);
         if (settles) await atRest();
         else assert.deepEqual(await lastingSleepers(), []);
       },
     ),
     { numRuns: howMany({ everyday: 5, full: 60, deep: 1_000 }), endOnFailure: true },
   );
-  await nothingSleeps();
 });
