@@ -42,11 +42,13 @@ export function runPools(
     first.tried(name);
   };
   const reconciler = new Reconciler<PoolView, PoolStep>({
-    ...{ name: "pool", store: context.store, logger: context.logger, polls: true },
+    ...{ name: "pool", store: context.store, logger: context.logger },
+    // How much is used, and whether writers are held, emits no events.
+    polls: ["record-usage", "report-to-volumes"],
     failpoints,
     sources: [source(pools, ({ metadata }) => [metadata.name])],
     watched: [volumes, snapshots],
-    read: (name, { reader }) => readPool(context, informers, name, { reader, usage }),
+    read: (name, { reader, dry = false }) => readPool(context, informers, name, { reader, usage, dry }),
     decide: (view) => {
       const step = decide(view);
       return step.do === "done" && view.usage !== undefined ? wait(USAGE_EVERY_MS) : step;

@@ -41,7 +41,7 @@ export async function readPool(
   context: AgentContext,
   { pools, volumes, snapshots }: PoolSources,
   name: string,
-  { reader, usage }: { reader: Reader; usage: UsageOnce },
+  { reader, usage, dry = false }: { reader: Reader; usage: UsageOnce; dry?: boolean },
 ): Promise<PoolView | undefined> {
   const { store, nodeID, host, signal } = context;
   reader.over(pools, wanted).get(name);
@@ -56,7 +56,8 @@ export async function readPool(
   return {
     ...{ pool, nodeID, held, unreported },
     onDisk: existsSync(backing?.file ?? images),
-    usage: await usage.of(name, backend),
+    // What is kept is for the steps that follow: a dry read has none.
+    usage: dry ? await backend?.usage() : await usage.of(name, backend),
     limits: backend?.limits,
     fileBytes: backing === undefined ? undefined : (await lstat(backing.file).catch(absent))?.size,
     images: deleting && backend !== undefined ? (await backend.list()).map(({ id }) => id) : [],

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { isOutcome, type Outcome, Reconciler, source, stepFailpoints } from "@mooring/store";
+import { defined, isOutcome, type Outcome, Reconciler, source, stepFailpoints } from "@mooring/store";
 import { ShareManagers } from "../../api/share-manager.ts";
 import { isServed } from "../../api/volume.ts";
 import { absent } from "../../pools/file-images.ts";
@@ -32,13 +32,15 @@ const failpoints = stepFailpoints<Exclude<ShareStep, Outcome>>("engine/share", {
 export async function runShares(context: AgentContext, { volumes, shares }: AgentInformers): Promise<void> {
   const { store, logger, nodeID, shareLocks, signal, stateDir } = context;
   const reconciler = new Reconciler<ShareReading, ShareStep>({
-    ...{ name: "share", store, logger, backoff: BACKOFF, polls: true },
+    ...{ name: "share", store, logger, backoff: BACKOFF },
+    // A server dies or falls silent, and the addresses of those who use it change, without an event.
+    polls: ["start", "admit", "end", "record"],
     failpoints,
     sources: [
       source(shares, ({ metadata }) => [metadata.name]),
       source(volumes, (volume) => (isServed(volume) ? [volume.metadata.name] : [])),
     ],
-    read: (name, { reader }) => readShare(context, name, reader.store),
+    read: (name, { reader, dry }) => readShare(context, name, { store: reader.store, ...defined({ dry }) }),
     decide,
     // One after the other with the closing of its device: what was decided before that is decided again.
     apply: (step, { name }) =>

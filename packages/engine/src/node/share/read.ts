@@ -23,11 +23,17 @@ export interface ShareReading extends ShareView {
   layout: ShareLayout;
 }
 
+interface ShareReads {
+  store?: Pick<ObjectStore, "get">;
+  /** A server that does not respond is not counted as silent once more. Default false. */
+  dry?: boolean;
+}
+
 /** Undefined: another node's to deal with, and nothing of it is here. */
 export async function readShare(
   context: AgentContext,
   name: string,
-  store: Pick<ObjectStore, "get"> = context.store,
+  { store = context.store, dry = false }: ShareReads = {},
 ): Promise<ShareReading | undefined> {
   const { nodeID, host, stateDir, signal, healthMs } = context;
   const layout = shareLayout(stateDir, checkImageId(name));
@@ -52,7 +58,9 @@ export async function readShare(
     admitted: context.admitted.get(name),
     device: await deviceOf(context, volume),
     servers: pids.length,
-    silences: await silencesOf(context, name, pids.length > 0 ? recorded : {}),
+    silences: dry
+      ? (context.silences.get(name)?.count ?? 0)
+      : await silencesOf(context, name, pids.length > 0 ? recorded : {}),
     endpoint: `nfs://${address}:${recorded.port ?? 0}/${name}`,
   };
 }

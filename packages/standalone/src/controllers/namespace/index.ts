@@ -53,7 +53,9 @@ export async function startNamespaceController(
   const running = [namespaces, configMaps, accounts].map((informer) => informer.run(signal));
   const from = { store, kinds, clock, namespaces, configMaps, accounts };
   const controller = new Reconciler<View, Step>({
-    ...{ name: "namespace", store, logger, failpoints, polls: true, mostSteps: MOST_STEPS },
+    ...{ name: "namespace", store, logger, failpoints, mostSteps: MOST_STEPS },
+    // What is left in a namespace that goes is of any kind: no watch delivers it.
+    polls: ["delete", "report", "finalize"],
     sources: [source(namespaces, ({ metadata }) => [metadata.name])],
     watched: [configMaps, accounts],
     read: (name, context) => readNamespace(name, from, context),

@@ -53,8 +53,9 @@ export async function startScheduler(options: SchedulerOptions): Promise<{ done:
       ...[view.claims, view.volumes, view.classes, view.nodes],
       ...[view.csiNodes, view.capacities, view.drivers],
     ],
-    // What has room for a pod may shrink without an event: then the pod comes again after a while.
-    polls: true,
+    // What has room for a pod may shrink without an event: then the pod comes again after a while. Room that grows is
+    // an event, and with it a place.
+    polls: ["unselect-node", "report-unschedulable"],
     read: (key, from) => readPod(key, context, from),
     isGone: ({ pod }) => pod === undefined,
     decide: decidePod,

@@ -70,7 +70,9 @@ function reconcilerOf({ store, informer, served, logger, signal }: Parts) {
     if (current === undefined && old !== undefined) served.withdraw(old.metadata.name);
   });
   return new Reconciler<DefinitionView & { name: string }, DefinitionStep>({
-    ...{ name: "crd", store, logger, failpoints, concurrency: 1, polls: true },
+    ...{ name: "crd", store, logger, failpoints, concurrency: 1 },
+    // No watch delivers what is left of a kind that goes.
+    polls: ["delete-objects", "release"],
     sources: [source(informer, ({ metadata }) => [metadata.name])],
     read: async (name, from) => ({ name, ...(await readDefinition(name, context, from)) }),
     isGone: ({ crd }) => crd === undefined,

@@ -21,6 +21,8 @@ export interface ReadContext extends ReconcileContext {
   reader: Reader;
   /** The last step met an outdated picture: ask the server itself, not a cache. */
   fresh: boolean;
+  /** The read only shows whether anything is forgotten: what reads count, or keep for the next, stays as it is. */
+  dry?: boolean;
 }
 
 /**
@@ -77,10 +79,10 @@ export interface ReconcilerOptions<View, Step extends { do: string }> {
   backoff?: WorkQueueOptions;
   logger?: Logger;
   /**
-   * Some of what `read` reads emits no events, so decisions to wait name a time: a key that comes again
-   * at such a time is not forgotten before. Default: the times of waits are for time alone.
+   * Steps that follow from what emits no events, for which decisions to wait name a time: such a step of a key that
+   * comes again at that time is not forgotten before. Every other step is. Default: the times of waits are for time alone.
    */
-  polls?: boolean;
+  polls?: readonly Exclude<Step, Outcome>["do"][];
   /** Milliseconds between two passes over all keys that search for forgotten work; default 30 minutes, ±20 %. */
   resyncMs?: number;
 }

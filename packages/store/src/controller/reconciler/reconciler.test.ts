@@ -384,6 +384,40 @@ test("a step that waits for somebody else, and comes again by time, is not aslee
   assert.equal(tries, 1);
 });
 
+test("of a key that polls, the steps are asleep that are not what it polls for", async (t) => {
+  const store = await openStore(t);
+  await store.create(Widgets, widget("w"));
+  let onDisk = "painted";
+  const dry: boolean[] = [];
+  const paints = (polls: readonly "write-phase"[]): Partial<ReconcilerOptions<View, Step>> => ({
+    name: `polls for ${polls.length} in ${t.name}`,
+    polls,
+    read: async (name, context) => {
+      dry.push(context.dry === true);
+      const own = await context.reader.store.get(Widgets, { namespace: "default", name });
+      return { widget: own, phase: onDisk };
+    },
+    decide: ({ widget: { status }, phase }) =>
+      status?.phase === phase ? wait(3_600_000) : { do: "write-phase", phase },
+  });
+  const { phase } = await paint(t, store, () => "", paints(["write-phase"]));
+  await eventually("the first step", async () => (await phase("w")) === "painted");
+  await atRest();
+  assert.ok(dry.includes(true) && dry.includes(false), "who reads is told whether anything is done about it");
+  onDisk = "scratched";
+  assert.deepEqual(await findSleepers(), [], "it comes by time");
+  await paint(t, store, () => "", paints([]));
+  await eventually("the second painter", async () => (await phase("w")) === "scratched");
+  await atRest();
+  onDisk = "broken";
+  const sleepers = await findSleepers();
+  assert.deepEqual(
+    sleepers.map(({ controller, step }) => [controller, step]),
+    [[`polls for 0 in ${t.name}`, "write-phase"]],
+  );
+  onDisk = "scratched";
+});
+
 test("keys of objects that are gone are forgotten", async (t) => {
   const store = await openStore(t);
   const { reconciler } = await paint(t, store, () => "painted");

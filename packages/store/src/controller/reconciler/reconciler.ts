@@ -120,18 +120,20 @@ export class Reconciler<View, Step extends { do: string }> {
 
   /** The step that is due for a key that nothing has asked for; reads and decides, and changes nothing. */
   async forgotten(key: string): Promise<Step | undefined> {
-    const byTime = this.#options.polls === true || this.#deferred.has(key);
+    const isPlanned = () => this.#queue.isPlanned(key);
     const isComing = () =>
-      this.#queue.isBusy(key) || this.#queue.failures(key) > 0 || (byTime && this.#queue.isPlanned(key));
+      this.#queue.isBusy(key) || this.#queue.failures(key) > 0 || (this.#deferred.has(key) && isPlanned());
     // Whoever has not begun, or is ending, leaves all to those who run.
     if (!this.#begun || this.#signal.aborted || isComing()) return undefined;
     const pass = this.#passes.get(key);
     const context = this.#context(key);
     const reader = createReader(this.#options.store, UNNOTED);
-    const view = await this.#options.read(key, { ...context, reader, fresh: false });
+    const view = await this.#options.read(key, { ...context, reader, fresh: false, dry: true });
     if (view === undefined) return undefined;
     const step = this.#options.decide(view);
-    return isOutcome(step) || isComing() || this.#passes.get(key) !== pass ? undefined : step;
+    if (isOutcome(step) || isComing() || this.#passes.get(key) !== pass) return undefined;
+    const { polls = [] } = this.#options as { polls?: readonly string[] };
+    return polls.includes(step.do) && isPlanned() ? undefined : step;
   }
 
   /** A resync has found it forgotten. */
