@@ -65,8 +65,9 @@ export async function startScheduler(options: SchedulerOptions): Promise<{ done:
     isOutdated: (error) => isConflict(error) || isNotFound(error),
   });
   const unfollow = view.pods.onChange((old, current) => {
-    if (current === undefined || !isWaiting(current)) context.memory.forget(current ?? (old as Pod));
-    if (takesRoom(old) && !takesRoom(current)) scheduler.changed(ROOM);
+    const leaves = current === undefined || !isWaiting(current);
+    const wasPlaced = leaves && context.memory.forget(current ?? (old as Pod));
+    if ((takesRoom(old) || wasPlaced) && !takesRoom(current)) scheduler.changed(ROOM);
   });
   const done = scheduler.run(signal).finally(unfollow);
   return { done: done.then(() => events.flush()) };

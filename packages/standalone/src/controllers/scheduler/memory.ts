@@ -8,9 +8,10 @@ export class SchedulerMemory {
   /** The last event about each pod that cannot be placed. */
   readonly #reported = new Map<string, { message: string; at: number }>();
 
-  forget({ metadata }: Pod): void {
-    this.assumed.delete(metadata.uid ?? "");
+  /** True: it had a place that the caches did not show yet. */
+  forget({ metadata }: Pod): boolean {
     this.#reported.delete(metadata.uid ?? "");
+    return this.assumed.delete(metadata.uid ?? "");
   }
 
   isReported({ metadata }: Pod, message: string): boolean {
