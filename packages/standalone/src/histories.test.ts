@@ -174,9 +174,6 @@ interface Scene {
   far: FarNode;
 }
 
-/** So short that a history sees its end; so long that only silence on purpose is noticed, mostly. */
-const GRACE_MS = 5_000;
-
 /** What the clock and nodes do. */
 function timeDeeds({ cluster: { store }, clock, far }: Scene, number: number) {
   const key = { namespace: "default", name: `t${number}` };
@@ -285,7 +282,6 @@ function forgive(error: unknown): void {
 async function startOthers({ cluster, clock, far }: Scene, signal: AbortSignal) {
   const { store, kinds, registry, view } = cluster;
   const common = { store, kinds, logger: silentLogger, signal };
-  const sinceBoot = () => performance.now();
   registry.register({ resource: NodeAgents, hasStatus: true });
   const workloads = await openWorkloadsView(store, common);
   await far.beats();
@@ -297,7 +293,7 @@ async function startOthers({ cluster, clock, far }: Scene, signal: AbortSignal) 
     startGarbageCollector(common),
     startNamespaceController({ ...common, caPem: "certificate" }),
     startRoleAggregation(common),
-    startNodeLifecycle({ ...common, view, sinceBoot, graceMs: GRACE_MS }),
+    startNodeLifecycle({ ...common, view, sinceBoot: far.sinceBoot, graceMs: far.graceMs }),
     startJobController({ ...common, view, workloads, backoff: { baseMs: 1, maxMs: 1 } }),
     startResourceQuotaController({ ...common, view }),
   ]);

@@ -2,6 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type NodeAgent, NodeAgents } from "@mooring/engine";
 import {
   apiVersionOf,
+  getIfAny,
   isAlreadyExists,
   isNotFound,
   type Lease,
@@ -12,9 +13,12 @@ import {
   type Pod,
   Pods,
 } from "@mooring/store";
+import { eventually } from "@mooring/store/testing";
 
-/** Less than the grace of the tests by so much that only silence on purpose is noticed. */
+/** More often than anybody looks. */
 const BEAT_MS = 500;
+/** Milliseconds; how long that is in truth depends on the looks. */
+const GRACE_MS = 10_000;
 
 /** A node without a kubelet: the test reports in its stead what a kubelet and an agent there would. */
 export class FarNode {
@@ -22,6 +26,8 @@ export class FarNode {
   readonly #store: ObjectStore;
   /** Nodes that are heard of. */
   readonly #beating: Set<string>;
+  #looks = 0;
+  readonly graceMs = GRACE_MS;
 
   /** `others`: their own kubelets beat too seldom for the short grace of a test. */
   constructor(store: ObjectStore, others: readonly string[]) {
@@ -51,9 +57,20 @@ export class FarNode {
     await mutate(this.#store, Nodes, { name }, { change: change as never, subresource: "status" });
   }
 
-  /** Nothing is heard of a node any more; of one with a kubelet until that beats. */
-  falls(name: string = this.name): void {
+  /** The clock of who observes the nodes: the third look without a beat finds a node silent, however late the looks come. */
+  readonly sinceBoot = (): number => 0.4 * GRACE_MS * this.#looks++;
+
+  /** Nothing is heard of a node any more, until that is noticed; of one with a kubelet until that beats again. */
+  async falls(name: string = this.name): Promise<void> {
     this.#beating.delete(name);
+    await eventually(`silence of ${name} to be noticed`, async () => {
+      // Its namespace may go, and with it all leases: of a node without one nobody can say.
+      const lease = await getIfAny(this.#store, Leases, { namespace: "kube-node-lease", name });
+      if (lease === undefined) return true;
+      const node = await getIfAny(this.#store, Nodes, { name });
+      const ready = node?.status?.conditions?.find(({ type }) => type === "Ready");
+      return ready?.status !== "True" || this.#beating.has(name);
+    });
   }
 
   /** The node is heard of again, as its kubelet reports the rest. */
