@@ -36,6 +36,7 @@ const ELSEWHERE = [
   [/ update .*\/(volumes|snapshots)\/status$/, "machines that are lost, and damaged volumes"],
   [/ update .*\/snapshots$/, "snapshots that are restored in place"],
   [/ delete .*\/volumeattachments$/, "tickets that have outlived their volume"],
+  [/ patch \/configmaps$/, "claims that come together: they share a record"],
   [/ get \/(persistentvolumeclaims|persistentvolumes|configmaps)$/, "what is read again after a conflict"],
   [
     / get .*\/(volumesnapshots|volumesnapshotcontents|volumegroupsnapshots|volumegroupsnapshotcontents)$/,
