@@ -178,7 +178,7 @@ export const ROWS: readonly Row[] = [
           sourceVolumeIds: [...groupVolumes],
         }),
       ),
-    ...{ names: () => "bytes free", next: /[Dd]elete|larger/ },
+    ...{ names: () => "MiB free", next: /[Dd]elete|larger/ },
   },
   {
     ...{ rpc: "DeleteVolumeGroupSnapshot", condition: "Snapshot list mismatch", code: "INVALID_ARGUMENT" },

@@ -13,6 +13,7 @@ import {
 } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { describeBytes } from "@mooring/store";
 import type { PoolType } from "../api/pool.ts";
 import { EngineError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
@@ -178,7 +179,10 @@ export function poolContract(type: PoolType, host: Host): void {
     await pool.create("v-p-1", third);
     const error = await pool.create("v-p-2", third).catch((e: unknown) => e);
     assert.equal(codeOf(error), "RESOURCE_EXHAUSTED");
-    assert.match(String(error), new RegExp(`of at most ${Math.floor(totalBytes / 2)} are promised`));
+    assert.match(
+      String(error),
+      new RegExp(`of at most ${describeBytes(Math.floor(totalBytes / 2))} are promised`),
+    );
     assert.equal(await failure(pool.clone("v-p-1", "v-p-3", third)), "RESOURCE_EXHAUSTED");
     assert.equal(await failure(pool.grow("v-p-1", third * 2)), "RESOURCE_EXHAUSTED");
     assert.equal((await pool.list()).length, 1);

@@ -34,7 +34,7 @@ test("a full disk refuses writes, loses nothing, and everything works again when
   }
   assert.ok(isStatus(refusal, "InsufficientStorage"));
   assert.equal(refusal.code, 507);
-  assert.match(refusal.message, /no space left on the disk of \S+\/store: .* MiB .* make room there/);
+  assert.match(refusal.message, /no space left on the disk of \S+\/store: .* [KM]iB .* make room there/);
   assert.equal(`the write was not stored: ${store.diskFull()}`, refusal.message);
   await command("mount", ["-o", "remount,size=8m", folder]);
   await create("after");

@@ -15,8 +15,9 @@ export function askedSize(bytes: number): Record<string, string> {
  * Grows a pool to what a start asks for. The size that it was asked for before is fine as well, however large it has become
  * since; another one that is smaller is refused with FAILED_PRECONDITION, as no pool gets smaller.
  */
-export function askForSize({ metadata, spec }: Pool, bytes: number): void {
-  const { size = 0 } = spec;
+export function askForSize({ metadata, spec, status }: Pool, bytes: number): void {
+  // One that could never be made has no size yet, whatever was asked for.
+  const size = status?.totalBytes === undefined ? 0 : (spec.size ?? 0);
   if (bytes < size && metadata.annotations?.[ASKED_SIZE] !== String(bytes)) {
     const message = `pool "${metadata.name}" has ${describeBytes(size)}, and is to have ${describeBytes(bytes)}: no pool gets smaller`;
     throw new EngineError("FAILED_PRECONDITION", message, {
