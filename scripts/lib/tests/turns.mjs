@@ -1,7 +1,7 @@
 // Long proofs that the rest of the tests runs every third day, so that all of it stays short enough to run every day.
 
 /**
- * By day, each about as long: kills at more failpoints of one part, longer random histories, larger sets. What they are about
+ * By day, each about as long: kills at more failpoints of one part, longer random histories, larger sets and tables. What they are about
  * is met every day by a shorter test of `npm test`, and `test/crash` kills the whole every day. `npm run test:all` runs each.
  */
 const TURNS = [
@@ -15,7 +15,9 @@ const TURNS = [
     ...["apiserver/fuzz/leases", "controllers/garbage-collector/crash", "controllers/job/crash"].map(
       (name) => `packages/standalone/src/${name}`,
     ),
-    ...["csi/crash", "fuzz/driver", "release/release", "scale/two-hundred"].map((name) => `test/${name}`),
+    ...["csi/crash", "fuzz/driver", "release/release", "scale/two-hundred", "situations/situations"].map(
+      (name) => `test/${name}`,
+    ),
   ],
   [
     "packages/driver/src/crash/crash",
@@ -28,7 +30,7 @@ const TURNS = [
     ...["apiserver/fuzz/fuzz", "controllers/workloads/crash", "kubelet/crash"].map(
       (name) => `packages/standalone/src/${name}`,
     ),
-    "test/group/two-nodes",
+    ...["e2e/groups-bad-input", "group/two-nodes"].map((name) => `test/${name}`),
   ],
   [
     "packages/driver/src/crash/groups",
@@ -40,7 +42,7 @@ const TURNS = [
       (name) => `packages/sidecars/src/${name}`,
     ),
     "packages/standalone/src/controllers/workloads/histories",
-    ...["ordered-writers", "revert-kills"].map((name) => `test/group/${name}`),
+    ...["crash/kill-loop", "group/ordered-writers", "group/revert-kills"].map((name) => `test/${name}`),
   ],
 ].map((names) => names.map((name) => `${name}.test.ts`));
 
