@@ -41,8 +41,14 @@ export async function runFill(t: Hooks, host: Host, fill: Fill): Promise<void> {
   }
   await eventually("the writers to be frozen", () => pool.writersHeld());
   await killKeepers(scene);
-  assert.equal(await pool.writersHeld(), true, "after the kill");
-  await assert.rejects(pool.create("v-more", MIB), /writers are held/);
+  // The first freeze writes out what is in flight, which may show more room than there seemed to be: they go on once more.
+  await eventually("nothing new to be taken", async () => {
+    const refusal = await pool.create("v-more", MIB).then(
+      () => pool.remove("v-more"),
+      (error: unknown) => error,
+    );
+    return /writers are held/.test(String(refusal));
+  });
   await makeRoom(scene);
   for (const one of writes) await within(one, "a writer to end");
   for (const id of ids) {
