@@ -48,11 +48,16 @@ if (part === "clone") {
   await put(store, VolumeGroupClones, groupClone());
 }
 const clones = async () => (await store.list(VolumeGroupClones)).items;
+/** A life that has just begun may still be reading who the members are. */
+const hasMembers = async (): Promise<boolean> => {
+  const { status } = await store.get(VolumeGroups, copy);
+  return status?.members?.filter(({ state }) => state === "Joined").length === 2;
+};
 await until(
   "the clone is as it should be",
   async () => {
     const [clone] = await clones();
-    return part === "clone" ? clone?.status?.phase === "Ready" : clone === undefined;
+    return part === "clone" ? clone?.status?.phase === "Ready" && (await hasMembers()) : clone === undefined;
   },
   clones,
 );
