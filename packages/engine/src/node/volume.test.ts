@@ -56,19 +56,25 @@ test("the agent reports that its node is alive and its pool is ready", everyday(
   assert.ok((used.status?.totalBytes ?? 0) > GIB);
 });
 
+/** The volume `v-p-1`, attached, with an ext4 that is mounted. */
+async function mounted(bench: Bench): Promise<{ device: string; target: string }> {
+  await bench.createVolume("v-p-1");
+  await bench.volume("v-p-1", "detached");
+  const device = await bench.attached("v-p-1");
+  await makeFilesystem(bench.host.exec, { device, type: "ext4", formatted: undefined });
+  const target = join(bench.dir, "m");
+  await mkdir(target);
+  await bench.host.mounts.mount({ source: device, target, fsType: "ext4" });
+  return { device, target };
+}
+
 test(
   "a mounted volume is not detached; its error says why, until the mount is gone",
   everyday(),
   async (t) => {
     covers("LHA-027");
     const bench = await Bench.open(t);
-    await bench.createVolume("v-p-1");
-    await bench.volume("v-p-1", "detached");
-    const device = await bench.attached("v-p-1");
-    await makeFilesystem(bench.host.exec, { device, type: "ext4", formatted: undefined });
-    const target = join(bench.dir, "m");
-    await mkdir(target);
-    await bench.host.mounts.mount({ source: device, target, fsType: "ext4" });
+    const { target } = await mounted(bench);
     await bench.place("v-p-1", "");
     const refused = await bench.volume("v-p-1", "detaching", (v) => v.status?.error !== undefined);
     assert.equal(refused.status?.error?.code, "FAILED_PRECONDITION");
@@ -97,13 +103,7 @@ test("a mounted folder volume is not detached either", everyday(), async (t) => 
 
 test("a device that somebody has detached under its mount stays when the mount ends", async (t) => {
   const bench = await Bench.open(t);
-  await bench.createVolume("v-p-1");
-  await bench.volume("v-p-1", "detached");
-  const device = await bench.attached("v-p-1");
-  await makeFilesystem(bench.host.exec, { device, type: "ext4", formatted: undefined });
-  const target = join(bench.dir, "m");
-  await mkdir(target);
-  await bench.host.mounts.mount({ source: device, target, fsType: "ext4" });
+  const { device, target } = await mounted(bench);
   await bench.host.exec.run("losetup", ["--detach", device]);
   assert.equal((await bench.host.loops.at(device))?.autoclear, true);
   await mutate(bench.store, Volumes, { name: "v-p-1" }, ({ metadata }) => {

@@ -13,7 +13,8 @@ const PAUSE_FACTOR = 100;
 
 /**
  * Asks, now and then until the signal, for what has lost its image, or a part of it, without knowing: whoever takes a file
- * away sends no event, and who has a volume detached would learn of it when a pod needs it.
+ * away sends no event, and who has a volume detached would learn of it when a pod needs it. One read of a pool serves all of
+ * its volumes, attached or not; another one all of its snapshots.
  */
 export async function watchImages(
   context: AgentContext,

@@ -34,10 +34,10 @@ async function checkAll(
   );
   if (attached.length === 0) return;
   const mounts = await host.mounts.list();
-  const report = async (volume: Volume): Promise<void> => {
+  const report = (volume: Volume): void => {
     const { name } = volume.metadata;
     const known = volume.status?.robustness === "faulted";
-    if (!known && (faults.has(name) || (await isDamaged(context, volume)))) ask(name);
+    if (!known && faults.has(name)) ask(name);
   };
   // Also one whose volume is faulted by its record: that may be an older one.
   const keep = (name: string, fault: Fault | undefined): void => {
@@ -55,17 +55,9 @@ async function checkAll(
     }
     const message = mount === undefined ? undefined : await mountFault(mount);
     keep(volume.metadata.name, message === undefined ? undefined : { cause: "filesystem", message });
-    await report(volume);
+    report(volume);
   }
   for (const [name, message] of await devices.round(bare))
     keep(name, message === undefined ? undefined : { cause: "device", message });
-  for (const volume of bare) await report(volume);
-}
-
-/** The image is gone, or shorter than it was. */
-async function isDamaged({ pools }: AgentContext, { metadata, spec, status }: Volume): Promise<boolean> {
-  const pool = pools.get(spec.pool);
-  if (pool === undefined) return false;
-  const image = await pool.backend.find(metadata.name).catch(() => undefined);
-  return (image?.size ?? -1) < (status?.size ?? 0);
+  for (const volume of bare) report(volume);
 }
