@@ -17,6 +17,7 @@ export * as volumegroup from "./gen/volumegroup/volumegroup_pb.ts";
 export { type Logger, silentLogger } from "./log/logger.ts";
 export { REDACTED, redact } from "./log/redact.ts";
 export { type CallMetrics, type CallMetricsOptions, callMetrics } from "./metrics/call-metrics.ts";
+export { Histogram } from "./metrics/histogram.ts";
 export type { Observe } from "./metrics/observe.ts";
 export { type ProcessMetrics, processMetrics } from "./metrics/process-metrics.ts";
 export { type MetricsServer, serveMetrics } from "./metrics/serve-metrics.ts";

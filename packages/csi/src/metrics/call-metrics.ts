@@ -1,6 +1,7 @@
 import type { CodeName } from "../errors/codes.ts";
+import { Histogram } from "./histogram.ts";
 import type { Observe } from "./observe.ts";
-import type { MetricFamily, MetricSample } from "./text.ts";
+import type { MetricFamily } from "./text.ts";
 
 /** Upper bounds in seconds, the ones that the Kubernetes sidecars use, so that their dashboards fit. */
 const BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600];
@@ -8,9 +9,7 @@ const BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600];
 /** The durations of the calls of one method that ended with one code. */
 interface Series {
   readonly labels: Readonly<Record<string, string>>;
-  /** How many took at most `BUCKETS[i]` and longer than the bound before it; the last entry: longer than all. */
-  readonly counts: number[];
-  seconds: number;
+  readonly durations: Histogram;
 }
 
 /** Whose calls are counted. */
@@ -45,40 +44,22 @@ export function callMetrics({ driverName, side = "plugin" }: CallMetricsOptions)
         method_name: `/${method}`,
         grpc_status_code: statusLabel(code),
       },
-      counts: new Array<number>(BUCKETS.length + 1).fill(0),
-      seconds: 0,
+      durations: new Histogram(BUCKETS),
     };
     all.set(key, series);
     return series;
   };
   return {
-    observe: ({ method, code, milliseconds }) => {
-      const series = seriesOf(method, code);
-      const seconds = milliseconds / 1000;
-      const index = BUCKETS.findIndex((bound) => seconds <= bound);
-      const bucket = index < 0 ? BUCKETS.length : index;
-      series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
-      series.seconds += seconds;
-    },
+    observe: ({ method, code, milliseconds }) => seriesOf(method, code).durations.took(milliseconds / 1000),
     families: () => [
       {
         name: `csi_${side}_operations_seconds`,
         help: "Calls of the Container Storage Interface: how long they took, by method and status.",
         type: "histogram",
-        samples: [...all.values()].flatMap(samplesOf),
+        samples: [...all.values()].flatMap(({ labels, durations }) => durations.samples(labels)),
       },
     ],
   };
-}
-
-/** A histogram's buckets each include all smaller ones. */
-function samplesOf({ labels, counts, seconds }: Series): MetricSample[] {
-  let count = 0;
-  const buckets = counts.map((each, index) => {
-    count += each;
-    return { suffix: "_bucket", labels: { ...labels, le: String(BUCKETS[index] ?? "+Inf") }, value: count };
-  });
-  return [...buckets, { suffix: "_sum", labels, value: seconds }, { suffix: "_count", labels, value: count }];
 }
 
 /** Codes as the field's dashboards have them: `InvalidArgument`, with two of their own spelling. */

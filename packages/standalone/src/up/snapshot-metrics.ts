@@ -1,4 +1,4 @@
-import type { MetricFamily, MetricSample } from "@mooring/csi";
+import { Histogram, type MetricFamily, type MetricSample } from "@mooring/csi";
 import type { Snapshot } from "@mooring/engine";
 
 /** Upper bounds in seconds. */
@@ -14,9 +14,7 @@ function stateOf({ status }: Snapshot): State {
 
 interface Pool {
   failures: number;
-  /** How many took at most `BUCKETS[i]` and longer than the bound before it; the last entry: longer than all. */
-  readonly counts: number[];
-  seconds: number;
+  readonly durations: Histogram;
 }
 
 /** How many snapshots there are, how long it takes to make them, and how often that fails. */
@@ -47,7 +45,7 @@ export class SnapshotMetrics {
       return;
     }
     this.#begun.delete(uid);
-    if (begun !== undefined) took(pool, (this.#passedMs() - begun) / 1000);
+    if (begun !== undefined) pool.durations.took((this.#passedMs() - begun) / 1000);
   }
 
   /** Of those that are there now, and of all changes since the process began. */
@@ -69,7 +67,7 @@ export class SnapshotMetrics {
         name: "mooring_snapshot_duration_seconds",
         help: "From the request of a snapshot to its readiness.",
         type: "histogram",
-        samples: pools.flatMap(([pool, durations]) => histogram({ pool }, durations)),
+        samples: pools.flatMap(([pool, { durations }]) => durations.samples({ pool })),
       },
     ];
   }
@@ -77,7 +75,7 @@ export class SnapshotMetrics {
   #poolOf(name: string): Pool {
     const found = this.#pools.get(name);
     if (found !== undefined) return found;
-    const pool = { failures: 0, counts: new Array<number>(BUCKETS.length + 1).fill(0), seconds: 0 };
+    const pool = { failures: 0, durations: new Histogram(BUCKETS) };
     this.#pools.set(name, pool);
     return pool;
   }
@@ -89,21 +87,4 @@ function statesOf(pool: string, snapshots: readonly Snapshot[]): MetricSample[] 
     labels: { pool, state },
     value: states.filter((each) => each === state).length,
   }));
-}
-
-function took(pool: Pool, seconds: number): void {
-  const index = BUCKETS.findIndex((bound) => seconds <= bound);
-  const bucket = index < 0 ? BUCKETS.length : index;
-  pool.counts[bucket] = (pool.counts[bucket] ?? 0) + 1;
-  pool.seconds += seconds;
-}
-
-/** A histogram's buckets each include all smaller ones. */
-function histogram(labels: { pool: string }, { counts, seconds }: Pool): MetricSample[] {
-  let count = 0;
-  const buckets = counts.map((each, index) => {
-    count += each;
-    return { suffix: "_bucket", labels: { ...labels, le: String(BUCKETS[index] ?? "+Inf") }, value: count };
-  });
-  return [...buckets, { suffix: "_sum", labels, value: seconds }, { suffix: "_count", labels, value: count }];
 }
