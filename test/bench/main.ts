@@ -22,11 +22,22 @@ const SUBJECTS: Record<string, () => Promise<Subject>> = {
   kubernetes: () => import("./kubernetes.bench.ts"),
 };
 
-const [only] = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
-if (only !== undefined && SUBJECTS[only] === undefined) {
-  process.stderr.write(`there is no subject "${only}", only ${Object.keys(SUBJECTS).join(", ")}\n`);
-  process.exit(2);
+const USAGE = `npm run bench -- [SUBJECT] [--short] [--json]
+Subjects: ${Object.keys(SUBJECTS).join(", ")}; without one, all of them: about an hour.
+--short shows that everything can still be measured; --json prints data instead of a table.
+`;
+
+function end(text: string, code: 0 | 2): never {
+  (code === 0 ? process.stdout : process.stderr).write(text);
+  process.exit(code);
 }
+
+const given = process.argv.slice(2);
+if (given.includes("--help")) end(USAGE, 0);
+const unknown = given.find((each) => each.startsWith("-") && !["--short", "--json"].includes(each));
+if (unknown !== undefined) end(`there is no flag ${unknown}\n${USAGE}`, 2);
+const [only] = given.filter((argument) => !argument.startsWith("--"));
+if (only !== undefined && SUBJECTS[only] === undefined) end(`there is no subject "${only}"\n${USAGE}`, 2);
 const all: Measurement[] = [];
 for (const [subject, load] of Object.entries(SUBJECTS)) {
   if (only !== undefined && only !== subject) continue;
@@ -64,7 +75,7 @@ function row(entry: Measurement): string[] {
   ];
 }
 
-if (process.argv.includes("--json")) {
+if (given.includes("--json")) {
   process.stdout.write(
     `${JSON.stringify(
       all.map((entry) => ({ ...entry, ratio: ratio(entry) })),

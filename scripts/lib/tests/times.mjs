@@ -1,5 +1,5 @@
 // How long each test file took the last time: the longest begin first, and what mostly waits has others beside it.
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ROOT } from "../setup.mjs";
@@ -22,7 +22,10 @@ export async function writeTimes(results, { keep = false } = {}) {
     results.map(({ name, ms, cpuMs }) => [name, { seconds: toSeconds(ms), cpu: toSeconds(cpuMs) }]),
   );
   await mkdir(dirname(HERE), { recursive: true });
-  await writeFile(HERE, JSON.stringify({ ...(await timesOfHere()), ...measured }));
+  // Runs may be side by side: each finds a whole file, of whichever ended last.
+  const next = `${HERE}.${process.pid}`;
+  await writeFile(next, JSON.stringify({ ...(await timesOfHere()), ...measured }));
+  await rename(next, HERE);
   if (keep) await writeFile(KEPT, format(measured));
 }
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { open, readdir, readFile, rename } from "node:fs/promises";
+import { readdir, readFile, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { test } from "node:test";
 import { mutate } from "@mooring/store";
@@ -7,17 +7,9 @@ import { covers, eventually } from "@mooring/store/testing";
 import { GroupSnapshots } from "../../api/group-snapshot.ts";
 import { until } from "../../testing/agent.ts";
 import { Cluster } from "../../testing/cluster.ts";
+import { writeInPieces } from "./testing/in-pieces.ts";
 import { playNode, playPrepared } from "./testing/play-node.ts";
 import { groupObject, mountVolume } from "./testing/story.ts";
-
-/** Many enough for a copy that is made before the barrier. */
-async function inPieces(image: string): Promise<void> {
-  const file = await open(image, "r+");
-  for (let piece = 0; piece < 1000; piece++) await file.write(Buffer.alloc(4096), 0, 4096, 8192 * piece);
-  // What is not on the disk yet is in no piece of the file.
-  await file.sync();
-  await file.close();
-}
 
 /** Kills all that keep the file system at this path frozen, as the death of their container does. */
 async function killFreezers(mount: string): Promise<void> {
@@ -38,7 +30,7 @@ test("a group that fails while a file system cannot be thawed leaves none of its
   const { store, host } = cluster;
   await cluster.volume("v-1", "x");
   const image = cluster.image("v-1", "x");
-  await inPieces(image);
+  await writeInPieces(image);
   const mount = await mountVolume(cluster, "v-1", "a");
   await playNode(store, "z", "far", "v-2");
   const images = () => readdir(dirname(image));

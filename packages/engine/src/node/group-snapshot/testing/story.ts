@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { mkdir, open, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import {
   isAlreadyExists,
@@ -20,6 +20,7 @@ import type { Host } from "../../../host/host.ts";
 import { poolLayout } from "../../../pools/layout.ts";
 import { NODE, POOL, until, volumeObject } from "../../../testing/agent.ts";
 import { addTicket, removeTickets } from "../../../tickets/tickets.ts";
+import { writeInPieces } from "./in-pieces.ts";
 
 export interface GroupStage {
   store: ObjectStore;
@@ -96,12 +97,10 @@ export async function gone(store: ObjectStore, resource: Resource, name: string)
   await waitFor(store, { resource, key: { name } }, (o) => o === undefined, AbortSignal.timeout(60_000));
 }
 
-/** Many enough for a copy that is made before the barrier. The volume has no file system yet. */
+/** Before the volume has a file system. */
 async function inPieces({ dir, type = "xfs" }: GroupStage, name: string): Promise<void> {
   const layout = poolLayout(type as PoolType, join(dir, "state", "pools", POOL));
-  const image = await open(join(layout.images, `${name}.img`), "r+");
-  for (let piece = 0; piece < 1000; piece++) await image.write(Buffer.alloc(4096), 0, 4096, 8192 * piece);
-  await image.close();
+  await writeInPieces(join(layout.images, `${name}.img`));
 }
 
 /** The image of a member is away for a while. */
