@@ -1,3 +1,9 @@
+export {
+  type AttachmentProtection,
+  attachmentProtection,
+  type Published,
+  publishedFor,
+} from "./attach/protection.ts";
 export { SNAPSHOT_OF_GROUP, WANTED_GROUP } from "./common/volume-group-names.ts";
 export { CONTROLLERS, type ControllerName, type ControllerOptions } from "./controllers.ts";
 export { chooseMode, type ModeName } from "./csi/access-modes.ts";

@@ -67,7 +67,7 @@ async function runTerm(
   const own = new AbortController();
   const signal = AbortSignal.any([until, own.signal]);
   setMaxListeners(0, signal);
-  const context = await contextFor(base, onDriverChanged, signal);
+  const context = await contextFor(base, names, onDriverChanged, signal);
   const running = names.map((name) => runNamed(context, base, name, signal));
   try {
     await Promise.all(running);
@@ -99,6 +99,7 @@ async function runNamed(
 
 async function contextFor(
   base: Base,
+  names: readonly ControllerName[],
   onDriverChanged: (info: DriverInfo) => void,
   signal: AbortSignal,
 ): Promise<SidecarContext> {
@@ -112,7 +113,7 @@ async function contextFor(
     retry,
     store,
   } = base;
-  const { name } = driver.info;
+  const { can, controller, name } = driver.info;
   return {
     store,
     cluster: new Cluster(store, { driver: name, namespace, logger }, signal),
@@ -126,10 +127,10 @@ async function contextFor(
     concurrency,
     health,
     onDriverChanged,
+    attaches: names.includes("attach") && controller && can.has("PUBLISH_UNPUBLISH_VOLUME"),
     hasSnapshotKinds: await isServed(store, VolumeSnapshots, logger, signal),
     hasAttributesClasses:
-      driver.info.can.has("MODIFY_VOLUME") &&
-      (await isServed(store, VolumeAttributesClasses, logger, signal)),
+      can.has("MODIFY_VOLUME") && (await isServed(store, VolumeAttributesClasses, logger, signal)),
     hasGroupKinds: await isServed(store, VolumeGroupSnapshots, logger, signal),
     hasRestoreKind: await isServed(store, VolumeGroupRestores, logger, signal),
     hasCloneKind: await isServed(store, VolumeGroupClones, logger, signal),

@@ -7,13 +7,14 @@ import {
 } from "@mooring/store";
 import { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
-import { ATTACHED_NODE_ID, attacherFinalizer, PUBLISHED_VOLUME } from "../common/names.ts";
+import { attacherFinalizer, PUBLISHED_VOLUME } from "../common/names.ts";
 import { rfc3339 } from "../common/time.ts";
 import { toWire } from "../csi/capability.ts";
 import { callFailure, minBackoff } from "../csi/codes.ts";
 import { patchMetadata, patchStatus } from "../kube/patch.ts";
 import { readSecret, readSecretIfAny } from "../secrets/read.ts";
-import type { AttachResult, AttachStep, AttachView, PublishArguments, Published } from "./decide.ts";
+import type { AttachResult, AttachStep, AttachView, PublishArguments } from "./decide.ts";
+import { attachmentProtection, type Published } from "./protection.ts";
 
 /** Of the two halves of one step, and what the driver has done: calls that it refuses end the same steps. */
 const failpoints = {
@@ -87,11 +88,9 @@ export class AttachEffects {
 
   /** From here on the volume may be attached, so the attachment cannot go without a detach call. */
   async #protectAttachment(attachment: KubeVolumeAttachment, published: Published): Promise<void> {
-    const { store, cluster } = this.#context;
-    await patchMetadata(store, cluster.attachments, attachment, {
-      addFinalizers: [this.#finalizer],
-      annotations: { [ATTACHED_NODE_ID]: published.nodeId, [PUBLISHED_VOLUME]: JSON.stringify(published) },
-    });
+    const { store, cluster, driver } = this.#context;
+    const { finalizers, annotations } = attachmentProtection(driver.info.name, published);
+    await patchMetadata(store, cluster.attachments, attachment, { addFinalizers: finalizers, annotations });
     failpoints.attachmentProtected();
   }
 

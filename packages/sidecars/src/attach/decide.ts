@@ -15,14 +15,7 @@ import { chooseMode } from "../csi/access-modes.ts";
 import type { Capability } from "../csi/capability.ts";
 import type { DriverInfo } from "../csi/driver-info.ts";
 import { parseNodeIds } from "../node-registration/decide.ts";
-import type { SecretRef } from "../secrets/references.ts";
-
-/** What detaching needs. Kept on the attachment, because the volume's object may be gone by then. */
-export interface Published {
-  handle: string;
-  nodeId: string;
-  secret?: SecretRef;
-}
+import { type Published, publishedFor } from "./protection.ts";
 
 /** Arguments of ControllerPublishVolume, besides the secrets themselves. */
 export interface PublishArguments extends Published {
@@ -130,11 +123,10 @@ function decideDetach(view: AttachView, attachment: KubeVolumeAttachment): Attac
 function publishedVolume(view: AttachView, attachment: KubeVolumeAttachment): Published | undefined {
   const { recorded, volume } = view;
   const csi = volume?.spec?.csi ?? attachment.spec.source.inlineVolumeSpec?.csi;
-  const handle = csi?.volumeHandle ?? recorded?.handle;
   const nodeId = nodeIdOf(view) ?? attachment.metadata.annotations?.[ATTACHED_NODE_ID] ?? recorded?.nodeId;
-  if (handle === undefined || nodeId === undefined) return undefined;
-  const secret = csi === undefined ? recorded?.secret : completeRef(csi.controllerPublishSecretRef);
-  return { handle, nodeId, ...defined({ secret }) };
+  if (nodeId === undefined) return undefined;
+  if (csi !== undefined) return publishedFor(csi, nodeId);
+  return recorded === undefined ? undefined : { ...recorded, nodeId };
 }
 
 function publishArguments(
@@ -158,13 +150,10 @@ function publishArguments(
   if ("error" in choice) return choice;
   const nodeId = nodeIdOf(view);
   if (nodeId === undefined) return { error: `CSINode ${nodeName} does not contain driver ${driver.name}` };
-  const secret = completeRef(csi.controllerPublishSecretRef);
   const mount = { fsType: csi.fsType || defaultFsType, mountFlags: spec?.mountOptions ?? [] };
   return {
     arguments: {
-      handle: csi.volumeHandle,
-      nodeId,
-      ...defined({ secret }),
+      ...publishedFor(csi, nodeId),
       capability: spec?.volumeMode === "Block" ? choice : { ...choice, mount },
       readonly: driver.can.has("PUBLISH_READONLY") && csi.readOnly === true,
       attributes: csi.volumeAttributes ?? {},
@@ -185,8 +174,4 @@ export function attachRequestKey(view: AttachView): string {
 function nodeIdOf({ csiNode, driver, node }: AttachView): string | undefined {
   const entry = csiNode?.spec.drivers.find(({ name }) => name === driver.name);
   return entry?.nodeID ?? parseNodeIds(node?.metadata.annotations?.[NODE_IDS])[driver.name];
-}
-
-function completeRef(ref: { name?: string; namespace?: string } | undefined): SecretRef | undefined {
-  return ref?.name && ref.namespace ? { name: ref.name, namespace: ref.namespace } : undefined;
 }

@@ -13,13 +13,8 @@ import { Remembered } from "../common/remembered.ts";
 import { source } from "../common/source.ts";
 import { patchMetadata } from "../kube/patch.ts";
 import { AttachEffects } from "./apply.ts";
-import {
-  type AttachStep,
-  type AttachView,
-  attachRequestKey,
-  decideAttach,
-  type Published,
-} from "./decide.ts";
+import { type AttachStep, type AttachView, attachRequestKey, decideAttach } from "./decide.ts";
+import type { Published } from "./protection.ts";
 import { runReconciliation } from "./reconcile-published.ts";
 
 const failpoints = stepFailpoints<AttachStep>("sidecars/attach", {

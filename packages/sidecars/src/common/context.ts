@@ -24,6 +24,8 @@ export interface SidecarContext {
   health: DriverHealth;
   /** Called when the driver has come back as one that can other things. */
   onDriverChanged: (info: DriverInfo) => void;
+  /** The attacher runs beside, and asks the driver: it takes its finalizer off what is deleted. */
+  attaches: boolean;
   /** Snapshot kinds are installed. */
   hasSnapshotKinds: boolean;
   /** The driver can have volumes of a VolumeAttributesClass, and the kind is served. */

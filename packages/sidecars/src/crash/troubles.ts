@@ -16,7 +16,7 @@ import {
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
-import { attacherFinalizer, BEING_DELETED, GROUP_BEING_DELETED } from "../common/names.ts";
+import { attacherFinalizer, BEING_DELETED, GROUP_BEING_DELETED, PV_FINALIZER } from "../common/names.ts";
 import { until } from "../testing/harness.ts";
 import {
   DRIVER,
@@ -111,6 +111,9 @@ async function hasError<T extends KubeObject & { status?: { error?: object } }>(
 async function attachBadly(store: ObjectStore): Promise<void> {
   await ensure(store, KubeVolumeAttachments, attachment("lost", "nowhere"));
   const { spec } = await store.get(PersistentVolumeClaims, key("restored"));
+  // As a provisioner leaves it that has no attacher beside it.
+  const body = { metadata: { finalizers: [PV_FINALIZER] } };
+  await store.patch(PersistentVolumes, { name: spec?.volumeName ?? "" }, { type: "merge", body });
   const kept = attachment("kept", spec?.volumeName ?? "");
   const metadata = { ...kept.metadata, finalizers: [KEPT] };
   await ensure(store, KubeVolumeAttachments, { ...kept, metadata });

@@ -216,8 +216,8 @@ export class ProvisionEffects {
     { intent, volume }: Extract<ProvisionStep, { do: "create-pv" }>,
     uid: string,
   ): Promise<void> {
-    const { store, cluster, logger } = this.#context;
-    const object = persistentVolumeFor(intent, volume, this.#identity);
+    const { store, attaches, cluster, logger } = this.#context;
+    const object = persistentVolumeFor(intent, volume, { identity: this.#identity, attaches });
     try {
       cluster.volumes.wrote(await store.create(PersistentVolumes, object));
     } catch (error) {

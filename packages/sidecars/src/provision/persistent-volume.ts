@@ -1,6 +1,7 @@
 import { defined, formatQuantity, type PersistentVolume } from "@mooring/store";
 import type { Intent } from "../common/create-volume/intent.ts";
 import {
+  attacherFinalizer,
   DELETION_SECRET_NAME,
   DELETION_SECRET_NAMESPACE,
   MODIFY_SECRET_NAME,
@@ -12,11 +13,22 @@ import {
 import { nodeAffinity } from "../topology/terms.ts";
 import type { CreatedVolume } from "./decide.ts";
 
+interface Maker {
+  /** Of the process that provisions. */
+  identity: string;
+  /** An attacher beside it would add its finalizer before the first attachment: the volume is born with it. */
+  attaches: boolean;
+}
+
 /**
  * The object for a volume that the driver made. It is born with its finalizer, so that there is no moment in which
  * it could be deleted without its data, and with the deletion secret, so that it outlives its class.
  */
-export function persistentVolumeFor(intent: Intent, made: CreatedVolume, identity: string): PersistentVolume {
+export function persistentVolumeFor(
+  intent: Intent,
+  made: CreatedVolume,
+  { identity, attaches }: Maker,
+): PersistentVolume {
   const { volume: template, secret } = intent;
   const affinity = nodeAffinity(made.topology);
   const bytes = made.capacityBytes === "0" ? intent.arguments.requiredBytes : made.capacityBytes;
@@ -26,7 +38,7 @@ export function persistentVolumeFor(intent: Intent, made: CreatedVolume, identit
     kind: "PersistentVolume",
     metadata: {
       name: intent.arguments.name,
-      finalizers: [PV_FINALIZER],
+      finalizers: [PV_FINALIZER, ...(attaches ? [attacherFinalizer(intent.driver)] : [])],
       annotations: {
         [PROVISIONED_BY]: intent.driver,
         [DELETION_SECRET_NAME]: secret?.name ?? "",

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { after, before, test } from "node:test";
-import { KubeVolumeAttachments, Nodes, PersistentVolumes } from "@mooring/store";
+import {
+  type KubeVolumeAttachment,
+  KubeVolumeAttachments,
+  Nodes,
+  type ObjectStore,
+  PersistentVolumes,
+} from "@mooring/store";
 import { covers } from "@mooring/store/testing";
 import {
   assertNothingLeft,
@@ -31,13 +37,27 @@ after(async () => {
   await rm(folder, { recursive: true });
 });
 
+/** The first VolumeAttachment as it was made. */
+async function firstAttachment(store: ObjectStore): Promise<KubeVolumeAttachment> {
+  const { resourceVersion } = await store.list(KubeVolumeAttachments);
+  const signal = AbortSignal.timeout(60_000);
+  for await (const event of store.watch(KubeVolumeAttachments, { resourceVersion, signal }))
+    if (event.type === "ADDED") return event.object;
+  throw new Error("no attachment was made");
+}
+
 test("a claim is provisioned, attached, staged, published and written to by a pod", async () => {
   covers("K8S-001", "K8S-011", "CSI-314", "K8S-062", "K8S-101", "K8S-104", "K8S-032");
   const { store, driver } = cluster;
+  const made = firstAttachment(store);
   await store.create(PersistentVolumeClaims, claim("main"));
   await store.create(Pods, podWithClaim("writer", "main", "echo content > /data/file; hostname"));
   await eventually(store, Pods, "writer", phase("Succeeded"));
   assert.equal(await logOf(cluster, "writer"), "writer\n");
+  // Its attacher is in this process: the attachment is made as one that it need not write to before its call.
+  const { annotations, finalizers } = (await made).metadata;
+  assert.deepEqual(finalizers, ["external-attacher/dir-test-mooring-dev"]);
+  assert.equal(annotations?.["csi.alpha.kubernetes.io/node-id"], NODE);
   await store.delete(Pods, { namespace: "default", name: "writer" });
   await eventually(store, Pods, "writer", (object) => object === undefined);
   await store.create(Pods, podWithClaim("reader", "main", "cat /data/file"));

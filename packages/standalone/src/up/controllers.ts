@@ -1,4 +1,4 @@
-import { createHost } from "@mooring/engine";
+import { createHost, DRIVER_NAME } from "@mooring/engine";
 import { managedBy, type ObjectStore, startEventExpiry } from "@mooring/store";
 import { startAttachDetach } from "../controllers/attach-detach/index.ts";
 import { startBinder } from "../controllers/binder/index.ts";
@@ -29,7 +29,9 @@ export async function startControllers(
   await parts.start("scheduler", (signal) =>
     startScheduler({ ...manager, store: managedBy(store, "kube-scheduler"), signal }),
   );
-  await parts.start("attach/detach", (signal) => startAttachDetach({ ...manager, signal }));
+  await parts.start("attach/detach", (signal) =>
+    startAttachDetach({ ...manager, hasAttacher: (driver) => driver === DRIVER_NAME, signal }),
+  );
   await parts.start("protection", (signal) => startProtection({ ...manager, signal }));
   await startWorkloads({ ...manager, parts });
   await parts.start("quotas", (signal) => startResourceQuotaController({ ...manager, signal }));

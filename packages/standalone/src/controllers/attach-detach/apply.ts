@@ -61,14 +61,16 @@ function report({ events, reported, view }: AttachDetachEffects, nodeName: strin
 
 async function create(
   { store, attachments }: AttachDetachEffects,
-  { driver, handle, volume }: WantedVolume,
+  { driver, handle, volume, protection }: WantedVolume,
   nodeName: string,
 ): Promise<void> {
   const name = attachmentName(handle, driver, nodeName);
+  const unique = { [VOLUME_NAME_ANNOTATION]: uniqueVolumeName(driver, handle) };
+  const annotations = { ...unique, ...protection?.annotations };
   const attachment: KubeVolumeAttachment = {
     apiVersion: apiVersionOf(KubeVolumeAttachments),
     kind: "VolumeAttachment",
-    metadata: { name, annotations: { [VOLUME_NAME_ANNOTATION]: uniqueVolumeName(driver, handle) } },
+    metadata: { name, ...protection, annotations },
     spec: { attacher: driver, nodeName, source: { persistentVolumeName: volume } },
   };
   try {

@@ -25,17 +25,19 @@ interface AttachDetachOptions {
   view: ClusterView;
   logger: Logger;
   signal: AbortSignal;
+  /** Whether the attacher of a driver is in this process; default: of none. */
+  hasAttacher?: (driver: string) => boolean;
 }
 
 /** Keeps storage.k8s.io VolumeAttachments as the pods on each node need them. Keys are names of nodes. */
 export async function startAttachDetach(options: AttachDetachOptions): Promise<{ done: Promise<void> }> {
-  const { store, view, logger, signal } = options;
+  const { store, view, logger, signal, hasAttacher = () => false } = options;
   const events = new EventRecorder(store, { component: "attachdetach-controller", logger });
   const nodes = new WrittenCache(store, view.nodes);
   const attachments = new WrittenCache(store, view.attachments);
   const changed = new Map<string, number>();
   const reported = new ReportedProblems(REPEAT_MS);
-  const context = { store, events, view, nodes, attachments, reported, changed };
+  const context = { store, events, view, nodes, attachments, reported, changed, hasAttacher };
   /** A node that is there has a key of its own, and has read the pods and attachments of its name. */
   const unlessThere = (nodeName: string | undefined) =>
     nodeName === undefined || nodeName === "" || view.nodes.get(nodeName) !== undefined ? [] : [nodeName];
@@ -46,7 +48,7 @@ export async function startAttachDetach(options: AttachDetachOptions): Promise<{
       source(view.pods, ({ spec }) => unlessThere(spec?.nodeName)),
       source(view.attachments, ({ spec }) => unlessThere(spec?.nodeName)),
     ],
-    watched: [view.claims, view.volumes, view.drivers],
+    watched: [view.claims, view.volumes, view.drivers, view.csiNodes],
     read: (nodeName, from) => readNode(nodeName, context, from),
     isGone: ({ node, attachments, wanted }) => node === undefined && attachments.length + wanted.length === 0,
     decide: decideStep,

@@ -1,3 +1,5 @@
+import type { AttachmentProtection } from "@mooring/sidecars";
+
 /** What is to happen on one node. */
 export interface NodePlan {
   create: WantedVolume[];
@@ -20,4 +22,6 @@ export interface WantedVolume {
   handle: string;
   /** May be attached to several nodes at once. */
   shared: boolean;
+  /** What the attacher of the driver, which is in this process, would write on the attachment before all else. */
+  protection?: AttachmentProtection;
 }

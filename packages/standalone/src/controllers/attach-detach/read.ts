@@ -15,12 +15,13 @@ import type { Problem, ReportedProblems } from "./problems.ts";
 import { nodesWithAttachment, wantedVolumes } from "./wanted.ts";
 
 interface AttachDetachReads {
-  view: Pick<ClusterView, "pods" | "claims" | "volumes" | "drivers">;
+  view: Pick<ClusterView, "pods" | "claims" | "volumes" | "drivers" | "csiNodes">;
   nodes: WrittenCache<Node>;
   attachments: WrittenCache<KubeVolumeAttachment>;
   reported: ReportedProblems;
   /** By node: when something was last changed for it, in milliseconds of `performance.now()`. */
   changed: ReadonlyMap<string, number>;
+  hasAttacher: (driver: string) => boolean;
 }
 
 /** What was read of a node, and what was reported to pods already. */
@@ -51,7 +52,7 @@ export async function readNode(
 function viewOf(
   nodeName: string,
   node: Node | undefined,
-  { view, reported, ...from }: AttachDetachReads,
+  { view, reported, hasAttacher, ...from }: AttachDetachReads,
   reader: ReadContext["reader"],
 ): ReadNode {
   const caches = {
@@ -59,10 +60,11 @@ function viewOf(
     claims: reader.over(view.claims),
     volumes: reader.over(view.volumes),
     drivers: reader.over(view.drivers),
+    csiNodes: reader.over(view.csiNodes),
     attachments: reader.over(from.attachments),
   };
   // The pods of a node that was stopped are still there, and start again with it; until then they need nothing.
-  const wanted = isStopped(node) ? [] : wantedVolumes(caches, nodeName);
+  const wanted = isStopped(node) ? [] : wantedVolumes(caches, nodeName, hasAttacher);
   const exclusive = wanted.filter(({ shared }) => !shared).map(({ volume }) => volume);
   const attachments = new Map(
     exclusive.map((volume) => [volume, nodesWithAttachment(caches, volume, nodeName)]),

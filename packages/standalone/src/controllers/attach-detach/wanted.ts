@@ -1,6 +1,9 @@
+import { type AttachmentProtection, attachmentProtection, publishedFor } from "@mooring/sidecars";
 import {
   type Collection,
   type CSIDriver,
+  type CSINode,
+  defined,
   type KubeVolumeAttachment,
   keyOf,
   type PersistentVolume,
@@ -17,17 +20,24 @@ interface Caches {
   claims: Collection<PersistentVolumeClaim>;
   volumes: Collection<PersistentVolume>;
   drivers: Collection<CSIDriver>;
+  csiNodes: Collection<CSINode>;
   attachments: Collection<KubeVolumeAttachment>;
 }
 
 /** Volumes that the node's pods need attached, each once. Pods that have ended need nothing. */
-export function wantedVolumes(view: Caches, nodeName: string): WantedVolume[] {
+export function wantedVolumes(
+  view: Caches,
+  nodeName: string,
+  hasAttacher: (driver: string) => boolean,
+): WantedVolume[] {
   const wanted = new Map<string, WantedVolume>();
   for (const pod of view.pods.byIndex("node", nodeName)) {
     if (isFinished(pod)) continue;
     for (const volume of boundVolumes(view, pod)) {
       const attachable = asWanted(view, volume);
-      if (attachable !== undefined) wanted.set(attachable.volume, attachable);
+      if (attachable === undefined) continue;
+      const protection = hasAttacher(attachable.driver) ? protectionOf(view, volume, nodeName) : undefined;
+      wanted.set(attachable.volume, { ...attachable, ...defined({ protection }) });
     }
   }
   return [...wanted.values()];
@@ -65,6 +75,18 @@ export function nodesWithAttachment(
 ): string[] {
   const nodes = view.attachments.byIndex("volume", volume).map(({ spec }) => spec?.nodeName ?? "");
   return nodes.filter((node) => node !== except);
+}
+
+/** None while the driver is not on the node: the attacher reports that, and writes it later. */
+function protectionOf(
+  { csiNodes }: Pick<Caches, "csiNodes">,
+  { spec }: PersistentVolume,
+  nodeName: string,
+): AttachmentProtection | undefined {
+  const csi = spec?.csi;
+  const nodeId = csiNodes.get(nodeName)?.spec.drivers.find(({ name }) => name === csi?.driver)?.nodeID;
+  if (csi === undefined || nodeId === undefined) return undefined;
+  return attachmentProtection(csi.driver, publishedFor(csi, nodeId));
 }
 
 function asWanted(view: Pick<Caches, "drivers">, volume: PersistentVolume): WantedVolume | undefined {

@@ -76,7 +76,7 @@ export async function startTestCluster(folder: string, logger: Logger = silentLo
   const parts = await Promise.all([
     startBinder(shared),
     startScheduler(shared),
-    startAttachDetach(shared),
+    startAttachDetach({ ...shared, hasAttacher: (name) => name === TEST_DRIVER }),
     startProtection(shared),
   ]);
   const sidecars = await startSidecars({ store, endpoint: driver.endpoint, nodeName: NODE, logger, signal });
