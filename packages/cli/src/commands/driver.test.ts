@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -195,6 +197,26 @@ describe("mooring driver", () => {
       output(),
       /next: put back the newest copy with `mooring state restore --state-dir \S+damaged`/,
     );
+  });
+
+  test("a cluster that decides without it is refused at once, with what runs there", thorough(), async () => {
+    const server = createServer((request, response) =>
+      response.writeHead(request.url === "/version" ? 200 : 404).end('{"gitVersion":"v1.35.4"}'),
+    ).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const kubeconfig = join(folder, "cluster.kubeconfig");
+    const clusters = [{ name: "c", cluster: { server: `http://127.0.0.1:${port}` } }];
+    const contexts = [{ name: "c", context: { cluster: "c", user: "u" } }];
+    const users = [{ name: "u", user: {} }];
+    await writeFile(kubeconfig, JSON.stringify({ clusters, contexts, users, "current-context": "c" }));
+    for (const mode of ["controller", "node"]) {
+      const args = [...state(mode), "--mode", mode, "--kubeconfig", kubeconfig];
+      const why =
+        /of a Kubernetes cluster \(v1\.35\.4\), where nobody attaches.*\nnext: run `mooring controller --engine` there/;
+      await refused(args, { CSI_ENDPOINT: endpoint(`cluster-${mode}`) }, 2, why);
+    }
+    server.close();
   });
 
   test("a state folder that contains something else is refused with code 2", thorough(), async () => {
