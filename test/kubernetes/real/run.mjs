@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { kubectlPaths } from "../../../scripts/kubectl.mjs";
 import { bundle } from "../../../scripts/lib/bundle.mjs";
 import { run } from "../../../scripts/lib/run.mjs";
 import { ROOT } from "../../../scripts/lib/setup.mjs";
@@ -50,6 +51,8 @@ async function clusterStep(at, script, groups = []) {
 }
 
 await bundle();
+// They are fetched where there is a network: the clusters' machines have their own.
+await kubectlPaths();
 const bin = await buildPrograms(values.short ? ["etcd", "kube-apiserver"] : PROGRAMS, say);
 const folder = await mkdtemp(join(tmpdir(), "mooring-kubernetes-"));
 try {
