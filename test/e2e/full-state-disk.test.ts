@@ -47,6 +47,17 @@ async function outlastGrace(store: RestStore): Promise<void> {
   await eventually("the grace of the node to be over", () => Date.now() > until);
 }
 
+/** It is how room is made. */
+async function deletesAllTheSame(kubectl: Kubectl): Promise<void> {
+  await kubectl.run("delete", "pod/spare", "pvc/spare", "configmap/spare", "--timeout=120s");
+  const left = await kubectl.run("get", "pod,pvc,configmap", "-o", "name");
+  assert.doesNotMatch(left, /spare/);
+  await eventually("the volume to be gone", async () => {
+    const volumes = await kubectl.run("get", "volumes.storage.mooring.dev,pv", "-o", "name");
+    return volumes.trim().split("\n").length === 2;
+  });
+}
+
 test(
   "a full disk below the state refuses writes with what to do, is told everywhere, and heals without a restart",
   thorough(),
@@ -68,11 +79,16 @@ test(
     await kubectl.apply(
       JSON.stringify(pod("default", "writer", "exec sleep infinity", { mounts: { "/data": "data" } })),
     );
-    await kubectl.run("wait", "--for=condition=Ready", "pod/writer", "--timeout=120s");
+    await kubectl.apply(JSON.stringify(configMap("spare")));
+    await kubectl.apply(JSON.stringify(claim("default", "spare", { size: "16Mi" })));
+    await kubectl.apply(
+      JSON.stringify(pod("default", "spare", "exec sleep infinity", { mounts: { "/data": "spare" } })),
+    );
+    await kubectl.run("wait", "--for=condition=Ready", "pod/writer", "pod/spare", "--timeout=120s");
     const uid = await kubectl.run("get", "pod/writer", "-o", "jsonpath={.metadata.uid}");
     assert.equal(await kubectl.run("get", "--raw", "/readyz"), "ok");
 
-    await disk.fill(4);
+    await disk.fill(1);
     const refused = await kubectl.feed(JSON.stringify(configMap("refused")), "create");
     assert.equal(refused.code, 1);
     assert.match(refused.stderr, /\(InsufficientStorage\): .*no space left on the disk of .*make room there/);
@@ -81,6 +97,7 @@ test(
     assert.equal(await kubectl.run("exec", "writer", "--", "echo", "still here"), "still here\n");
     await outlastGrace(store);
     assert.ok(up.alive);
+    await deletesAllTheSame(kubectl);
 
     await disk.makeRoom();
     await kubectl.apply(JSON.stringify(configMap("after")));
@@ -100,3 +117,35 @@ test(
     assert.doesNotMatch(status.stdout, /state-disk/);
   },
 );
+
+test("a node whose disk is nearly full takes no further pods until there is room", thorough(), async (t) => {
+  const disk = await SmallDisk.create(1000);
+  const stateDir = join(disk.folder, "state");
+  await mkdir(stateDir);
+  const up = await Up.create({ stateDir, pool: "directory" });
+  t.after(async () => {
+    await disk.makeRoom();
+    await up.dispose();
+    await disk.dispose();
+  });
+  await up.start();
+  const kubectl = new Kubectl(up.kubeconfig);
+  const waiting = (name: string) => JSON.stringify(pod("default", name, "exec sleep infinity"));
+  const taints = () =>
+    kubectl.run("get", "node", "node-a", "-o", "jsonpath={.spec.taints[*]['key','effect']}");
+  await kubectl.apply(waiting("early"));
+  await kubectl.run("wait", "--for=condition=Ready", "pod/early", "--timeout=120s");
+  await disk.fill(30);
+  await eventually(
+    "the taint",
+    async () => (await taints()) === "node.kubernetes.io/disk-pressure NoSchedule",
+  );
+  await kubectl.apply(waiting("late"));
+  await eventually("the reason", async () =>
+    /untolerated taint.*node\.kubernetes\.io\/disk-pressure/.test(await kubectl.run("describe", "pod/late")),
+  );
+  assert.equal(await kubectl.run("get", "pod/early", "-o", "jsonpath={.status.phase}"), "Running");
+  await disk.makeRoom();
+  await kubectl.run("wait", "--for=condition=Ready", "pod/early", "pod/late", "--timeout=120s");
+  assert.equal(await taints(), "");
+});

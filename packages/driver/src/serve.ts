@@ -84,7 +84,8 @@ interface Objects {
 async function openObjects({ stateDir, mode, store, logger, signal }: ServeOptions): Promise<Objects> {
   const path = join(stateDir, "store");
   if (store === undefined) {
-    const own = await LocalStore.open({ path, registry: registry(), evidence: () => poolBelow(stateDir) });
+    const evidence = () => poolBelow(stateDir);
+    const own = await LocalStore.open({ path, registry: registry(), evidence, headroom: true });
     // A start that fails closes the store as well, and nobody aborts `signal` then.
     const closing = new AbortController();
     const until = AbortSignal.any([signal, closing.signal]);

@@ -27,7 +27,8 @@ export async function startStandalone(options: StandaloneOptions): Promise<Stand
   const kinds = createKindRegistry();
   registerBuiltins(registry, kinds);
   const evidence = () => remainsOf(folder.root);
-  const store = await LocalStore.open({ path: folder.store, registry, requireNamespaces: true, evidence });
+  const path = folder.store;
+  const store = await LocalStore.open({ path, registry, requireNamespaces: true, evidence, headroom: true });
   const { failed, fail } = failure();
   const parts = new Parts(logger, fail);
   const calls = callMetrics({ driverName: DRIVER_NAME });

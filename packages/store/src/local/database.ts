@@ -9,6 +9,7 @@ import { copyStore } from "./copies/copy-pages.ts";
 import { diskFull, diskRoom } from "./disk-room.ts";
 import type { StoreEvent } from "./event.ts";
 import { type Evidence, finishFiles, inspectFiles, storeFile } from "./files.ts";
+import { Headroom } from "./headroom.ts";
 import { lockFolder } from "./lock.ts";
 import { checksum, decodeSeal, encodeSeal, FORMAT, type Seal, sealed, unsealed } from "./seal.ts";
 
@@ -17,6 +18,16 @@ const SCAN = 256;
 
 /** More than a store can have written since a copy of it was made. */
 const REVISIONS_AHEAD = 1_000_000_000;
+
+/** Where a database lies. */
+export interface DatabaseOptions {
+  /** Made with mode 0700 when it is not there. */
+  folder: string;
+  /** What else there is of a store that was here, which a new one must not take the place of. */
+  evidence?: Evidence;
+  /** Keep {@link Headroom}; default false. */
+  headroom?: boolean;
+}
 
 /**
  * The files of a store: objects by path, events by revision. Writes become visible to reads when they are on disk
@@ -29,24 +40,28 @@ export class ObjectDatabase {
   readonly #events: Database<string, number>;
   readonly #meta: Database<number | string, string>;
   readonly #unlock: () => Promise<void>;
+  readonly #headroom: Headroom;
   #closed = false;
 
   #seal: Seal = { format: FORMAT, revision: 1, objects: 0, sum: 0 };
 
-  private constructor(folder: string, root: RootDatabase<string, string>, unlock: () => Promise<void>) {
+  private constructor(
+    { folder, headroom = false }: DatabaseOptions,
+    root: RootDatabase<string, string>,
+    unlock: () => Promise<void>,
+  ) {
     this.#folder = folder;
     this.#root = root;
     this.#unlock = unlock;
+    this.#headroom = new Headroom(storeFile(folder), headroom);
     this.#objects = root.openDB({ name: "objects", encoding: "string" });
     this.#events = root.openDB<string, number>({ name: "events", encoding: "string" });
     this.#meta = root.openDB<number | string, string>({ name: "meta", encoding: "json" });
   }
 
-  /**
-   * Opens or makes the files below `folder` (mode 0700), every page and value of them checked before. `evidence`: what
-   * else there is of a store that was here, which a new one must not take the place of. Throws StoreOpenError, FolderError.
-   */
-  static async open(folder: string, evidence?: Evidence): Promise<ObjectDatabase> {
+  /** Opens or makes the files, every page and value of them checked before. Throws StoreOpenError, FolderError. */
+  static async open(options: DatabaseOptions): Promise<ObjectDatabase> {
+    const { folder, evidence } = options;
     await makeFolder(folder, 0o700);
     const unlock = await lockFolder(folder);
     let root: RootDatabase<string, string> | undefined;
@@ -54,9 +69,10 @@ export class ObjectDatabase {
       const format = await inspectFiles(folder, evidence);
       root = openRoot(storeFile(folder));
       closeOnExec(storeFile(folder));
-      const database = new ObjectDatabase(folder, root, unlock);
+      const database = new ObjectDatabase(options, root, unlock);
       await database.#begin(format);
       await finishFiles(folder);
+      if (database.diskFull() === undefined) await database.#headroom.extend();
       return database;
     } catch (error) {
       await root?.close();
@@ -80,6 +96,7 @@ export class ObjectDatabase {
       objects: objects.length,
       sum: sums.reduce((total, sum) => total + sum, 0),
     };
+    this.#checkRoom();
     await this.#batch(() => {
       for (const [index, { key, value }] of objects.entries())
         ignore(this.#objects.put(key, sealed(value, sums[index] ?? 0)));
@@ -136,6 +153,7 @@ export class ObjectDatabase {
     forget: readonly number[],
   ) {
     const seal = { ...this.#seal };
+    this.#checkRoom(events);
     await this.#batch(() => {
       for (const event of events) {
         this.#write(event, seal);
@@ -146,6 +164,13 @@ export class ObjectDatabase {
       ignore(this.#meta.put("seal", encodeSeal(seal)));
     });
     this.#seal = seal;
+    if (this.diskFull() === undefined) void this.#headroom.extend();
+  }
+
+  /** Throws InsufficientStorage when the disk is full, and these writes are none that it takes all the same. */
+  #checkRoom(events: readonly StoreEvent[] = []): void {
+    const full = this.diskFull();
+    if (full !== undefined && !this.#headroom.takes(events)) throw insufficientStorage(full);
   }
 
   /** One object's write, and what it does to the seal. */
@@ -167,8 +192,6 @@ export class ObjectDatabase {
 
   /** One transaction; resolves when it is on disk and reads see it. */
   async #batch(write: () => void): Promise<void> {
-    const full = this.diskFull();
-    if (full !== undefined) throw insufficientStorage(full);
     await this.#root.batch(write).catch(rethrowCause);
     // Reads of this tick may still read the snapshot from before.
     this.#root.resetReadTxn();
@@ -202,6 +225,7 @@ export class ObjectDatabase {
   async beginAnew(): Promise<void> {
     const events = [...this.#events.getKeys({ start: 0 })];
     const seal = { ...this.#seal, revision: this.#seal.revision + REVISIONS_AHEAD };
+    this.#checkRoom();
     await this.#batch(() => {
       for (const revision of events) ignore(this.#events.remove(revision));
       ignore(this.#meta.put("seal", encodeSeal(seal)));

@@ -36,6 +36,8 @@ export interface LocalStoreOptions {
   evidence?: Evidence;
   /** Refuse new objects in namespaces that are not there or are being deleted; default false. */
   requireNamespaces?: boolean;
+  /** Keep room on the disk (16 MiB) for changes and deletions when it is full; default false. */
+  headroom?: boolean;
 }
 
 /**
@@ -67,7 +69,7 @@ export class LocalStore implements ObjectStore {
 
   /** Throws StoreOpenError when another process has the folder, a newer version has written it, or it is damaged. */
   static async open(options: LocalStoreOptions): Promise<LocalStore> {
-    return new LocalStore(options, await ObjectDatabase.open(options.path, options.evidence));
+    return new LocalStore(options, await ObjectDatabase.open({ ...options, folder: options.path }));
   }
 
   /** The revision of the last write that readers see. */

@@ -1,3 +1,4 @@
+import { insufficientStorage } from "../object/errors.ts";
 import { isStatus, StatusError } from "../object/status-error.ts";
 import { Collections, type PathRange } from "./collections.ts";
 import type { ObjectDatabase } from "./database.ts";
@@ -98,6 +99,9 @@ export class Timeline {
    */
   write(event: StoreEvent, { patient = false }: { patient?: boolean } = {}): Promise<void> {
     if (this.#closed) return Promise.reject(notStored("the store is closed"));
+    // Refused alone: what it would share a transaction with may be what makes room.
+    const full = event.type === "ADDED" ? this.#database.diskFull() : undefined;
+    if (full !== undefined) return Promise.reject(insufficientStorage(full));
     const visible = this.visible(event.path);
     const json = event.type === "DELETED" ? undefined : event.json;
     this.#staged.set(event.path, { json, visible, revision: event.revision });

@@ -29,7 +29,7 @@ export async function restoreStore(folder: string, copy: string): Promise<Restor
     const working = await mkdtemp(join(folder, "restoring-"));
     try {
       const report = await copyStore(copy, storeFile(working));
-      const database = await ObjectDatabase.open(working);
+      const database = await ObjectDatabase.open({ folder: working });
       await database.beginAnew();
       await database.close();
       afterCopy();
