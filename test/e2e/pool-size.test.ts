@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
-import { rm, writeFile } from "node:fs/promises";
 import { after, test } from "node:test";
 import { Pools } from "@mooring/engine";
 import { mutate } from "@mooring/store";
 import { eventually, thorough } from "@mooring/store/testing";
-import { Kubectl } from "../support/kubectl.ts";
 import { mooring } from "../support/mooring.ts";
 import { Up } from "../support/up.ts";
 
@@ -48,23 +46,6 @@ test("status -o wide has more columns of pools", thorough(), async () => {
   assert.equal(code, 0, stderr);
   assert.match(stdout, /^POOL .*PROMISED +THICK +OVERCOMMIT +PATH$/m);
   assert.match(stdout, new RegExp(`^default +xfs .* 0 B +1 +${up.stateDir}/pools/default$`, "m"));
-});
-
-test("a node is under DiskPressure while a pool of it is almost full", thorough(), async () => {
-  const kubectl = new Kubectl(up.kubeconfig);
-  const condition = "{.status.conditions[?(@.type=='DiskPressure')]['status','message']}";
-  const shown = () => kubectl.run("get", "node", "node-a", "-o", `jsonpath=${condition}`);
-  assert.match(await shown(), /^False/);
-  const filler = `${up.stateDir}/pools/default/mnt/filler`;
-  await writeFile(filler, Buffer.alloc(1.97 * GIB - 100 * 1024 ** 2));
-  try {
-    await eventually("the pressure to be reported", async () =>
-      /^True.*pool default: more than 95 % of the pool is used/.test(await shown()),
-    );
-  } finally {
-    await rm(filler);
-  }
-  await eventually("the pressure to go", async () => (await shown()).startsWith("False"));
 });
 
 test(

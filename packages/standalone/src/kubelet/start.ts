@@ -126,7 +126,7 @@ async function assemble(options: KubeletOptions, working: AbortSignal): Promise<
   const facts = await machineFacts(nodeName, stateDir);
   const registration = await registerNode(store, facts, {
     ...defined({ settings: options.settings }),
-    diskPressure: () => diskPressure(store, { nodeName, folder: stateDir }),
+    diskPressure: () => diskPressure(stateDir),
     ...{ logger, signal },
   });
   const wakes = new PodWakes();

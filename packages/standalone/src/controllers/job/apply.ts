@@ -10,13 +10,14 @@ import {
   keyOf,
   mutate,
   type ObjectStore,
+  ownerReferenceTo,
   type Pod,
   Pods,
   parseKey,
   unsetFinalizer,
   type WrittenCache,
 } from "@mooring/store";
-import { JOB_TRACKING } from "../job-pods.ts";
+import { controllerOf, JOB_TRACKING } from "../job-pods.ts";
 import { BATCH, type JobStep } from "./decide.ts";
 import type { JobPod } from "./job-pod.ts";
 import { newPod } from "./new-pod.ts";
@@ -48,6 +49,9 @@ export async function apply(step: JobStep, job: Job | undefined, writes: JobWrit
       for (const { type, reason, message } of step.events) writes.events.event(job, type, reason, message);
       return;
     }
+    case "adopt-pods":
+      await allInParallel(step.pods, (pod) => adopt(job, pod, writes), BATCH);
+      return;
     case "create-pods":
       await allInParallel(step.indexes, (index) => create(job, index, writes), BATCH);
       return;
@@ -72,6 +76,22 @@ async function create(
     const message = error instanceof Error ? error.message : String(error);
     events.event(job, "Warning", "FailedCreate", `Error creating: ${message}`);
     throw error;
+  }
+}
+
+/** Both in one write: from then on its end is counted. Whoever was faster has it. */
+async function adopt(job: Job, { key, uid }: JobPod, { store, pods }: JobWrites): Promise<void> {
+  try {
+    const pod = await mutate(store, Pods, key, (fresh) => {
+      const { ownerReferences = [], finalizers = [], deletionTimestamp } = fresh.metadata;
+      if (fresh.metadata.uid !== uid || deletionTimestamp !== undefined || controllerOf(fresh)) return;
+      fresh.metadata.ownerReferences = [...ownerReferences, ownerReferenceTo(job)];
+      fresh.metadata.finalizers = [...new Set([...finalizers, JOB_TRACKING])];
+    });
+    pods.wrote(pod);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    await pods.refresh(keyOf({ metadata: key }));
   }
 }
 

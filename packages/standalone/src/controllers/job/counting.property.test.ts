@@ -97,7 +97,7 @@ class Model {
   step(): boolean {
     const pods = this.pods.filter(({ goneSeen }) => !goneSeen).map(({ seen }) => seen);
     const backoff = { baseMs: 1, maxMs: 1 };
-    const step = decide({ job: this.job, pods, orphans: [], now: this.now, backoff });
+    const step = decide({ job: this.job, pods, orphans: [], adoptable: [], now: this.now, backoff });
     if (step.do === "done" || step.do === "wait" || step.do === "fail") return false;
     this.#apply(step);
     return true;

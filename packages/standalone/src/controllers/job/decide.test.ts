@@ -30,7 +30,7 @@ const ended = (uid: string, state: JobPod["state"], fields: Partial<JobPod> = {}
   pod(uid, { state, endedMs: NOW - 1_000, ...fields });
 
 const view = (of: Job | undefined, pods: JobPod[] = [], orphans: JobPod[] = []): JobView => ({
-  ...{ job: of, pods, orphans, now: NOW },
+  ...{ job: of, pods, orphans, adoptable: [], now: NOW },
   backoff: { baseMs: 10_000, maxMs: 360_000 },
 });
 
@@ -51,6 +51,7 @@ function brief(step: ReturnType<typeof decide>): string {
   switch (step.do) {
     case "create-pods":
       return `create ${step.indexes.map((index) => index ?? "*").join()}`;
+    case "adopt-pods":
     case "delete-pods":
     case "release-pods":
       return `${step.do.split("-")[0]} ${step.pods.map(({ uid }) => uid).join()}`;
@@ -78,6 +79,16 @@ const TABLE: [string, JobView, string][] = [
   ["those that run count", view(job({ completions: 3, parallelism: 2 }), [pod("a")]), "create *"],
   ["enough run", view(job({ completions: 3, parallelism: 2 }), [pod("a"), pod("b")]), "wait"],
   ["fewer are wanted", view(job({ completions: 3 }), [pod("a"), pod("b", { placed: false })]), "delete b"],
+  [
+    "pods that it selects become its own before others are made",
+    { ...view(job({ completions: 2, parallelism: 2 }, begun)), adoptable: [pod("a", { tracked: false })] },
+    "adopt a",
+  ],
+  [
+    "a Job that has ended adopts nothing",
+    { ...view(job({ completions: 1 }, condition("Complete"))), adoptable: [pod("a", { tracked: false })] },
+    "done",
+  ],
   ["no parallelism, no pods", view(job({ completions: 3, parallelism: 0 }), [pod("a")]), "delete a"],
   ["a pod that has ended is released", view(job({ completions: 2 }), [ended("a", "succeeded")]), "release a"],
   ["a failure is released", view(job({ completions: 1 }), [ended("a", "failed")]), "release a"],

@@ -18,6 +18,8 @@ import type { JobView } from "./view.ts";
 export type JobStep =
   /** Takes the finalizer from pods that are recorded. */
   | { do: "release-pods"; pods: readonly JobPod[] }
+  /** Makes pods that its selector matches its own. */
+  | { do: "adopt-pods"; pods: readonly JobPod[] }
   | { do: "write-status"; status: JobStatus; events: readonly JobEvent[] }
   /** One pod each; undefined: a pod of a Job without indexes. */
   | { do: "create-pods"; indexes: readonly (number | undefined)[] }
@@ -39,6 +41,7 @@ export function decide(view: JobView): JobStep | Outcome {
   if (isDeleting(job)) return tracked.length > 0 ? release(tracked) : DONE;
   if (finishedCondition(job.status) !== undefined)
     return tracked.length > 0 ? release(tracked) : afterTheEnd(view, job);
+  if (view.adoptable.length > 0) return { do: "adopt-pods", pods: view.adoptable.slice(0, BATCH) };
   const { status, events } = nextStatus({ ...view, job });
   if (!isDeepStrictEqual(status, job.status)) return { do: "write-status", status, events };
   const recorded = tracked.filter((pod) => isRecorded(pod, job));

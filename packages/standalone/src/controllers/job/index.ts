@@ -18,6 +18,7 @@ import type { JobView } from "./view.ts";
 
 const failpoints = stepFailpoints<JobStep>("standalone/job", {
   "release-pods": true,
+  "adopt-pods": true,
   "write-status": true,
   "create-pods": true,
   "delete-pods": true,

@@ -148,3 +148,32 @@ test("a Job deleted without its pods lets go of them", thorough(), async () => {
   await eventually(store, Pods, orphan.metadata.name, (pod) => (pod?.metadata.finalizers ?? []).length === 0);
   await kubectl(["delete", "pod", orphan.metadata.name, "--timeout=60s"]);
 });
+
+test("a Job adopts pods that its selector matches, instead of making others", thorough(), async () => {
+  const { store, kubectl } = cluster;
+  const labels = { task: "kept" };
+  const own = (name: string): Job => {
+    const { spec, ...rest } = job(name, "sleep 1000");
+    const template = { ...spec?.template, metadata: { labels } };
+    return { ...rest, spec: { ...spec, template, manualSelector: true, selector: { matchLabels: labels } } };
+  };
+  const pods = async () =>
+    (await store.list(Pods, { namespace: "default", labelSelector: "task=kept" })).items;
+  await store.create(Jobs, own("first"));
+  await eventually(store, Jobs, "first", (found) => found?.status?.ready === 1);
+  await kubectl(["delete", "job", "first", "--cascade=orphan"]);
+  await until(
+    "the Job to be gone",
+    async () => !(await kubectl(["get", "jobs", "-o", "name"])).includes("/first"),
+  );
+  const second = await store.create(Jobs, own("second"));
+  const isCounted = (found: Job | undefined) => found?.status?.ready === 1 && found.status.active === 1;
+  await eventually(store, Jobs, "second", isCounted);
+  const [kept, ...others] = await pods();
+  assert.deepEqual(others, []);
+  assert.match(kept?.metadata.name ?? "", /^first-/);
+  assert.equal(kept?.metadata.ownerReferences?.[0]?.uid, second.metadata.uid);
+  assert.deepEqual(kept?.metadata.finalizers, [JOB_TRACKING]);
+  await kubectl(["delete", "job", "second", "--timeout=60s"]);
+  await until("its pod to be gone", async () => (await pods()).length === 0);
+});

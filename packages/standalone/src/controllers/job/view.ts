@@ -9,6 +9,8 @@ export interface JobView {
   pods: readonly JobPod[];
   /** Those that wait to be released by a Job that is gone. */
   orphans: readonly JobPod[];
+  /** Those that nobody controls, and that its selector matches. */
+  adoptable: readonly JobPod[];
   /** Milliseconds since the epoch. */
   now: number;
   /** Milliseconds from a failure to the next pod: doubled with every failure up to `maxMs`. */

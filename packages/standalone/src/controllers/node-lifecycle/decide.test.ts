@@ -84,6 +84,18 @@ test("a node that is back, or was stopped, loses our taints and keeps an operato
   }
 });
 
+test("a node whose disk is under pressure takes no further pods, and keeps those that it has", () => {
+  const pressed = (status: "True" | "False", taints: Taint[] = []): NodeLifeStep[] => {
+    const node = nodeOf({ taints });
+    const conditions = [...(node.status?.conditions ?? []), { type: "DiskPressure", status }];
+    return decide({}, { node: { ...node, status: { conditions } }, silentMs: 0, pods: [podOf()] });
+  };
+  const taint: Taint = { key: "node.kubernetes.io/disk-pressure", effect: "NoSchedule" };
+  assert.deepEqual(pressed("True"), [{ do: "taint", taints: [taint] }]);
+  assert.deepEqual(pressed("True", [taint]), []);
+  assert.deepEqual(pressed("False", [taint]), [{ do: "taint", taints: [] }]);
+});
+
 test("pods are marked for deletion when their tolerationSeconds are over, and not before", () => {
   const at = (seconds: number, pod: Pod) =>
     kinds(decide({ ready: "Unknown", taints: unreachable(seconds) }, { pods: [pod] }));

@@ -8,6 +8,10 @@ const NOT_READY = "node.kubernetes.io/not-ready";
 /** Taint of a node whose kubelet is silent. */
 export const UNREACHABLE = "node.kubernetes.io/unreachable";
 
+/** Taint of a node whose condition DiskPressure is true: no further pods come, those that are there stay. */
+const DISK_PRESSURE = "node.kubernetes.io/disk-pressure";
+const OURS: readonly string[] = [NOT_READY, UNREACHABLE, DISK_PRESSURE];
+
 /** Of a pod what decisions read: the rest of it changes often. */
 export type NodeLifePod = Pick<Pod, "apiVersion" | "kind" | "metadata" | "spec" | "status">;
 
@@ -78,19 +82,26 @@ function stepForNode(view: NodeLifeView): NodeLifeStep | undefined {
   return taints === undefined ? undefined : { do: "taint", taints };
 }
 
-/** What the node's taints are to be; undefined: as they are. Only those that stand for Ready are ours to change. */
+/** What the node's taints are to be; undefined: as they are. Only those that stand for conditions are ours to change. */
 function taintsFor(node: Node, now: number): Taint[] | undefined {
   const old = node.spec?.taints ?? [];
   const status = conditionOf(node, "Ready")?.status;
   // A node that has reported nothing yet is about to.
   const fine = isReady(node) || isStopped(node) || status === undefined;
   const key = fine ? undefined : status === "Unknown" ? UNREACHABLE : NOT_READY;
-  const stays = (taint: Taint) => taint.key === key || (taint.key !== UNREACHABLE && taint.key !== NOT_READY);
-  const kept = old.filter(stays);
   const timeAdded = `${new Date(now).toISOString().slice(0, 19)}Z`;
-  const added = (["NoSchedule", "NoExecute"] as const)
-    .filter((effect) => key !== undefined && !kept.some((t) => t.key === key && t.effect === effect))
-    .map((effect) => ({ key: key ?? "", effect, ...(effect === "NoExecute" ? { timeAdded } : {}) }));
+  const wanted: Taint[] =
+    key === undefined
+      ? []
+      : [
+          { key, effect: "NoSchedule" },
+          { key, effect: "NoExecute", timeAdded },
+        ];
+  if (conditionOf(node, "DiskPressure")?.status === "True")
+    wanted.push({ key: DISK_PRESSURE, effect: "NoSchedule" });
+  const isSame = (a: Taint) => (b: Taint) => a.key === b.key && a.effect === b.effect;
+  const kept = old.filter((taint) => !OURS.includes(taint.key) || wanted.some(isSame(taint)));
+  const added = wanted.filter((taint) => !kept.some(isSame(taint)));
   return kept.length === old.length && added.length === 0 ? undefined : [...kept, ...added];
 }
 

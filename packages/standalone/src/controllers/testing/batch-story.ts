@@ -45,7 +45,23 @@ const cronJob = (name: string, suspend: boolean): CronJob => ({
   },
 });
 
+/** What the Job `finder` adopts: two pods that nobody controls, and that it need not make. */
+const foundling = (name: string): Pod => ({
+  ...{ apiVersion: "v1", kind: "Pod", metadata: { ...at(name), labels: { found: "yes" } } },
+  spec: template.spec,
+});
+
 async function setScene(): Promise<void> {
+  for (const name of ["found-a", "found-b"]) await store.create(Pods, foundling(name));
+  const selector = { matchLabels: { found: "yes" } };
+  const metadata = { labels: selector.matchLabels };
+  await store.create(
+    Jobs,
+    jobWith("finder", {
+      ...{ completions: 2, parallelism: 2, manualSelector: true, selector },
+      template: { ...template, metadata },
+    }),
+  );
   await store.create(Jobs, jobWith("work", { completions: 4, parallelism: 2 }));
   await store.create(Jobs, jobWith("parts", { completions: 3, parallelism: 2, completionMode: "Indexed" }));
   await store.create(Jobs, jobWith("failing", { backoffLimit: 1 }));
@@ -96,20 +112,28 @@ async function suspendResting(): Promise<void> {
   });
 }
 
+const foundPods = async (): Promise<Pod[]> =>
+  (await store.list(Pods, { namespace: "default", labelSelector: "found=yes" })).items;
+
 const isTrue = (job: Job | undefined, type: string) =>
   job?.status?.conditions?.some((each) => each.type === type && each.status === "True") === true;
 const statusOf = async (name: string) => (await store.get(Jobs, at(name))).status;
 
 async function hasEnded(): Promise<boolean> {
-  const [work, parts, failing, resting] = await Promise.all(
-    ["work", "parts", "failing", "resting"].map((name) => store.get(Jobs, at(name))),
+  const [work, parts, failing, resting, finder] = await Promise.all(
+    ["work", "parts", "failing", "resting", "finder"].map((name) => store.get(Jobs, at(name))),
   );
   const quota = await store.get(ResourceQuotas, at("disk"));
   const [cron, late] = await Promise.all(["cron", "late"].map((name) => store.get(CronJobs, at(name))));
   const jobs = (await store.list(Jobs)).items;
   const made = jobs.filter(({ metadata }) => /^(cron|late)-/.test(metadata.name));
   const ends = [
-    ...[isTrue(work, "Complete"), isTrue(parts, "Complete"), isTrue(failing, "Failed")],
+    ...[
+      isTrue(work, "Complete"),
+      isTrue(parts, "Complete"),
+      isTrue(failing, "Failed"),
+      isTrue(finder, "Complete"),
+    ],
     ...[resting?.status?.failed === 2, (await podsOf("resting")).length === 0],
     ...[!jobs.some(({ metadata }) => metadata.name === "short"), (await podsOf("short")).length === 0],
     quota.status?.used?.["requests.storage"] === "2Gi",
@@ -134,11 +158,13 @@ const parts = [
 const kubelet = playKubelet();
 await suspendResting();
 await eventually("everything has come to its end", hasEnded);
-const [work, indexed, failing, resting] = await Promise.all(
-  ["work", "parts", "failing", "resting"].map(statusOf),
+const [work, indexed, failing, resting, finder] = await Promise.all(
+  ["work", "parts", "failing", "resting", "finder"].map(statusOf),
 );
 assert.deepEqual([work?.succeeded, work?.failed, (await podsOf("work")).length], [4, undefined, 4]);
 assert.deepEqual([indexed?.completedIndexes, (await podsOf("parts")).length], ["0-2", 3]);
 assert.deepEqual([failing?.failed, (await podsOf("failing")).length], [2, 2]);
 assert.deepEqual([resting?.failed, (await podsOf("resting")).length], [2, 0]);
+const found = (await foundPods()).map(({ metadata }) => metadata.name);
+assert.deepEqual([finder?.succeeded, found.sort()], [2, ["found-a", "found-b"]]);
 await life.end([...parts, { done: kubelet }]);

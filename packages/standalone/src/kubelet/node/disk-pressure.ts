@@ -1,6 +1,5 @@
 import { statfs } from "node:fs/promises";
-import { Pools, poolNodes, spaceLow, writersHeldMessage } from "@mooring/engine";
-import { describeBytes, isNotFound, type ObjectStore } from "@mooring/store";
+import { describeBytes } from "@mooring/store";
 
 /** Parts of the disk, and of its files, that are free when it is under pressure. */
 const LEAST = 0.05;
@@ -27,28 +26,10 @@ export function shortOf(
   return undefined;
 }
 
-/** Why what pods of this node write to may soon be full: the disk of the state, or a pool that is open here. */
-export async function diskPressure(
-  store: ObjectStore,
-  { nodeName, folder }: { nodeName: string; folder: string },
-): Promise<string | undefined> {
-  const found = shortOf(folder, await statfs(folder));
-  const why = found === undefined ? [] : [found];
-  for (const pool of await poolsOf(store, nodeName)) {
-    const low = spaceLow(pool);
-    if (writersHeldMessage(pool) !== undefined) why.push(`pool ${pool.metadata.name} is full`);
-    else if (low?.reason === "AlmostFull") why.push(`pool ${pool.metadata.name}: ${low.message}`);
-  }
-  return why.length === 0 ? undefined : why.join("; ");
-}
-
-async function poolsOf(store: ObjectStore, nodeName: string) {
-  try {
-    const { items } = await store.list(Pools);
-    return items.filter((pool) => pool.status?.ready === true && poolNodes(pool).includes(nodeName));
-  } catch (error) {
-    // A kubelet beside other drivers alone.
-    if (isNotFound(error)) return [];
-    throw error;
-  }
+/**
+ * Why the disk of the state, with the logs of pods and their `emptyDir`, may soon be full. That of a pool is the pool's to say: a pod that
+ * deletes files there has to find a node.
+ */
+export async function diskPressure(folder: string): Promise<string | undefined> {
+  return shortOf(folder, await statfs(folder));
 }
