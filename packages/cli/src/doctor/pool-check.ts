@@ -1,4 +1,4 @@
-import { type Pool, spaceLow, writersHeldMessage } from "@mooring/engine";
+import { type Pool, spaceLow, writersHeldMessage, writesFailMessage } from "@mooring/engine";
 import { describeBytes } from "@mooring/store";
 import { type Check, check } from "./check.ts";
 
@@ -16,7 +16,7 @@ export function poolCheck(pool: Pool): Check {
   const { freeBytes = 0, thickBytes = 0, totalBytes = 0 } = status;
   const thick = thickBytes === 0 ? "" : `, ${describeBytes(thickBytes)} set aside for thick volumes`;
   const room = `${describeBytes(freeBytes)} of ${describeBytes(totalBytes)} free${thick}`;
-  const held = writersHeldMessage(pool);
+  const held = writersHeldMessage(pool) ?? writesFailMessage(pool);
   if (held !== undefined) return check(name, "fail", `${room}: ${held}`, MAKE_ROOM);
   const low = spaceLow(pool);
   if (low !== undefined) return check(name, "warn", `${room}: ${low.message}`, MAKE_ROOM);

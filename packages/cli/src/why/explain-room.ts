@@ -1,14 +1,29 @@
-import { Pools, spaceLow, type Volume, writersHeldMessage } from "@mooring/engine";
+import {
+  isThickVolume,
+  Pools,
+  spaceLow,
+  type Volume,
+  writersHeldMessage,
+  writesFailMessage,
+} from "@mooring/engine";
 import { type Context, read } from "./context.ts";
 import { type Finding, finding } from "./finding.ts";
 
+const CHECK =
+  "check what the programs that use the volume have written since, and restore a snapshot if need be";
+
 /** What a volume's pool reports of its room; nothing while there is enough. */
-export async function explainRoom(context: Context, { spec }: Volume): Promise<Finding[]> {
+export async function explainRoom(context: Context, volume: Volume): Promise<Finding[]> {
+  const { spec, status } = volume;
   const pool = await read(context, Pools, { name: spec.pool });
   const subject = `Pool ${spec.pool}`;
   const held = writersHeldMessage(pool);
   const next = `delete claims or snapshots that nobody needs, or: kubectl patch pool ${spec.pool} --type merge -p '{"spec":{"size":BYTES}}'`;
   if (held !== undefined) return [finding("failed", subject, held, { next })];
+  const failing = isThickVolume(volume) ? undefined : writesFailMessage(pool);
+  if (failing !== undefined) return [finding("failed", subject, failing, { next })];
+  const failed = status?.conditions?.find(({ type, message }) => type === "WritesFail" && message !== "");
+  if (failed !== undefined) return [finding("waiting", subject, failed.message, { next: CHECK })];
   const low = spaceLow(pool);
   if (low === undefined) return [];
   // A pool that does not suspend its writers fails them when it is full.

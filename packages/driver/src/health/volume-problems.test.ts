@@ -45,6 +45,9 @@ const notReady = {
 const writersHeld = [
   { type: "WritersHeld", status: "True", reason: "PoolFull", message: "full", lastTransitionTime: "" },
 ] as never;
+const writesFail = [
+  { type: "WritesFail", status: "True", reason: "PoolFull", message: "full", lastTransitionTime: "" },
+] as never;
 
 const CASES: readonly [string, Parameters<typeof volumeProblems>[0], [number, string][]][] = [
   ["all is well", { volume: volume(), pool: pool(), node: node("Ready") }, []],
@@ -148,6 +151,11 @@ const CASES: readonly [string, Parameters<typeof volumeProblems>[0], [number, st
     "the pool is full and holds its writers",
     { volume: volume(), pool: pool({ freeBytes: 50, conditions: writersHeld }), node: node("Ready") },
     [[Status.DEGRADED, "WritersHeld"]],
+  ],
+  [
+    "nothing is left in its pool",
+    { volume: volume(), pool: pool({ freeBytes: 0, conditions: writesFail }), node: node("Ready") },
+    [[Status.DATA_LOSS, "WritesFail"]],
   ],
   ["the node is fenced", { volume: volume(), pool: pool(), node: node("Fenced") }, [[2, "NodeFenced"]]],
   ["the node is gone", { volume: volume(), pool: pool(), node: node("Gone") }, [[2, "NodeGone"]]],

@@ -2,10 +2,12 @@ import { v1 } from "@mooring/csi";
 import {
   type FaultCause,
   isShared,
+  isThickVolume,
   type NodeAgent,
   type Pool,
   type Volume,
   writersHeldMessage,
+  writesFailMessage,
 } from "@mooring/engine";
 import { isBelowReserve } from "../objects/pool-room.ts";
 import { remountMessage } from "./remount-message.ts";
@@ -82,10 +84,18 @@ const writersHeld: Rule = ({ pool }) => {
   return { status: Status.DEGRADED, reason: "WritersHeld", message };
 };
 
-const poolFull: Rule = ({ pool }) => {
-  if (writersHeldMessage(pool) !== undefined) return undefined;
-  if (pool?.status?.ready !== true || !isBelowReserve(pool)) return undefined;
-  const message = `pool "${pool.metadata.name}" is below its reserve: writes to its volumes will be held when it is full`;
+const writesFail: Rule = ({ volume, pool }) => {
+  const why = writesFailMessage(pool);
+  if (pool === undefined || why === undefined || isThickVolume(volume)) return undefined;
+  const message = `pool "${pool.metadata.name}": ${why}`;
+  return { status: Status.DATA_LOSS, reason: "WritesFail", message };
+};
+
+const poolFull: Rule = ({ volume, pool }) => {
+  if (writersHeldMessage(pool) !== undefined || writesFailMessage(pool) !== undefined) return undefined;
+  if (pool?.status?.ready !== true || !isBelowReserve(pool) || isThickVolume(volume)) return undefined;
+  const then = pool.spec.holdWriters === true ? "will be held" : "fail";
+  const message = `pool "${pool.metadata.name}" is below its reserve: writes to its volumes ${then} when it is full`;
   return { status: Status.DEGRADED, reason: "PoolBelowReserve", message };
 };
 
@@ -108,6 +118,7 @@ const RULES: readonly Rule[] = [
   lastFailure,
   poolClosed,
   writersHeld,
+  writesFail,
   poolFull,
   nodeAway,
 ];

@@ -1,5 +1,13 @@
 import { type CallContext, v1 } from "@mooring/csi";
-import { layoutOf, mountFault, type Pool, Pools, poolNodes, writersHeldMessage } from "@mooring/engine";
+import {
+  layoutOf,
+  mountFault,
+  type Pool,
+  Pools,
+  poolNodes,
+  writersHeldMessage,
+  writesFailMessage,
+} from "@mooring/engine";
 import { describeBytes } from "@mooring/store";
 import { shortText } from "../health/short-text.ts";
 import { listObjects } from "../objects/find.ts";
@@ -52,6 +60,9 @@ async function problemOf(node: NodeContext, pool: Pool): Promise<PoolProblem | u
   const held = writersHeldMessage(pool);
   if (held !== undefined)
     return { status: Status.STORAGE_DEGRADED, reason: "WritersHeld", message: `${name}: ${held}` };
+  const failing = writesFailMessage(pool);
+  if (failing !== undefined)
+    return { status: Status.STORAGE_DEGRADED, reason: "WritesFail", message: `${name}: ${failing}` };
   if (!isBelowReserve(pool)) return undefined;
   const message = `${name}: ${describeBytes(pool.status.freeBytes ?? 0)} are free, below the pool's reserve`;
   return { status: Status.STORAGE_DEGRADED, reason: "PoolBelowReserve", message };

@@ -92,6 +92,11 @@ export function writersHeldMessage(pool: Pool | undefined): string | undefined {
   return trueCondition(pool, "WritersHeld")?.message;
 }
 
+/** Why writes into thin volumes of the pool fail; undefined: they do not. */
+export function writesFailMessage(pool: Pool | undefined): string | undefined {
+  return trueCondition(pool, "WritesFail")?.message;
+}
+
 /** The pool is filled above one of the levels at which its conditions change. */
 export function spaceLow(pool: Pool | undefined): { reason: string; message: string } | undefined {
   const found = trueCondition(pool, "SpaceLow");

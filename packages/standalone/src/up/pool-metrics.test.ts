@@ -12,7 +12,11 @@ test("metrics show how full a pool is, at which alert level, and whether its wri
     spec: { type: "xfs", path: "/p" },
     status: { ready: true, totalBytes: 100, freeBytes: 4, promisedBytes: 300, conditions },
   });
-  const full = pool("full", [on("SpaceLow", "AlmostFull"), on("WritersHeld", "PoolFull")]);
+  const full = pool("full", [
+    on("SpaceLow", "AlmostFull"),
+    on("WritersHeld", "PoolFull"),
+    on("WritesFail", "PoolFull"),
+  ]);
   const text = metricsText(poolMetrics([full, pool("fine", [])]));
   for (const line of [
     'mooring_pool_size_bytes{pool="full"} 100',
@@ -20,6 +24,8 @@ test("metrics show how full a pool is, at which alert level, and whether its wri
     'mooring_pool_promised_bytes{pool="full"} 300',
     'mooring_pool_alert_level{pool="full"} 95',
     'mooring_pool_writers_held{pool="full"} 1',
+    'mooring_pool_writes_fail{pool="full"} 1',
+    'mooring_pool_writes_fail{pool="fine"} 0',
     'mooring_pool_alert_level{pool="fine"} 0',
     'mooring_pool_writers_held{pool="fine"} 0',
   ])

@@ -1,5 +1,5 @@
 import type { MetricFamily, MetricSample } from "@mooring/csi";
-import { type Pool, spaceLow, writersHeldMessage } from "@mooring/engine";
+import { type Pool, spaceLow, writersHeldMessage, writesFailMessage } from "@mooring/engine";
 
 /** The levels of `SpaceLow`, in percent. */
 const LEVELS: Readonly<Record<string, number>> = { FillingUp: 85, AlmostFull: 95 };
@@ -29,6 +29,11 @@ export function poolMetrics(pools: readonly Pool[]): MetricFamily[] {
     ),
     gauge("writers_held", "1 while the pool is full and its writers wait.", (pool) =>
       pool.status === undefined ? undefined : Number(writersHeldMessage(pool) !== undefined),
+    ),
+    gauge(
+      "writes_fail",
+      "1 while nothing is left in the pool and writes into its thin volumes fail.",
+      (pool) => (pool.status === undefined ? undefined : Number(writesFailMessage(pool) !== undefined)),
     ),
   ];
 }

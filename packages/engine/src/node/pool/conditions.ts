@@ -1,5 +1,5 @@
 import type { Condition } from "@mooring/store";
-import type { PoolStatus } from "../../api/pool.ts";
+import { isShared, type Pool, type PoolStatus, writesFailMessage } from "../../api/pool.ts";
 import type { PoolUsage } from "../../pools/backend.ts";
 
 /** Parts of a pool at which its conditions change. */
@@ -8,22 +8,32 @@ const ALERTS = [
   { reason: "FillingUp", from: 0.85 },
 ] as const;
 
+const MIB = 1024 ** 2;
+/** Bytes: with less in a pool writes into thin volumes fail, and with this they go on. What is between changes nothing. */
+const [NOTHING_LEFT, ROOM_AGAIN] = [4 * MIB, 16 * MIB];
+
 const WAY_OUT = "delete volumes or snapshots in it, or make it larger";
 
 type State = Pick<Condition, "status" | "reason" | "message">;
 
 /** The conditions of a pool that is open. A message has no number that changes all the time: it would be news each time. */
-export function openConditions(
-  before: PoolStatus | undefined,
-  usage: PoolUsage,
-  held: boolean,
-  now: Date,
-): Condition[] {
+export function openConditions(pool: Pool, usage: PoolUsage, held: boolean, now: Date): Condition[] {
+  const before: PoolStatus | undefined = pool.status;
   return [
     condition(before, "Ready", { status: "True", reason: "Open", message: "the pool is open" }, now),
     condition(before, "SpaceLow", spaceLow(usage, held), now),
     condition(before, "WritersHeld", writersHeld(held), now),
+    condition(before, "WritesFail", writesFail(pool, usage, held), now),
   ];
+}
+
+/** Programs in folders of a disk see its end by themselves; what writes into an image hears of it when it syncs, or never. */
+function writesFail(pool: Pool, { freeBytes }: PoolUsage, held: boolean): State {
+  const least = writesFailMessage(pool) === undefined ? NOTHING_LEFT : ROOM_AGAIN;
+  if (held || isShared(pool) || pool.spec.type === "directory" || freeBytes >= least)
+    return { status: "False", reason: "RoomLeft", message: "" };
+  const message = `nothing is left in the pool: writes into thin volumes fail, and what is written there without fsync is lost; ${WAY_OUT}`;
+  return { status: "True", reason: "PoolFull", message };
 }
 
 /** What a small pool keeps for itself is more than a twentieth of it: with its writers held it is full whatever the parts are. */
@@ -70,6 +80,13 @@ interface News {
   message: string;
 }
 
+/** What is said of a condition that is over. */
+const OVER: Readonly<Record<string, string>> = {
+  SpaceLow: "the pool has enough space again",
+  WritersHeld: "the writers of the pool go on",
+  WritesFail: "the pool has room for writes again",
+};
+
 /** What has changed, as events report it: reason, and whether it is a warning. */
 export function news(before: readonly Condition[] | undefined, after: readonly Condition[]): News[] {
   return after.flatMap(({ type, status, reason, message }): News[] => {
@@ -77,7 +94,6 @@ export function news(before: readonly Condition[] | undefined, after: readonly C
     const old = before?.find((one) => one.type === type);
     if (old?.reason === reason || (old === undefined && status === "False")) return [];
     if (status === "True") return [{ type: "Warning", reason, message }];
-    const gone = type === "WritersHeld" ? "the writers of the pool go on" : "the pool has enough space again";
-    return [{ type: "Normal", reason, message: gone }];
+    return [{ type: "Normal", reason, message: OVER[type] ?? "" }];
   });
 }

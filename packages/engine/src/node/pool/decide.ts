@@ -91,7 +91,7 @@ function readyStatus(
 ): PoolStatus | undefined {
   const { status } = pool;
   const nodes = isShared(pool) ? { nodes: [...new Set([...poolNodes(pool), nodeID])].sort() } : {};
-  const conditions = openConditions(status, usage, held, now);
+  const conditions = openConditions(pool, usage, held, now);
   const unchanged =
     status?.ready === true &&
     status.totalBytes === usage.totalBytes &&

@@ -9,7 +9,7 @@ import { absent } from "../../pools/file-images.ts";
 import type { AgentContext } from "../context.ts";
 import type { PoolView } from "./decide.ts";
 import { isPoolHere, layoutOf } from "./layout-of.ts";
-import { unreportedVolumes, writersReport } from "./report-to-volumes.ts";
+import { unreportedVolumes, writersReport, writersState } from "./report-to-volumes.ts";
 
 interface PoolSources {
   pools: Informer<Pool>;
@@ -52,7 +52,7 @@ export async function readPool(
   const { backing, images } = layoutOf(context, pool);
   const held = (await backend?.writersHeld()) === true;
   const reported = reader.over(volumes, writersReport).byIndex("pool", name);
-  const unreported = backing === undefined ? [] : unreportedVolumes(reported, held);
+  const unreported = backing === undefined ? [] : unreportedVolumes(reported, writersState(pool));
   return {
     ...{ pool, nodeID, held, unreported },
     onDisk: existsSync(backing?.file ?? images),

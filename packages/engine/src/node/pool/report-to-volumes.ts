@@ -1,47 +1,85 @@
 import { type Condition, mutate } from "@mooring/store";
-import type { Pool } from "../../api/pool.ts";
-import { type Volume, Volumes } from "../../api/volume.ts";
+import { type Pool, writersHeldMessage, writesFailMessage } from "../../api/pool.ts";
+import { isThickVolume, type Volume, Volumes } from "../../api/volume.ts";
 import type { AgentContext } from "../context.ts";
 import { condition } from "./conditions.ts";
 
-const TYPE = "WritersHeld";
-
-/** What a volume reports about its writers: undefined where it has no status yet. */
-interface WritersReport {
-  name: string;
-  held: boolean | undefined;
+/** What of its pool hits the programs that write into a volume: `WritersHeld` of its pool, `WritesFail`. */
+interface WritersState {
+  held: boolean;
+  fail: boolean;
 }
 
-/** Of a volume only this counts for its pool. One without the condition reports by that that its writers go on. */
-export function writersReport({ metadata: { name }, status }: Volume): WritersReport {
-  if (status === undefined) return { name, held: undefined };
-  return { name, held: status.conditions?.find(({ type }) => type === TYPE)?.status === "True" };
+/** What a volume reports about its writers. */
+interface WritersReport {
+  name: string;
+  /** Undefined where it has no status yet. */
+  reported: WritersState | undefined;
+  /** Its writes take room of the pool: it is attached, and thin. */
+  takesRoom: boolean;
+}
+
+/** Of a volume only this counts for its pool. One without the conditions reports by that that its writers go on. */
+export function writersReport(volume: Volume): WritersReport {
+  const { metadata, status } = volume;
+  const isTrue = (wanted: string): boolean =>
+    status?.conditions?.some(({ type, status: state }) => type === wanted && state === "True") === true;
+  return {
+    name: metadata.name,
+    reported: status && { held: isTrue("WritersHeld"), fail: isTrue("WritesFail") },
+    takesRoom: status?.state === "attached" && !isThickVolume(volume),
+  };
+}
+
+/** What is true of the writers in a pool. */
+export function writersState(pool: Pool): WritersState {
+  return { held: writersHeldMessage(pool) !== undefined, fail: writesFailMessage(pool) !== undefined };
 }
 
 /** Names of volumes that report something else about their writers than is true. */
-export function unreportedVolumes(volumes: readonly WritersReport[], held: boolean): string[] {
+export function unreportedVolumes(volumes: readonly WritersReport[], { held, fail }: WritersState): string[] {
   return volumes
-    .filter((report) => report.held !== undefined && report.held !== held)
+    .filter(({ reported, takesRoom }) => {
+      if (reported === undefined) return false;
+      return reported.held !== held || (reported.fail !== fail && (takesRoom || reported.fail));
+    })
     .map(({ name }) => name);
 }
 
-/** Writes into each volume that its writers wait, or go on; its event comes once per change. */
+/** Writes into each volume how its writers are; an event comes once per change. */
 export async function reportToVolumes(
   { store, host, events, signal }: AgentContext,
   pool: Pool,
   names: readonly string[],
 ): Promise<void> {
-  const reported = pool.status?.conditions?.find(({ type }) => type === TYPE);
-  if (reported === undefined) return;
-  const put = (volume: Volume): Volume => {
-    if (volume.status === undefined) return volume;
-    const others = (volume.status.conditions ?? []).filter(({ type }) => type !== TYPE);
-    const own: Condition = condition(volume.status, TYPE, reported, host.clock.now());
-    return { ...volume, status: { ...volume.status, conditions: [...others, own] } };
-  };
   for (const name of names) {
+    const news: Condition[] = [];
+    const put = (volume: Volume): Volume => {
+      news.length = 0;
+      if (volume.status === undefined) return volume;
+      const { takesRoom, reported } = writersReport(volume);
+      for (const type of ["WritersHeld", ...(takesRoom || reported?.fail === true ? ["WritesFail"] : [])]) {
+        const state = pool.status?.conditions?.find((each) => each.type === type);
+        const old = volume.status.conditions?.find((each) => each.type === type);
+        if (state === undefined || (old?.status ?? "False") === state.status) continue;
+        news.push(condition(volume.status, type, since(state, old), host.clock.now()));
+      }
+      const others = (volume.status.conditions ?? []).filter(({ type }) =>
+        news.every((each) => each.type !== type),
+      );
+      return { ...volume, status: { ...volume.status, conditions: [...others, ...news] } };
+    };
     const volume = await mutate(store, Volumes, { name }, { change: put, subresource: "status", signal });
-    if (reported.status === "True") events.event(volume, "Warning", "WritersHeld", reported.message);
-    else events.event(volume, "Normal", "WritersGoOn", "there is room in the pool again");
+    for (const { type, status, message } of news)
+      if (status === "True") events.event(volume, "Warning", type, message);
+      else if (type === "WritesFail") events.event(volume, "Warning", "WritesHaveFailed", message);
+      else events.event(volume, "Normal", "WritersGoOn", "there is room in the pool again");
   }
+}
+
+/** That writes have failed stays to be read: nobody else remembers what was lost. */
+function since(state: Condition, old: Condition | undefined): Condition {
+  if (state.type !== "WritesFail" || state.status === "True") return state;
+  const message = `there is room in the pool again; from ${old?.lastTransitionTime} on writes failed: what was written then without fsync may be lost`;
+  return { ...state, message };
 }

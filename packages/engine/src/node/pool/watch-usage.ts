@@ -40,7 +40,7 @@ async function hasChanged(
   await backend.watch();
   const [usage, held] = await Promise.all([backend.usage(), backend.writersHeld()]);
   const { status } = pool;
-  const conditions = openConditions(status, usage, held, host.clock.now());
+  const conditions = openConditions(pool, usage, held, host.clock.now());
   const difference = Math.abs((status?.freeBytes ?? 0) - usage.freeBytes);
   return !sameConditions(status?.conditions, conditions) || difference > usage.totalBytes * NOTABLE;
 }
