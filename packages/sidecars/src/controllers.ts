@@ -1,6 +1,6 @@
 import { type AttachOptions, runAttach } from "./attach/index.ts";
 import { type CapacityOptions, runCapacity } from "./capacity/index.ts";
-import { runClaimProtection, runGroupClaimProtection } from "./claim-protection/index.ts";
+import { runClaimProtection } from "./claim-protection/index.ts";
 import type { SidecarContext } from "./common/context.ts";
 import type { ContentOptions } from "./content/kind.ts";
 import type { DriverInfo } from "./csi/driver-info.ts";
@@ -107,7 +107,7 @@ export const CONTROLLERS: Readonly<Record<ControllerName, Controller>> = {
         runSnapshotContent(context, options.snapshot ?? {}, signal),
         // A driver without groups has nobody else to say so on a VolumeGroupSnapshot.
         ...(context.hasGroupKinds && !context.driver.info.groupSnapshots
-          ? [runGroupSnapshot(context, signal), runGroupClaimProtection(context, signal)]
+          ? [runGroupSnapshot(context, signal)]
           : []),
       ),
   },
@@ -119,7 +119,6 @@ export const CONTROLLERS: Readonly<Record<ControllerName, Controller>> = {
     run: (context, options, signal) =>
       all(
         runGroupSnapshot(context, signal),
-        runGroupClaimProtection(context, signal),
         runGroupSnapshotContent(context, options.groupSnapshot ?? {}, signal),
       ),
   },

@@ -47,7 +47,7 @@ export { defaultKubeconfigPath, kubeconfigAccess } from "./rest/kubeconfig.ts";
 export { RestStore, type RestStoreOptions } from "./rest/rest-store.ts";
 export { type EventuallyOptions, eventually, WaitedInVain } from "./runtime/eventually.ts";
 export * from "./runtime/failpoint.ts";
-export { allInParallel, inParallel } from "./runtime/in-parallel.ts";
+export { allInParallel } from "./runtime/in-parallel.ts";
 export { KeyedLock } from "./runtime/keyed-lock.ts";
 export * from "./runtime/logger.ts";
 export { FolderError, makeFolder } from "./runtime/make-folder.ts";

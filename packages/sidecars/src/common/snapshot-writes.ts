@@ -25,14 +25,14 @@ export class SnapshotEvents<Reason extends string> {
     );
   }
 
-  /** `SnapshotCreated` and `SnapshotReady`, or those of groups. */
+  /** `SnapshotCreated` and `SnapshotReady`, or those of groups. What comes at once is one event: the last one says both. */
   reached(object: AskedSnapshot, reasons: readonly Reason[]): void {
-    for (const reason of reasons) {
-      const what = reason.endsWith("Ready")
-        ? "is ready to use."
-        : "was successfully created by the CSI driver.";
-      this.#events.event(object, "Normal", reason, `${this.#kind} ${nameOf(object)} ${what}`);
-    }
+    const last = reasons.at(-1);
+    if (last === undefined) return;
+    const what = reasons.map((reason) =>
+      reason.endsWith("Ready") ? "is ready to use" : "was successfully created by the CSI driver",
+    );
+    this.#events.event(object, "Normal", last, `${this.#kind} ${nameOf(object)} ${what.join(" and ")}.`);
   }
 }
 

@@ -10,7 +10,7 @@ import "../index.ts";
 import { bundleProgram, killEveryFailpoint, thorough } from "@mooring/store/testing";
 import type { ControllerCapability } from "../csi/driver-info.ts";
 import { ScriptedDriver } from "../testing/scripted-driver.ts";
-import { IMPOSSIBLE_BYTES } from "./troubles.ts";
+import { IMPOSSIBLE_BYTES, REFUSED } from "./troubles.ts";
 import { FULL_ZONE, IMPORTED, IMPOSSIBLE_TIER, LATE_BYTES, ODD_BYTES } from "./world.ts";
 
 const bundle = await bundleProgram(new URL("child.ts", import.meta.url));
@@ -137,6 +137,12 @@ function prepareBackend({ backend, faults }: ScriptedDriver): void {
     tooSmall = false;
     return make({ ...wanted, bytes, abnormal: "cracked" });
   };
+  faults.add({
+    method: "CreateSnapshot",
+    code: Code.INVALID_ARGUMENT,
+    times: Number.POSITIVE_INFINITY,
+    when: (request) => REFUSED in (request as v1.CreateSnapshotRequest).parameters,
+  });
   faults.add({ method: "CreateSnapshot", code: Code.INTERNAL });
   faults.add({ method: "CreateVolumeGroupSnapshot", code: Code.INTERNAL });
   faults.add({

@@ -13,16 +13,24 @@ import {
   type Resource,
   VolumeGroupSnapshotContents,
   VolumeGroupSnapshots,
+  VolumeSnapshotClasses,
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
-import { attacherFinalizer, BEING_DELETED, GROUP_BEING_DELETED, PV_FINALIZER } from "../common/names.ts";
+import {
+  attacherFinalizer,
+  BEING_DELETED,
+  CLAIM_SOURCE_FINALIZER,
+  GROUP_BEING_DELETED,
+  PV_FINALIZER,
+} from "../common/names.ts";
 import { until } from "../testing/harness.ts";
 import {
   DRIVER,
   groupContent,
   groupSnapshot,
   persistentVolume,
+  snapshotClass,
   snapshotContent,
   volumeSnapshot,
 } from "../testing/objects.ts";
@@ -32,6 +40,8 @@ import { ensure, ensureGone, key, NS, newClaim } from "./ensure.ts";
 
 /** Claims that never get a volume. */
 export const TROUBLED_CLAIMS = ["sourceless", "populated"];
+/** The driver makes no snapshot of a class with this parameter. */
+export const REFUSED = "refused";
 /** The driver expands no volume to this size. */
 export const IMPOSSIBLE_BYTES = 9n * 1024n ** 3n;
 const KEPT = "example.com/kept";
@@ -44,6 +54,7 @@ export async function makeTroubles(
   await Promise.all([
     lackSources(store),
     lackClasses(store),
+    refuseSnapshot(store),
     attachBadly(store),
     ...(controllerExpands ? [expandTooFar(store), expandWithoutMode(store)] : []),
     doubleCapacity(store),
@@ -58,6 +69,22 @@ async function lackSources(store: ObjectStore): Promise<void> {
   await ensure(store, PersistentVolumeClaims, newClaim("populated", { dataSourceRef }));
   await isReported(store, "sourceless", "WaitForDataSource");
   await isReported(store, "populated", "Provisioning");
+}
+
+/** Its claim is kept while it is asked for again and again, and let go with it. */
+async function refuseSnapshot(store: ObjectStore): Promise<void> {
+  const name = "refused";
+  const parameters = { [REFUSED]: "yes" };
+  await ensure(store, VolumeSnapshotClasses, snapshotClass({ metadata: { name }, parameters }));
+  const source = { persistentVolumeClaimName: "restored" };
+  await ensure(store, VolumeSnapshots, volumeSnapshot(name, { source, volumeSnapshotClassName: name }));
+  const isKept = async () => {
+    const { metadata } = await store.get(PersistentVolumeClaims, key("restored"));
+    return metadata.finalizers?.includes(CLAIM_SOURCE_FINALIZER) === true;
+  };
+  await until("its claim is kept", isKept);
+  await ensureGone(store, VolumeSnapshots, key(name));
+  await until("its claim is let go", async () => !(await isKept()));
 }
 
 async function lackClasses(store: ObjectStore): Promise<void> {

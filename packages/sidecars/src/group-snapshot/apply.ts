@@ -1,13 +1,6 @@
-import {
-  defined,
-  failpoint,
-  inParallel,
-  isDeleting,
-  isStatus,
-  type VolumeGroupSnapshot,
-} from "@mooring/store";
+import { defined, failpoint, isDeleting, type VolumeGroupSnapshot } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
-import { CLAIM_SOURCE_FINALIZER, GROUP_BEING_DELETED, GROUP_FINALIZER } from "../common/names.ts";
+import { GROUP_BEING_DELETED, GROUP_FINALIZER } from "../common/names.ts";
 import type { ObjectBackoff } from "../common/object-backoff.ts";
 import { SnapshotEvents, writeSnapshotError, writeSnapshotStatus } from "../common/snapshot-writes.ts";
 import { FREEZE_ATTEMPT } from "../common/volume-group-names.ts";
@@ -15,18 +8,9 @@ import { deleteObject, patchMetadata, patchObject } from "../kube/patch.ts";
 import { attemptOf } from "../volume-group/freeze.ts";
 import { writeMembers } from "./apply-members.ts";
 import { groupRequestKey } from "./request-key.ts";
-import {
-  type GroupSnapshotEvent,
-  type GroupSnapshotStep,
-  type GroupSnapshotView,
-  type ReportStep,
-  report,
-} from "./view.ts";
+import type { GroupSnapshotEvent, GroupSnapshotStep, GroupSnapshotView, ReportStep } from "./view.ts";
 
-const failpoints = {
-  claimProtected: failpoint("sidecars/group-snapshot/claim-protected"),
-  askedAgain: failpoint("sidecars/group-snapshot/freeze-asked-again"),
-};
+const failpoints = { askedAgain: failpoint("sidecars/group-snapshot/freeze-asked-again") };
 
 /** Makes one externally visible change for a group snapshot, or for its members. */
 export async function applyGroup(
@@ -45,22 +29,10 @@ export async function applyGroup(
     case "add-finalizer":
       await patchMetadata(store, cluster.groups, group, { addFinalizers: [GROUP_FINALIZER] });
       return;
-    case "add-finalizer-to-claims": {
-      const [failure] = await inParallel(step.claims, async (claim) => {
-        await patchMetadata(store, cluster.claims, claim, { addFinalizers: [CLAIM_SOURCE_FINALIZER] });
-        failpoints.claimProtected();
-      });
-      if (failure === undefined) return;
-      // A rule of the cluster forbids it: reported, so that a VolumeGroup is not kept frozen for it.
-      if (!isStatus(failure, "Forbidden", "Invalid", "BadRequest")) throw failure;
-      backoff.fail(group, groupRequestKey(view));
-      return writeProblem(context, view, group, report("ClaimNotProtected", failure.message));
-    }
     case "ask-again":
       return askAgain(context, group);
     case "create-content":
       cluster.groupContents.wrote(await store.create(cluster.groupContents.resource, step.content));
-      events.creating(group);
       return;
     case "bind-content": {
       if (content === undefined) return;
@@ -74,6 +46,7 @@ export async function applyGroup(
     }
     case "write-status":
       await writeSnapshotStatus(store, cluster.groups, group, step.status);
+      if (step.creating) events.creating(group);
       events.reached(group, step.events);
       return;
     case "mark-being-deleted": {

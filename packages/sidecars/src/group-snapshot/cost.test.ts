@@ -41,7 +41,7 @@ test(`a group of ${MEMBERS} members costs as many API calls as in docs/reference
 
   await w.create("group");
   await w.ready();
-  await costs("create", { writes: 7, reads: 0 });
+  await costs("create", { writes: 4, reads: 0 });
   assert.equal(w.h.driver.called("CreateVolumeGroupSnapshot"), 1);
 
   await put(w.h.store, VolumeGroupRestores, groupRestore({ source: { volumeGroupSnapshotName: "group" } }));

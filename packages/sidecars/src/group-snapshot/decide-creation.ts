@@ -5,7 +5,7 @@ import {
   type VolumeGroupSnapshot,
   type VolumeGroupSnapshotClass,
 } from "@mooring/store";
-import { CLAIM_SOURCE_FINALIZER, DEFAULT_GROUP_CLASS, GROUP_FINALIZER } from "../common/names.ts";
+import { DEFAULT_GROUP_CLASS, GROUP_FINALIZER } from "../common/names.ts";
 import { TemplateError } from "../secrets/references.ts";
 import { groupContentFor } from "./content-for.ts";
 import { isFreezeOver, isFrozenFor, namedGroupProblem } from "./of-volume-group.ts";
@@ -39,10 +39,7 @@ export function decideCreation(
     const content = groupContentFor(group, groupClass, sources);
     if (!hasFinalizer(group, GROUP_FINALIZER)) return { do: "add-finalizer" };
     if (named !== undefined && !isFrozenFor(named, group)) return askForFreeze(named, group);
-    const claims = sources.flatMap(({ claim }) =>
-      hasFinalizer(claim, CLAIM_SOURCE_FINALIZER) ? [] : [claim],
-    );
-    return claims.length > 0 ? { do: "add-finalizer-to-claims", claims } : { do: "create-content", content };
+    return { do: "create-content", content };
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
     return report("CreateGroupSnapshotContentFailed", error.message);

@@ -8,6 +8,7 @@ import {
   wait,
 } from "@mooring/store";
 import { GROUP_FINALIZER } from "../common/names.ts";
+import { patienceLeft } from "../common/patience.ts";
 import { GROUP_DRIVER } from "../common/volume-group-names.ts";
 import { isOnRecord } from "../group-snapshot-content/storage-group.ts";
 import { bindImported, lacksSecrets } from "./bind-imported.ts";
@@ -109,6 +110,12 @@ function decideMembers(
   if (misbound.length > 0) return report("GroupSnapshotContentMisbound", misbound.join("; "));
   const writes = isOnRecord(content) ? nextMemberWrites(group, content, members, now) : [];
   if (writes.length > 0) return { do: "write-members", writes };
+  const isAsked =
+    group.status === undefined &&
+    content.status === undefined &&
+    content.spec.source.volumeHandles !== undefined;
+  const patience = isAsked ? patienceLeft(now, content) : 0;
+  if (patience > 0) return wait(patience);
   const status = statusFor(group, content, now);
   if (sameGroupStatus(status, group.status ?? {})) return DONE;
   const events: GroupSnapshotEvent[] = [];
@@ -117,7 +124,7 @@ function decideMembers(
   const dated = status.creationTime !== undefined;
   if (dated ? before.creationTime === undefined : ready) events.push("GroupSnapshotCreated");
   if (ready) events.push("GroupSnapshotReady");
-  return { do: "write-status", status, events };
+  return { do: "write-status", status, creating: isAsked, events };
 }
 
 /** The finalizer comes before anything that it protects. */

@@ -14,7 +14,7 @@ import {
 } from "@mooring/store";
 import { covers, sample } from "@mooring/store/testing";
 import { memberNames } from "../common/group-snapshot-names.ts";
-import { CLAIM_SOURCE_FINALIZER, GROUP_BEING_CREATED } from "../common/names.ts";
+import { GROUP_BEING_CREATED } from "../common/names.ts";
 import { fresh, groupWorld, labelled, NS } from "../testing/group-world.ts";
 import { groupClass, groupContent, groupSnapshot, volumeSnapshot } from "../testing/objects.ts";
 
@@ -172,18 +172,24 @@ test("G6 members of a group that is brought in are made for the user", async (t)
   assert.equal((await w.members()).filter(({ status }) => status?.readyToUse).length, 2);
 });
 
-test("G7 claims have a finalizer before the driver is called", async (t) => {
+test("G7 the data of claims that go meanwhile are there until the snapshot is made", async (t) => {
   const w = await groupWorld(t);
   await w.claims("data", "log");
   w.h.driver.faults.add({ method: CREATE, ...AWAY });
   await w.create("group");
   await w.h.until("it was called", () => w.h.driver.called(CREATE) > 0);
-  for (const name of ["data", "log"]) {
-    const claim = await w.h.find(PersistentVolumeClaims, name, NS);
-    assert.ok(claim?.metadata.finalizers?.includes(CLAIM_SOURCE_FINALIZER), name);
-  }
+  for (const name of ["data", "log"]) await w.h.store.delete(PersistentVolumeClaims, { name, namespace: NS });
+  await w.h.until("the volumes are released", async () =>
+    (await w.h.store.list(PersistentVolumes)).items.every(({ status }) => status?.phase === "Released"),
+  );
+  await w.h.restart();
+  const tried = w.h.driver.called(CREATE);
+  await w.h.until("it was called again", () => w.h.driver.called(CREATE) > tried);
+  assert.equal(w.h.driver.called("DeleteVolume"), 0);
   w.h.driver.faults.clear();
   await w.ready();
+  assert.equal((await w.members()).length, 2);
+  await w.h.until("the volumes go", async () => (await w.h.store.list(PersistentVolumes)).items.length === 0);
 });
 
 test("G8 the class may go as soon as the content is there", async (t) => {
@@ -275,7 +281,7 @@ test("G12 a driver that gives no time gets none invented", async (t) => {
   assert.equal(content.status?.creationTime, undefined);
   assert.equal(content.status?.volumeSnapshotInfoList?.[0]?.creationTime, undefined);
   assert.equal((await w.members())[0]?.status?.creationTime, undefined);
-  await w.reported("VolumeGroupSnapshot", "GroupSnapshotCreated");
+  await w.reported("VolumeGroupSnapshot", "GroupSnapshotReady");
 });
 
 test("G13 an empty selector is refused: nobody means every claim of a namespace", async (t) => {

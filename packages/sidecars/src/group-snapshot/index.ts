@@ -13,7 +13,6 @@ import type { GroupSnapshotStep, GroupSnapshotView } from "./view.ts";
 const failpoints = stepFailpoints<GroupSnapshotStep>("sidecars/group-snapshot", {
   "add-finalizer": true,
   "ask-again": true,
-  "add-finalizer-to-claims": true,
   "create-content": true,
   "bind-content": true,
   "write-members": true,

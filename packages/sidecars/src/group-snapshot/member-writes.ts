@@ -45,7 +45,8 @@ type Phase = (member: Member) => MemberWrite | undefined;
 
 /**
  * What is missing next, for all members at once. A phase begins when the one before it is done for every member: all
- * contents are there before the first VolumeSnapshot, and nothing is ready before both sides are bound.
+ * VolumeSnapshots are there before the first content, which so is made with the UID that it is bound to, and nothing is ready
+ * before both sides are bound.
  */
 export function nextMemberWrites(
   group: VolumeGroupSnapshot,
@@ -55,12 +56,12 @@ export function nextMemberWrites(
 ): MemberWrite[] {
   const phases: Phase[] = [
     (member) =>
-      member.content === undefined
-        ? { write: "create-content", content: memberContentFor(group, content, member) }
-        : undefined,
-    (member) =>
       member.snapshot === undefined
         ? { write: "create-snapshot", snapshot: memberSnapshotFor(group, content, member) }
+        : undefined,
+    (member) =>
+      member.content === undefined
+        ? { write: "create-content", content: memberContentFor(group, content, member) }
         : undefined,
     (member) => bindContent(group, content, member),
     (member) => adopt(group, member),

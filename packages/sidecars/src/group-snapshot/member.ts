@@ -96,7 +96,7 @@ export function memberAnnotations(
 export function memberContentFor(
   group: VolumeGroupSnapshot,
   content: VolumeGroupSnapshotContent,
-  { info, names }: Member,
+  { info, names, snapshot }: Member,
 ): VolumeSnapshotContent {
   const source = recordedSources(content)[info.volumeHandle ?? ""];
   return {
@@ -113,6 +113,7 @@ export function memberContentFor(
         kind: "VolumeSnapshot",
         name: names.snapshot,
         namespace: group.metadata.namespace ?? "",
+        ...defined({ uid: snapshot?.metadata.uid }),
       },
       deletionPolicy: content.spec.deletionPolicy,
       driver: content.spec.driver,
@@ -140,7 +141,7 @@ export const MEMBER_FINALIZERS = [
   SNAPSHOT_IN_GROUP_FINALIZER,
 ] as const;
 
-/** The VolumeSnapshot of a member, bound to its content before either is there. */
+/** The VolumeSnapshot of a member. */
 export function memberSnapshotFor(
   group: VolumeGroupSnapshot,
   content: VolumeGroupSnapshotContent,

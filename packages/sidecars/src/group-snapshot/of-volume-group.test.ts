@@ -169,28 +169,9 @@ test("a freeze ends with the driver's response, also one that has neither a crea
   await w.label("b", null);
   await w.db(joined("a"));
   const { status } = (await w.group()) ?? {};
-  assert.deepEqual([status?.readyToUse, status?.creationTime], [false, undefined], "it still is not ready");
+  assert.deepEqual([status?.readyToUse ?? false, status?.creationTime], [false, undefined], "it still is not ready");
   await w.remove();
   await w.gone();
-});
-
-test("a claim that may not be protected for a snapshot is reported, and the group is free meanwhile", async (t) => {
-  let isForbidden = true;
-  const w = await start(t, {
-    serve: async (store) =>
-      refusingStore(store, (method, args) =>
-        isForbidden && method === "patch" && JSON.stringify(args).includes("pvc-as-source-protection")
-          ? new StatusError("Forbidden", "claims are nobody's to change")
-          : undefined,
-      ),
-  });
-  await w.snapshot();
-  await w.error(/claims are nobody's to change/);
-  await w.label("b", null);
-  await w.db(joined("a"));
-  isForbidden = false;
-  await w.ready();
-  assert.deepEqual(await w.snapshotOf(), ["a"]);
 });
 
 test("a freeze is over in time also where the content cannot be made; the snapshot asks again, and has the members of then", async (t) => {
@@ -265,7 +246,7 @@ test("a claim that is deleted just when the group was frozen is reported, leaves
   });
 });
 
-test("the members of a VolumeGroup are each protected once until they are cut, and then let go, however many there are", async (t) => {
+test("a snapshot of a VolumeGroup changes none of its claims, however many there are", async (t) => {
   const calls = new Calls();
   const sidecars: Partial<SidecarOptions> = {};
   const w = await start(t, { sidecars });
@@ -280,8 +261,6 @@ test("the members of a VolumeGroup are each protected once until they are cut, a
   await w.ready();
   await calls.quiet();
   const { table } = calls.take();
-  const patches = Number(/(\d+) patch persistentvolumeclaims/.exec(table)?.[1]);
-  // Found again and again: whoever lets claims go took those of a group snapshot by name for nobody's.
-  assert.ok(patches <= 2 * 32 + 4, table);
+  assert.doesNotMatch(table, /persistentvolumeclaims/);
   assert.equal((await w.snapshotOf()).length, 32);
 });

@@ -1,5 +1,4 @@
 import type {
-  PersistentVolumeClaim,
   VolumeGroupSnapshot,
   VolumeGroupSnapshotClass,
   VolumeGroupSnapshotContent,
@@ -45,11 +44,16 @@ export type GroupSnapshotStep =
   | { do: "add-finalizer" }
   /** For a freeze of the VolumeGroup, after an attempt that has failed. */
   | { do: "ask-again" }
-  | { do: "add-finalizer-to-claims"; claims: readonly PersistentVolumeClaim[] }
   | { do: "create-content"; content: VolumeGroupSnapshotContent }
   | { do: "bind-content"; className: string | undefined; annotations: Record<string, string> }
   | { do: "write-members"; writes: readonly MemberWrite[] }
-  | { do: "write-status"; status: NonNullable<VolumeGroupSnapshot["status"]>; events: GroupSnapshotEvent[] }
+  /** `creating`: the driver has not answered yet. */
+  | {
+      do: "write-status";
+      status: NonNullable<VolumeGroupSnapshot["status"]>;
+      creating: boolean;
+      events: GroupSnapshotEvent[];
+    }
   | ReportStep
   | { do: "mark-being-deleted" }
   | { do: "delete-content" }

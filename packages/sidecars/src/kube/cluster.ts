@@ -39,6 +39,7 @@ import {
   VolumeSnapshots,
   WrittenCache,
 } from "@mooring/store";
+import { copiedVolume, copiedVolumes } from "../common/copied-volumes.ts";
 import { intentsOf, recordSelector } from "../common/create-volume/record.ts";
 import { dataSourceOf } from "../common/data-source.ts";
 import { groupOwnerOf } from "../common/group-member.ts";
@@ -214,6 +215,8 @@ export class Cluster {
         group: ({ metadata }) => some(metadata.annotations?.[MEMBER_OF_UID]),
         /** Contents that somebody brought in, by `driver:snapshot handle`. */
         imported: ({ spec }) => some(spec.source.snapshotHandle).map((handle) => `${spec.driver}:${handle}`),
+        /** The volume that the driver may be copying right now, by `driver:volume handle`. */
+        copied: copiedVolume,
       },
     }));
   }
@@ -236,8 +239,8 @@ export class Cluster {
   get groupContents(): ObjectCache<VolumeGroupSnapshotContent> {
     return this.cacheOf(VolumeGroupSnapshotContents, () => ({
       indexers: {
-        /** `driver:volume handle` of every source. */
-        source: ({ spec }) => (spec.source.volumeHandles ?? []).map((handle) => `${spec.driver}:${handle}`),
+        /** Volumes that the driver may be copying right now, by `driver:volume handle`. */
+        copied: copiedVolumes,
       },
     }));
   }

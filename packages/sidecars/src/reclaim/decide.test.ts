@@ -63,6 +63,7 @@ const rows: [title: string, changes: Partial<ReclaimView>, step: string][] = [
     "delete-data",
   ],
   ["a failed delete", { volume: volume("Released", "Delete"), backoffMs: 5 }, "wait"],
+  ["released while a snapshot of it is made", { volume: volume("Released", "Delete"), copied: true }, "done"],
   ["data gone", { volume: volume("Released", "Delete"), removed: true }, "delete-object"],
   [
     "data gone, object waiting",
@@ -89,6 +90,7 @@ for (const [title, changes, step] of rows) {
       volume: undefined,
       attachments: [],
       recorded: false,
+      copied: false,
       removed: false,
       backoffMs: 0,
       ...changes,

@@ -17,6 +17,8 @@ export interface ReclaimView {
   attachments: readonly KubeVolumeAttachment[];
   /** A record still has the call that made the volume: it would be made again, and removed as nobody's. */
   recorded: boolean;
+  /** The driver may be copying it for a snapshot. */
+  copied: boolean;
   /** The driver has confirmed in this process that the data is gone. */
   removed: boolean;
   /** Milliseconds until the driver may be asked again. */
@@ -51,8 +53,10 @@ export function decideReclaim(view: ReclaimView): ReclaimStep | Outcome {
   return decideData(view);
 }
 
-function decideData({ driver, attachments, backoffMs }: ReclaimView): ReclaimStep | Outcome {
+function decideData({ driver, attachments, backoffMs, copied }: ReclaimView): ReclaimStep | Outcome {
   if (!driver.can.has("CREATE_DELETE_VOLUME")) return DONE;
+  // Whatever has become of the claim: the data stay until the snapshot has them. Its content wakes this volume.
+  if (copied) return DONE;
   if (backoffMs > 0) return wait(backoffMs);
   if (!driver.can.has("PUBLISH_UNPUBLISH_VOLUME") || attachments.length === 0) return { do: "delete-data" };
   // The end of an attachment wakes this volume. Only an attachment that nobody is ending is worth a report.

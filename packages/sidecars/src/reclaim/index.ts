@@ -36,13 +36,18 @@ const failpoints = stepFailpoints<ReclaimStep>("sidecars/reclaim", {
 /** Deletes released volumes with policy Delete, data first; keeps the finalizer in step with the policy. */
 export function runReclaim(context: SidecarContext, signal: AbortSignal): Promise<void> {
   const reclaimer = new Reclaimer(context);
-  const { cluster } = context;
+  // What is installed later is not watched, so it is not read either.
+  const { cluster, hasGroupKinds, hasSnapshotKinds } = context;
   return sidecarController(context, {
     name: "reclaim",
     failpoints,
     sources: [source(cluster.volumes, ({ metadata }) => [metadata.name])],
-    watched: [cluster.attachments, cluster.records],
-    read: (name, from, fresh) => reclaimer.read(name, from, fresh),
+    watched: [
+      ...[cluster.attachments, cluster.records],
+      ...(hasSnapshotKinds ? [cluster.contents] : []),
+      ...(hasGroupKinds ? [cluster.groupContents] : []),
+    ],
+    read: (name, from, fresh) => reclaimer.read(name, { ...from, hasGroupKinds, hasSnapshotKinds }, fresh),
     isGone: ({ volume }: ReclaimView) => volume === undefined,
     decide: decideReclaim,
     async apply(step: ReclaimStep, { volume }) {
@@ -62,7 +67,8 @@ class Reclaimer {
     this.#backoff = new Backoff({ ...context.retry, now: context.now });
   }
 
-  async read(name: string, { cluster, driver }: SidecarContext, fresh: boolean): Promise<ReclaimView> {
+  async read(name: string, from: SidecarContext, fresh: boolean): Promise<ReclaimView> {
+    const { cluster, driver } = from;
     const volume = fresh ? await cluster.volumes.refresh(name) : cluster.volumes.get(name);
     const uid = volume?.metadata.uid ?? "";
     return {
@@ -70,6 +76,7 @@ class Reclaimer {
       volume,
       attachments: cluster.attachments.byIndex("volume", name),
       recorded: cluster.records.byIndex("uid", volume?.spec?.claimRef?.uid ?? "").length > 0,
+      copied: isCopied(from, volume),
       removed: this.#removed.has(uid),
       backoffMs: this.#backoff.remaining(uid, "delete"),
     };
@@ -147,4 +154,18 @@ class Reclaimer {
       name: { "pvc.name": claim?.name ?? "" },
     });
   }
+}
+
+/** Only of what may be deleted: nothing else depends on it. */
+function isCopied(
+  { cluster, hasGroupKinds, hasSnapshotKinds }: SidecarContext,
+  volume: PersistentVolume | undefined,
+): boolean {
+  const csi = volume?.spec?.csi;
+  if (csi === undefined || volume?.status?.phase !== "Released") return false;
+  const key = `${csi.driver}:${csi.volumeHandle}`;
+  return (
+    (hasSnapshotKinds && cluster.contents.byIndex("copied", key).length > 0) ||
+    (hasGroupKinds && cluster.groupContents.byIndex("copied", key).length > 0)
+  );
 }

@@ -58,7 +58,6 @@ export const WRITES: Readonly<Record<ControllerName, readonly Right[]>> = {
     status(VolumeGroupSnapshotContents),
     { resource: VolumeSnapshots, verbs: ["create", "patch", "delete"] },
     { resource: VolumeSnapshotContents, verbs: ["create", "patch", "delete"] },
-    patch(PersistentVolumeClaims),
   ],
   "group-restore": [
     status(VolumeGroupRestores),

@@ -38,11 +38,16 @@ test("a snapshot whose driver is slow is bound and says what it waits for", asyn
   await h.store.create(VolumeSnapshots, vs("snap"));
   await h.until("it is bound", async () => (await snapshotOf(h))?.status?.boundVolumeSnapshotContentName);
   assert.equal((await snapshotOf(h))?.status?.readyToUse, false);
+  assert.ok((await claimFinalizers(h)).includes(CLAIM_SOURCE_FINALIZER));
   await h.until("the event", async () =>
     (await h.store.list(Events)).items.some(({ reason }) => reason === "CreatingSnapshot"),
   );
   answer();
   await ready(h);
+  await h.until(
+    "the claim is released",
+    async () => !(await claimFinalizers(h)).includes(CLAIM_SOURCE_FINALIZER),
+  );
 });
 
 test("a snapshot is made, becomes ready, is restored, and goes with its data", async (t) => {
@@ -65,18 +70,18 @@ test("a snapshot is made, becomes ready, is restored, and goes with its data", a
   assert.equal(backend?.name, `snapshot-${done.metadata.uid}`);
   assert.equal(content.status?.snapshotHandle, backend?.id);
   await h.until(
-    "the claim is released",
-    async () => !(await claimFinalizers(h)).includes(CLAIM_SOURCE_FINALIZER),
-  );
-  await h.until(
     "nothing is uncertain",
     async () => (await contents(h))[0]?.metadata.annotations?.[BEING_CREATED] === undefined,
   );
   // Events are written a moment after what they report.
-  for (const wanted of ["SnapshotCreated", "SnapshotReady"])
-    await h.until(wanted, async () =>
-      (await h.store.list(Events)).items.some(({ reason }) => reason === wanted),
-    );
+  await h.until("the event", async () =>
+    (await h.store.list(Events)).items.some(
+      ({ reason, message = "" }) =>
+        reason === "SnapshotReady" &&
+        message.includes("successfully created") &&
+        message.includes("ready to use"),
+    ),
+  );
 
   const dataSource = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "snap" };
   await h.store.create(PersistentVolumeClaims, pvc("restored", { dataSource }));

@@ -11,7 +11,6 @@ import {
   type VolumeSnapshotContent,
 } from "@mooring/store";
 import {
-  CLAIM_SOURCE_FINALIZER,
   GROUP_BEING_DELETED,
   GROUP_FINALIZER,
   SNAPSHOT_IN_GROUP_FINALIZER,
@@ -138,8 +137,6 @@ export class GroupModel {
       const finalizers = [...(group.metadata.finalizers ?? []), GROUP_FINALIZER];
       this.group = { ...group, metadata: { ...group.metadata, finalizers } };
     }
-    if (step.do === "add-finalizer-to-claims")
-      for (const { metadata } of step.claims) metadata.finalizers = [CLAIM_SOURCE_FINALIZER];
     if (step.do === "create-content") {
       assert.ok(hasFinalizer(group, GROUP_FINALIZER), "the finalizer comes before what it protects");
       this.content = step.content;
