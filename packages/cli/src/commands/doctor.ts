@@ -1,3 +1,4 @@
+import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { createHost, findLeaks, Volumes } from "@mooring/engine";
 import { AccessError, type ObjectStore, RestStore } from "@mooring/store";
@@ -70,7 +71,10 @@ function renderChecks(checks: readonly Check[]): string {
   return table(["CHECK", "STATE", "DETAIL"], rows, color) + steps.join("");
 }
 
-async function doctor(options: DoctorOptions): Promise<void> {
+async function doctor(given: DoctorOptions): Promise<void> {
+  // Mounts and devices have the paths that a link leads to.
+  const stateDir = await realpath(given.stateDir).catch(() => given.stateDir);
+  const options = { ...given, stateDir };
   const checks = [...(await machineChecks()), ...(await diskChecks(options.stateDir))];
   checks.push(...(await checksOrFailure("store", stateChecks(options.stateDir))));
   const store = await reach(options);

@@ -10,6 +10,7 @@ import { isNodeName, ownPoolName } from "../options/node-settings.ts";
 import { overcommitOption, poolSizeOption } from "../options/own-pool.ts";
 import { CommandError } from "../output/command-error.ts";
 import { type DriverMetrics, startMetrics } from "../process/driver-metrics.ts";
+import { ignoreUserSignals, SAME_WISH_MS, STOP_SIGNALS } from "../process/foreground.ts";
 
 interface DriverOptions {
   mode: DriverMode;
@@ -54,10 +55,7 @@ function endpointOf(options: DriverOptions): string {
   return endpoint;
 }
 
-/** A supervisor may send its signal to the process and to its group: that is one wish, not two. */
-const SAME_WISH_MS = 500;
-
-/** Aborts with the first SIGINT or SIGTERM; a later one ends the process at once. */
+/** Aborts with the first signal that asks to stop; a later one ends the process at once. */
 function stopSignal(logger: Logger): AbortSignal {
   const stop = new AbortController();
   let first = 0;
@@ -70,8 +68,8 @@ function stopSignal(logger: Logger): AbortSignal {
     logger.info({ signal: name }, "stopping; once more to stop at once");
     stop.abort();
   };
-  process.on("SIGINT", onSignal);
-  process.on("SIGTERM", onSignal);
+  for (const name of STOP_SIGNALS) process.on(name, onSignal);
+  ignoreUserSignals();
   return stop.signal;
 }
 

@@ -1,21 +1,40 @@
 import { CommandError } from "../output/command-error.ts";
 import { unprintable } from "../output/unprintable.ts";
 
+/** What asks a process to end: a key, a supervisor, a terminal that is closed. */
+export const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** A terminal and its shell, or a supervisor and its group, send two signals for one wish. */
+export const SAME_WISH_MS = 500;
+
 /**
- * Aborts with the first SIGINT or SIGTERM; a second one ends the process at once. From here on nobody has to read what
+ * From here on SIGUSR1 and SIGUSR2 do nothing: else the one opens Node.js' debugger to every user of the machine, and the other may end
+ * the process without its clean-up.
+ */
+export function ignoreUserSignals(): void {
+  for (const name of ["SIGUSR1", "SIGUSR2"]) process.on(name, () => {});
+}
+
+/**
+ * Aborts with the first of {@link STOP_SIGNALS}; a second one ends the process at once. From here on nobody has to read what
  * we write: a Ctrl-C also ends the `tee` that we write to, and must not keep us from cleaning up.
  */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController();
   process.stderr.on("error", () => {});
   process.stdout.on("error", warnOnce());
+  let first = 0;
   const stop = (name: string): void => {
-    if (controller.signal.aborted) process.exit(130);
+    if (controller.signal.aborted) {
+      if (name !== "SIGHUP" && performance.now() - first > SAME_WISH_MS) process.exit(130);
+      return;
+    }
+    first = performance.now();
     process.stderr.write(`${name}: stopping (again to stop at once)\n`);
     controller.abort();
   };
-  process.on("SIGINT", stop);
-  process.on("SIGTERM", stop);
+  for (const name of STOP_SIGNALS) process.on(name, stop);
+  ignoreUserSignals();
   return controller.signal;
 }
 

@@ -16,7 +16,7 @@ interface AnyStatus {
 }
 
 /** Conditions that are good when they are not True. */
-const TROUBLE = /Pressure$|Unavailable$|Failed$|Error$|Degraded$|Full$|Held$/;
+const TROUBLE = /Pressure$|Unavailable$|Failed$|Error$|Degraded$|Full$|Held$|Low$|Fail$/;
 
 const isBad = ({ type, status }: Condition): boolean =>
   TROUBLE.test(type) ? status === "True" : status === "False";

@@ -54,18 +54,27 @@ function ended(pod: Pod, subject: string, children: Finding[]): Finding {
   });
 }
 
+/** What to do about what the scheduler lists. */
+function stepFor(message: string, { metadata: { name, namespace } }: Pod): string {
+  if (message.includes("enough free storage"))
+    return "ask for less in the claim, make a pool larger, or delete volumes: mooring status shows what pools have";
+  const [, other] = /ReadWriteOncePod access mode: pod "([^"]+)" uses/.exec(message) ?? [];
+  return other === undefined
+    ? `compare what it asks for with the nodes: kubectl describe pod -n ${namespace} ${name}, kubectl describe nodes`
+    : `only one pod may use the claim; end the other: kubectl delete pod -n ${namespace} ${other}`;
+}
+
 /** Why it has no node, and what to do: what the scheduler lists decides. */
 function unscheduled(pod: Pod, subject: string, message: string, children: Finding[]): Finding {
   const { name, namespace } = pod.metadata;
-  // A claim that is not bound has its own next step.
-  if (children.some(({ state }) => state !== "ok"))
+  // A claim that is not bound has its own next step, unless that is to look here.
+  const here = `mooring why pod/${name} -n ${namespace}`;
+  const others = children.filter(({ next }) => next !== here);
+  if (others.some(({ state }) => state !== "ok"))
     return finding("waiting", subject, `Pending: ${message}`, { children });
-  const [, other] = /ReadWriteOncePod access mode: pod "([^"]+)" uses/.exec(message) ?? [];
-  const next =
-    other === undefined
-      ? `compare what it asks for with the nodes: kubectl describe pod -n ${namespace} ${name}, kubectl describe nodes`
-      : `only one pod may use the claim; end the other: kubectl delete pod -n ${namespace} ${other}`;
-  return finding("waiting", subject, `Pending: ${message}`, { children, next });
+  const next = stepFor(message, pod);
+  // Failed, so that what waits for it is not taken for the cause.
+  return finding("failed", subject, `Pending: ${message}`, { children, next });
 }
 
 async function deleting(context: Context, pod: Pod, subject: string): Promise<Finding> {
