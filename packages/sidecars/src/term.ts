@@ -127,6 +127,7 @@ async function contextFor(
     concurrency,
     health,
     onDriverChanged,
+    reclaims: names.includes("provision"),
     attaches: names.includes("attach") && controller && can.has("PUBLISH_UNPUBLISH_VOLUME"),
     hasSnapshotKinds: await isServed(store, VolumeSnapshots, logger, signal),
     hasAttributesClasses:

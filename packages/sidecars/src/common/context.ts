@@ -26,6 +26,8 @@ export interface SidecarContext {
   onDriverChanged: (info: DriverInfo) => void;
   /** The attacher runs beside, and asks the driver: it takes its finalizer off what is deleted. */
   attaches: boolean;
+  /** What is released is deleted by the provisioner beside, which knows what is being copied; else by somebody else's. */
+  reclaims: boolean;
   /** Snapshot kinds are installed. */
   hasSnapshotKinds: boolean;
   /** The driver can have volumes of a VolumeAttributesClass, and the kind is served. */

@@ -169,7 +169,11 @@ test("a freeze ends with the driver's response, also one that has neither a crea
   await w.label("b", null);
   await w.db(joined("a"));
   const { status } = (await w.group()) ?? {};
-  assert.deepEqual([status?.readyToUse ?? false, status?.creationTime], [false, undefined], "it still is not ready");
+  assert.deepEqual(
+    [status?.readyToUse ?? false, status?.creationTime],
+    [false, undefined],
+    "it still is not ready",
+  );
   await w.remove();
   await w.gone();
 });

@@ -33,6 +33,8 @@ export interface SnapshotView {
   snapshotClass: VolumeSnapshotClass | undefined;
   /** All classes, to find the default one. */
   classes: readonly VolumeSnapshotClass[];
+  /** The volume is not deleted while it is copied; else nothing but the claim keeps it. */
+  reclaims: boolean;
   /** The source claim, and its volume. */
   claim: PersistentVolumeClaim | undefined;
   volume: PersistentVolume | undefined;
@@ -124,6 +126,7 @@ function decideCreation(view: SnapshotView, snapshot: VolumeSnapshot): SnapshotS
     };
   const step = addFinalizersTo(snapshot, snapshotClass.deletionPolicy);
   if (step !== undefined) return step;
+  if (!view.reclaims && !hasFinalizer(claim, CLAIM_SOURCE_FINALIZER)) return { do: "add-finalizer-to-claim" };
   try {
     return { do: "create-content", content: contentFor(snapshot, snapshotClass, claim, volume) };
   } catch (error) {

@@ -6,7 +6,7 @@ import { contentNameOf, type SnapshotView } from "./decide.ts";
 
 /** Everything that the next step for a snapshot depends on. `fresh`: the server is asked for the objects themselves. */
 export async function readSnapshot(key: string, from: SidecarContext, fresh: boolean): Promise<SnapshotView> {
-  const { cluster, driver, now } = from;
+  const { cluster, driver, now, reclaims } = from;
   const snapshot = fresh ? await cluster.snapshots.refresh(key) : cluster.snapshots.get(key);
   const claimName = snapshot?.spec.source.persistentVolumeClaimName;
   const claimKey =
@@ -15,6 +15,7 @@ export async function readSnapshot(key: string, from: SidecarContext, fresh: boo
     fresh && claimKey !== "" ? await cluster.claims.refresh(claimKey) : cluster.claims.get(claimKey);
   return {
     driver: driver.info.name,
+    reclaims,
     snapshot,
     content: snapshot === undefined ? undefined : await readContent(from, snapshot, fresh),
     snapshotClass: cluster.snapshotClasses.get(snapshot?.spec.volumeSnapshotClassName ?? ""),

@@ -10,6 +10,7 @@ import {
 } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
 import { BEING_CREATED, BEING_DELETED, CLAIM_SOURCE_FINALIZER } from "../common/names.ts";
+import type { SidecarOptions } from "../options.ts";
 import { fresh } from "../testing/group-world.ts";
 import { snapshotClass, snapshotContent } from "../testing/objects.ts";
 import {
@@ -48,6 +49,23 @@ test("a snapshot whose driver is slow is bound and says what it waits for", asyn
     "the claim is released",
     async () => !(await claimFinalizers(h)).includes(CLAIM_SOURCE_FINALIZER),
   );
+});
+
+test("beside somebody else's provisioner the claim is kept before the driver is asked", async (t) => {
+  const sidecars: Partial<SidecarOptions> = {};
+  const h = await start(t, { sidecars });
+  sidecars.controllers = ["snapshot"];
+  await h.restart();
+  let answer = () => {};
+  h.driver.faults.add({
+    method: "CreateSnapshot",
+    until: new Promise<void>((resolve) => (answer = resolve)),
+  });
+  await h.store.create(VolumeSnapshots, vs("snap"));
+  await h.until("the driver is asked", () => h.driver.called("CreateSnapshot") > 0);
+  assert.ok((await claimFinalizers(h)).includes(CLAIM_SOURCE_FINALIZER));
+  answer();
+  await ready(h);
 });
 
 test("a snapshot is made, becomes ready, is restored, and goes with its data", async (t) => {
