@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { mutate } from "@mooring/store";
-import { covers } from "@mooring/store/testing";
+import { Events, mutate } from "@mooring/store";
+import { covers, thorough } from "@mooring/store/testing";
 import { type VolumeAttachment, VolumeAttachments } from "../../api/attachment.ts";
 import { MOORING_API_VERSION } from "../../api/names.ts";
 import { ShareManagers } from "../../api/share-manager.ts";
@@ -77,6 +77,25 @@ describe("the arbiter on a store", () => {
       await removeTickets(store, "v-1", () => true);
       await until.attachment((a) => a !== undefined && a.metadata.uid !== deleted.metadata.uid);
     }));
+
+  test("only an attachment object that is deleted without its volume is reported", thorough(), () =>
+    withArbiter(async ({ store, until }) => {
+      await createVolume(store, "v-2");
+      await until.attachment((a) => a !== undefined, "v-2");
+      await mutate(store, Volumes, { name: "v-1" }, (volume) => {
+        volume.metadata.finalizers = ["storage.mooring.dev/test"];
+      });
+      await store.delete(Volumes, { name: "v-1" });
+      for (const name of ["v-1", "v-2"]) await store.delete(VolumeAttachments, { name });
+      await until.event("DeletionWaits");
+      const { items } = await store.list(Events);
+      const reported = items.filter(({ reason }) => reason === "DeletionWaits");
+      assert.deepEqual(
+        reported.map(({ involvedObject }) => involvedObject?.name),
+        ["v-2"],
+      );
+    }),
+  );
 
   test("a ticket dies with the snapshot that owns it, and an operator's at its expiry", () =>
     withArbiter(async ({ store, until }) => {

@@ -83,7 +83,10 @@ export async function startArbiter(options: ArbiterOptions): Promise<Arbiter> {
   const events = new EventRecorder(store, { component: "mooring-arbiter", logger });
   attachments.onChange((old, attachment) => {
     if (attachment === undefined || old === undefined) return;
-    if (isDeleting(attachment) && !isDeleting(old))
+    if (!isDeleting(attachment) || isDeleting(old)) return;
+    // With its volume it goes as it should.
+    const volume = volumes.get(attachment.metadata.name);
+    if (volume !== undefined && !isDeleting(volume))
       events.event(attachment, "Warning", "DeletionWaits", DELETION_WAITS);
   });
   const sources = { agents, pools, shares, kubernetes, now, signal };
