@@ -5,7 +5,7 @@ import { type Volume, Volumes } from "../../api/volume.ts";
 import { EngineError } from "../../errors.ts";
 import type { AgentContext } from "../context.ts";
 import { growOnline, mountOptions, prepareFilesystem } from "../volume/filesystem.ts";
-import { serverConfig, writeConfig } from "./config.ts";
+import { nodeLines, serverConfig, writeConfig } from "./config.ts";
 import type { ShareStep } from "./decide.ts";
 import type { ShareLayout } from "./layout.ts";
 import { choosePort } from "./port.ts";
@@ -114,11 +114,11 @@ async function noteOffline({ store, signal }: AgentContext, name: string): Promi
 
 async function start(
   { host, signal, admitted }: AgentContext,
-  { name, layout, address, recorded, clients }: ShareReading,
+  { name, layout, address, recorded, clients, nodes }: ShareReading,
 ): Promise<void> {
   await mkdir(layout.recovery, { recursive: true, mode: 0o700 });
   const socket = { address, port: await choosePort(address, recorded.port) };
-  await writeConfig(layout, serverConfig(layout, name, socket, clients));
+  await writeConfig(layout, serverConfig(layout, name, socket, clients) + nodeLines(nodes));
   configured();
   await startServer(layout, socket, host.clock, signal);
   admitted.set(name, clients.join());
@@ -130,12 +130,12 @@ async function start(
  */
 async function admit(
   { admitted }: AgentContext,
-  { name, layout, recorded, clients }: ShareReading,
+  { name, layout, recorded, clients, nodes }: ShareReading,
 ): Promise<void> {
   const { address, port } = recorded;
   if (address === undefined || port === undefined)
     throw new EngineError("ABORTED", "the server has no recorded address");
-  await writeConfig(layout, serverConfig(layout, name, { address, port }, clients));
+  await writeConfig(layout, serverConfig(layout, name, { address, port }, clients) + nodeLines(nodes));
   configured();
   await rereadConfig(layout);
   admitted.set(name, clients.join());

@@ -9,6 +9,8 @@ export interface ShareUser {
   nodeID: string;
   /** IPv4; absent: it has reported none. */
   address?: string;
+  /** The address is its last one, which the server has let in: it reports none any more. */
+  isLast?: true;
 }
 
 /** Whom a share's server is to let in, and whom it must not. */
@@ -32,6 +34,19 @@ export function usersOf(
   );
 }
 
+/** Nodes that report no address any more, with that of `nodes` at which the server of now has let them in. */
+export function withLastAddress(
+  users: readonly ShareUser[],
+  nodes: ReadonlyMap<string, string>,
+  before: ReadonlySet<string>,
+): ShareUser[] {
+  return users.map((user) => {
+    const last = nodes.get(user.nodeID);
+    if (user.address !== undefined || last === undefined || !before.has(last)) return user;
+    return { ...user, address: last, isLast: true };
+  });
+}
+
 /**
  * Who is let in. `before`: addresses that the server of now has let in already. Their programs would hang for ever, so they
  * stay until they end, whatever has become of the trust in their network.
@@ -47,6 +62,12 @@ export async function admission(
     const { address } = user;
     if (address === undefined) {
       result.untrusted.push({ nodeID: user.nodeID, refused: true, message: withoutAddress(user.nodeID) });
+      continue;
+    }
+    if (user.isLast === true) {
+      const message = lostAddress(user.nodeID, address);
+      result.users.push(user);
+      result.untrusted.push({ nodeID: user.nodeID, address, refused: false, message });
       continue;
     }
     if (await mayCross({ ...way, client: address })) {
@@ -68,7 +89,14 @@ function withoutAddress(user: string): string {
   );
 }
 
-function distrust(user: string, address: string, server: Required<ShareUser>): string {
+function lostAddress(user: string, address: string): string {
+  return (
+    `node "${user}" reports no IPv4 address any more, and is let in at ${address}, its last one: give it one on a network ` +
+    "that the other nodes reach, and Mooring on it reports that within seconds"
+  );
+}
+
+function distrust(user: string, address: string, server: { nodeID: string; address: string }): string {
   return (
     `node "${user}" at ${address} would use the volume of node "${server.nodeID}" at ${server.address} over a network that ` +
     "nobody has named as trusted and that does not encrypt: start Mooring on every node with --trusted-network and the " +

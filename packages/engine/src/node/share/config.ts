@@ -92,6 +92,25 @@ export async function recordedClients(layout: ShareLayout): Promise<Set<string>>
   return new Set(clients.split(", ").filter(isIPv4));
 }
 
+/** For {@link recordedNodes}: which node comes from which of the addresses. A comment, for the server. */
+export function nodeLines(users: readonly { nodeID: string; address?: string }[]): string {
+  const lines = users.map(({ nodeID, address = "" }) => `# node ${nodeID} ${address}\n`);
+  return lines.filter((line) => NODE_LINE.test(line)).join("");
+}
+
+const NODE_LINE = /^# node ([a-z0-9.-]+) ([0-9.]+)\n$/;
+
+/** The addresses of the nodes that the server has been made to let in, as they were then. */
+export async function recordedNodes(layout: ShareLayout): Promise<Map<string, string>> {
+  const lines = (await recordedConfig(layout)).split(/(?<=\n)/);
+  return new Map(
+    lines.flatMap((line) => {
+      const [, nodeID, address = ""] = NODE_LINE.exec(line) ?? [];
+      return nodeID !== undefined && isIPv4(address) ? [[nodeID, address] as const] : [];
+    }),
+  );
+}
+
 async function recordedConfig({ config }: ShareLayout): Promise<string> {
   return (await readFile(config, "utf8").catch(absent)) ?? "";
 }

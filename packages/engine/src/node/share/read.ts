@@ -6,8 +6,8 @@ import type { LoopDevice } from "../../host/host.ts";
 import { checkImageId } from "../../pools/image-id.ts";
 import type { AgentContext } from "../context.ts";
 import { chooseAddress } from "./address.ts";
-import { type Admission, admission, type ShareUser, usersOf } from "./clients.ts";
-import { recordedClients, recordedSocket, type ServerSocket } from "./config.ts";
+import { type Admission, admission, type ShareUser, usersOf, withLastAddress } from "./clients.ts";
+import { recordedClients, recordedNodes, recordedSocket, type ServerSocket } from "./config.ts";
 import type { ShareView } from "./decide.ts";
 import { type ShareLayout, shareLayout } from "./layout.ts";
 import { findPlace } from "./place.ts";
@@ -21,6 +21,8 @@ const PROBE_MS = 5000;
 export interface ShareReading extends ShareView {
   name: string;
   layout: ShareLayout;
+  /** The other nodes that it is to let in, with their addresses. */
+  nodes: readonly ShareUser[];
 }
 
 interface ShareReads {
@@ -52,6 +54,7 @@ export async function readShare(
   return {
     ...{ name, layout, nodeID, share, volume, mounted, folder, recorded, address, healthMs },
     connected,
+    nodes: network.users,
     users: network.users.map((user) => user.nodeID),
     untrusted: network.untrusted,
     clients: addressesOf(network.users, connected ? [address] : []),
@@ -80,7 +83,8 @@ async function readNetwork(
   const going = running || (status?.nodeID === nodeID && status.endpoint !== undefined);
   const before = going ? await recordedClients(layout) : new Set<string>();
   // Not noted: a NodeAgent changes with every heartbeat, and each probe of the server reads again.
-  const users = await usersOf(store, othersOf(share, nodeID), signal);
+  const reported = await usersOf(store, othersOf(share, nodeID), signal);
+  const users = withLastAddress(reported, await recordedNodes(layout), before);
   const place = await findPlace();
   const own = ownAddress(place, networks, reaching);
   const stays =

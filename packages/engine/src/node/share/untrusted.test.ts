@@ -74,6 +74,32 @@ test("a node that has reported no address is refused, and let in once it has one
 });
 
 test(
+  "a node that no longer reports an address stays in at its last one, until its workloads end",
+  thorough(),
+  async (t) => {
+    const bench = await served(t);
+    await bench.ticketsUntil(NAME, (a) => ticketStatus(a, "csi-other")?.satisfied === true);
+    const before = await clients(bench);
+    const lose = (agent: NodeAgent): void => {
+      const { address: _lost, ...status } = agent.status ?? { state: "Ready" };
+      agent.status = status;
+    };
+    await mutate(bench.store, NodeAgents, { name: OTHER }, { change: lose, subresource: "status" });
+    const { status } = await share(bench, (s) => (s.status?.untrusted ?? []).length > 0);
+    assert.deepEqual([status?.untrusted?.[0]?.refused, status?.users], [false, [OTHER]]);
+    // Also over the death of the agent, which remembers nothing.
+    await bench.stop();
+    await bench.start();
+    await bench.drop(NAME);
+    await share(bench, (s) => s.spec.users?.join() === OTHER && s.status?.state === "running");
+    assert.equal(await clients(bench), before);
+    await bench.ticketsUntil(NAME, (a) => ticketStatus(a, "csi-other")?.satisfied === true);
+    await bench.drop(NAME, "csi-other");
+    await ended(bench);
+  },
+);
+
+test(
   "who was let in stays in when its network is not trusted any more, until its workloads end; then it is refused",
   thorough(),
   async (t) => {
