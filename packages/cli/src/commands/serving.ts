@@ -1,7 +1,7 @@
 // The commands that stay in the foreground and serve: a bundle of their own, as they need nearly everything.
 
+export { collectWhenIdle } from "@mooring/store";
 export { reportError } from "../output/report-error.ts";
-export { collectWhenIdle } from "../process/idle-memory.ts";
 export { serveSleepers } from "../process/serve-sleepers.ts";
 export { controllerCommand } from "./controller.ts";
 export { driverCommand } from "./driver.ts";

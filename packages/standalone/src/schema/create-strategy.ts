@@ -14,7 +14,11 @@ export function createStrategy(kind: KindSchema): ResourceStrategy {
     apply: (current, applied, context) => applyObject(current, decodeApplied(kind, applied), kind, context),
     trackManagers: (old, next, context) => trackUpdate(old, next, kind, context),
     ...(kind.custom ? {} : { strategicMerge: (current, patch) => patched(kind, current, patch) }),
-    ...defined({ selectableFields: rules?.selectableFields, gracefulDelete: rules?.gracefulDelete }),
+    ...defined({
+      selectableFields: rules?.selectableFields,
+      gracefulDelete: rules?.gracefulDelete,
+      admit: rules?.admit,
+    }),
   };
 }
 

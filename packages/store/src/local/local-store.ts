@@ -1,3 +1,4 @@
+import type { JsonStore } from "../json-store.ts";
 import { notFound } from "../object/errors.ts";
 import type { KubeObject } from "../object/meta.ts";
 import type { ObjectKey, Resource } from "../object/resource.ts";
@@ -6,13 +7,13 @@ import type {
   DeleteOptions,
   ListOptions,
   ListResult,
-  ObjectStore,
   Patch,
   WatchEvent,
   WatchOptions,
 } from "../object-store.ts";
 import type { StoreReport } from "./check/check-store.ts";
 import { ObjectDatabase } from "./database.ts";
+import { type DecidedWrite, DecidedWrites, type Foundation } from "./decided.ts";
 import { decodeEvent } from "./event.ts";
 import type { Evidence } from "./files.ts";
 import { History, type HistoryLimits } from "./history.ts";
@@ -44,12 +45,15 @@ export interface LocalStoreOptions {
  * Kubernetes objects in an embedded database, by the rules of an API server. A write resolves when it is on disk;
  * what readers and watchers see is on disk, too. One process at a time.
  */
-export class LocalStore implements ObjectStore {
+export class LocalStore implements JsonStore {
   readonly registry: ResourceRegistry;
   readonly #database: ObjectDatabase;
   readonly #history: History;
   readonly #timeline: Timeline;
   readonly #writer: Writer;
+  readonly #decided: DecidedWrites;
+  /** See {@link LocalStoreOptions.requireNamespaces}. */
+  readonly requireNamespaces: boolean;
   #closing: Promise<void> | undefined;
 
   private constructor(options: LocalStoreOptions, database: ObjectDatabase) {
@@ -59,11 +63,13 @@ export class LocalStore implements ObjectStore {
     const limits = { events: 8_192, characters: 32_000_000, ...options.history };
     this.#history = new History(past, database.revision, limits);
     this.#timeline = new Timeline(database, this.#history);
+    this.requireNamespaces = options.requireNamespaces ?? false;
+    this.#decided = new DecidedWrites(this.#timeline, this.registry);
     this.#writer = new Writer({
-      timeline: this.#timeline,
+      log: this.#timeline,
       definition: (resource) => this.#definition(resource),
       clock: options.clock ?? Date.now,
-      requireNamespaces: options.requireNamespaces ?? false,
+      requireNamespaces: this.requireNamespaces,
     });
   }
 
@@ -179,6 +185,21 @@ export class LocalStore implements ObjectStore {
     options: DeleteOptions = {},
   ): Promise<T> {
     return this.#writer.delete(resource, key, options);
+  }
+
+  /** What the next write of the object at this path builds on, for a thread that decides writes. */
+  latestJson(path: string): string | undefined {
+    return this.#timeline.latest(path);
+  }
+
+  /** See {@link DecidedWrites.write}. */
+  writeDecided(decided: DecidedWrite, founded: Foundation): Promise<string | undefined> {
+    return this.#decided.write(decided, founded);
+  }
+
+  /** Resolves when every write that was decided so far is on disk. */
+  settled(): Promise<void> {
+    return this.#timeline.settled();
   }
 
   #definition(resource: Resource): ResourceDefinition {

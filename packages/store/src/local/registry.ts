@@ -53,6 +53,15 @@ export interface ResourceStrategy {
    * every object, "" where it has no value: the store also asks with an object that has nothing but a kind.
    */
   selectableFields?(object: UnstructuredObject): Record<string, string>;
+  /**
+   * The refusals of `create` and `update` that depend on {@link StrategyContext.collect}, for a write that was decided where
+   * there is none. `old` is undefined for a new object.
+   */
+  admit?(
+    next: UnstructuredObject,
+    old: UnstructuredObject | undefined,
+    collect: NonNullable<StrategyContext["collect"]>,
+  ): void;
   /** Applies a strategic merge patch. Without it the kind answers 415, as custom resources do. */
   strategicMerge?(current: UnstructuredObject, patch: unknown): UnstructuredObject;
   /** Server-side apply, managedFields included. Without it the kind answers 415. */

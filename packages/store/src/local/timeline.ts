@@ -1,9 +1,12 @@
 import { insufficientStorage } from "../object/errors.ts";
+import { groupResource } from "../object/resource.ts";
 import { isStatus, StatusError } from "../object/status-error.ts";
 import { Collections, type PathRange } from "./collections.ts";
 import type { ObjectDatabase } from "./database.ts";
-import { encodeEvent, type StoreEvent } from "./event.ts";
+import { encodeEvent, rangeOf, type StoreEvent } from "./event.ts";
 import type { History } from "./history.ts";
+import type { StrategyContext } from "./registry.ts";
+import type { Change, WriteLog } from "./write-log.ts";
 
 interface Staged {
   /** What the object will be; undefined when it will be gone. */
@@ -34,7 +37,7 @@ interface Commit {
  * The order of writes. A write is decided at once, against all writes decided before it (`staged`), and becomes
  * visible when it is on disk. While one transaction is being written the next collects: that is the group commit.
  */
-export class Timeline {
+export class Timeline implements WriteLog {
   /** What rules about many objects have collected. */
   readonly collections: Collections = new Collections((range) => this.#latestIn(range));
   readonly #database: ObjectDatabase;
@@ -85,6 +88,27 @@ export class Timeline {
 
   nextRevision(): number {
     return this.#lastDecided + 1;
+  }
+
+  /** See {@link StrategyContext.collect}. */
+  readonly collect: NonNullable<StrategyContext["collect"]> = (resource, namespace, of) =>
+    this.collections.collect(rangeOf(groupResource(resource), namespace), of);
+
+  /** Nothing changes in the turn of a decision. */
+  attempt<T>(write: () => Promise<T>): Promise<T> {
+    return write();
+  }
+
+  /** The rules have asked {@link Timeline.collect} themselves. */
+  async rehearse(): Promise<void> {}
+
+  async commit({ type, resource, path, object }: Change, options: { patient?: boolean }): Promise<string> {
+    const revision = this.nextRevision();
+    object.metadata.resourceVersion = String(revision);
+    const json = JSON.stringify(object);
+    const previous = this.latest(path);
+    await this.write({ revision, type, collection: groupResource(resource), path, json, previous }, options);
+    return json;
   }
 
   /** Events after `revision`, those that are not visible yet included: what must be undone to see that revision. */

@@ -5,7 +5,7 @@ import { alreadyExists, badRequest, namespaceTerminating, notFound } from "../ob
 import type { KubeObject, UnstructuredObject } from "../object/meta.ts";
 import { groupResource, type ObjectKey, type Resource } from "../object/resource.ts";
 import type { DeleteOptions, Patch, WriteOptions } from "../object-store.ts";
-import { pathOf, rangeOf, type StoreEvent } from "./event.ts";
+import { pathOf } from "./event.ts";
 import { checkKey, type Located, locate, plain, type Unchecked } from "./locate.ts";
 import type { ResourceDefinition } from "./registry.ts";
 import { type Decision, type RuleContext, timestamp } from "./rules/context.ts";
@@ -14,7 +14,7 @@ import { decideDelete } from "./rules/delete.ts";
 import { patched, unsupportedPatch } from "./rules/patch.ts";
 import { decideUpdate } from "./rules/update.ts";
 import { inVersion } from "./selection.ts";
-import type { Timeline } from "./timeline.ts";
+import type { Change, WriteLog } from "./write-log.ts";
 
 /** What the store's callers may ask of one write beyond the rules of its kind. */
 export interface AdmittedWrite {
@@ -35,7 +35,7 @@ interface OfSubresource {
 
 /** What a writer needs of its store. */
 export interface WriterSource {
-  timeline: Timeline;
+  log: WriteLog;
   /** Throws ServiceUnavailable when the store is closed. */
   definition(resource: Resource): ResourceDefinition;
   /** Milliseconds since the epoch. */
@@ -86,10 +86,11 @@ export class Writer {
    * object from before, and meet the same conflict until the disk has caught up.
    */
   async #settled<T>(write: () => Promise<T>): Promise<T> {
+    const { log } = this.#source;
     try {
-      return await write();
+      return await log.attempt(write);
     } catch (error) {
-      await this.#source.timeline.settled().catch(() => {});
+      await log.settled().catch(() => {});
       throw error;
     }
   }
@@ -98,7 +99,7 @@ export class Writer {
     const input = plain(object);
     const name = this.#newName(resource, input);
     const at = this.#locate(resource, { namespace: input.metadata.namespace, name });
-    if (this.#source.timeline.latest(at.path) !== undefined) throw alreadyExists(resource, name);
+    if (this.#source.log.latest(at.path) !== undefined) throw alreadyExists(resource, name);
     this.#checkNamespace(at);
     const stored = inVersion(at.definition, input, at.definition.resource);
     return this.#carryOut<T>(
@@ -145,7 +146,7 @@ export class Writer {
     const { definition } = at;
     if (definition.strategy?.apply === undefined) throw unsupportedPatch();
     if (!options.fieldManager) throw badRequest("fieldManager is required for apply patch");
-    const exists = this.#source.timeline.latest(at.path) !== undefined;
+    const exists = this.#source.log.latest(at.path) !== undefined;
     if (!exists && options.subresource !== undefined) throw notFound(at.resource, at.key.name);
     if (!exists) this.#checkNamespace(at);
     const context = this.#context(at, options, options.subresource);
@@ -174,37 +175,42 @@ export class Writer {
     { action, object }: Decision,
     options: Pick<WriteOptions, "dryRun" | "patient"> & AdmittedWrite,
   ): Promise<T> {
-    const previous = this.#source.timeline.latest(at.path);
+    const { log } = this.#source;
+    const previous = log.latest(at.path);
     let result = object;
     if (action !== "remove")
       options.admit?.(
         object,
         previous === undefined ? undefined : (JSON.parse(previous) as UnstructuredObject),
       );
-    if (options.dryRun !== true && action === "keep") await this.#source.timeline.settled();
-    if (options.dryRun !== true && action !== "keep") {
-      const revision = this.#source.timeline.nextRevision();
-      result = normalized(object, at.key, at.definition.resource);
-      result.metadata.resourceVersion = String(revision);
-      const json = JSON.stringify(result);
+    if (action === "keep") {
+      if (options.dryRun !== true) await log.settled();
+    } else {
+      const { resource } = at.definition;
       const type = action === "remove" ? "DELETED" : previous === undefined ? "ADDED" : "MODIFIED";
-      const collection = groupResource(at.resource);
-      const event: StoreEvent = { revision, type, collection, path: at.path, json, previous };
-      await this.#source.timeline.write(event, options);
-      result = JSON.parse(json) as UnstructuredObject;
+      if (options.dryRun === true) await log.rehearse({ type, resource, path: at.path, object });
+      else {
+        const change: Change = {
+          type,
+          resource,
+          path: at.path,
+          object: normalized(object, at.key, resource),
+        };
+        result = JSON.parse(await log.commit(change, options)) as UnstructuredObject;
+      }
     }
     return inVersion(at.definition, result, at.resource) as unknown as T;
   }
 
   /** The object that the next write builds on, in the storage version. */
   #current(at: Located): UnstructuredObject {
-    const json = this.#source.timeline.latest(at.path);
+    const json = this.#source.log.latest(at.path);
     if (json === undefined) throw notFound(at.resource, at.key.name);
     return inVersion(at.definition, JSON.parse(json) as UnstructuredObject, at.definition.resource);
   }
 
   #lookup(resource: Resource, key: ObjectKey): UnstructuredObject | undefined {
-    const json = this.#source.timeline.latest(pathOf(groupResource(resource), key.namespace, key.name));
+    const json = this.#source.log.latest(pathOf(groupResource(resource), key.namespace, key.name));
     return json === undefined ? undefined : (JSON.parse(json) as UnstructuredObject);
   }
 
@@ -214,7 +220,7 @@ export class Writer {
     for (;;) {
       const candidate = checkName(resource, generatedName(generateName, Math.random));
       const { path } = this.#locate(resource, { namespace: namespace || undefined, name: candidate });
-      if (this.#source.timeline.latest(path) === undefined) return candidate;
+      if (this.#source.log.latest(path) === undefined) return candidate;
     }
   }
 
@@ -225,7 +231,7 @@ export class Writer {
   /** Also for writers inside the process: what they make in a namespace after its clean-up would stay for ever. */
   #checkNamespace({ resource, key }: Located): void {
     if (!this.#source.requireNamespaces || key.namespace === undefined) return;
-    const json = this.#source.timeline.latest(pathOf("namespaces", undefined, key.namespace));
+    const json = this.#source.log.latest(pathOf("namespaces", undefined, key.namespace));
     if (json === undefined) throw notFound(Namespaces, key.namespace);
     const { metadata } = JSON.parse(json) as KubeObject;
     if (metadata.deletionTimestamp !== undefined) throw namespaceTerminating(resource, key);
@@ -237,9 +243,7 @@ export class Writer {
       dryRun: options.dryRun ?? false,
       now: timestamp(this.#source.clock()),
       lookup: (resource, key) => this.#lookup(resource, key),
-      collect: (resource, namespace, of) =>
-        this.#source.timeline.collections.collect(rangeOf(groupResource(resource), namespace), of),
-      ...defined({ subresource, fieldManager: options.fieldManager }),
+      ...defined({ collect: this.#source.log.collect, subresource, fieldManager: options.fieldManager }),
     };
   }
 }

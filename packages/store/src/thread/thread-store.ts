@@ -1,0 +1,184 @@
+import type { JsonStore } from "../json-store.ts";
+import type { JsonList, JsonListEnd } from "../local/list.ts";
+import type { ResourceDefinition, ResourceRegistry } from "../local/registry.ts";
+import { Selection } from "../local/selection.ts";
+import type { JsonWatchEvent } from "../local/watch.ts";
+import { type AdmittedOptions, Writer } from "../local/writer.ts";
+import type { KubeObject } from "../object/meta.ts";
+import { defineResource, type ObjectKey, type Resource } from "../object/resource.ts";
+import type {
+  DeleteOptions,
+  ListOptions,
+  ListResult,
+  Patch,
+  WatchEvent,
+  WatchOptions,
+} from "../object-store.ts";
+import { orAborted } from "../runtime/wait.ts";
+import { Link } from "./link.ts";
+import type { Items, StoreLink } from "./protocol.ts";
+import { RemoteLog } from "./remote-log.ts";
+
+/** The kinds of a store in another thread, as this one knows them. */
+export interface ThreadStoreOptions {
+  registry: ResourceRegistry;
+  /** Learns of the changes of the kinds there have been, and returns how many that were in all. */
+  epoch?(): number;
+}
+
+/**
+ * The store of another thread. Everything that depends on what a client has sent is done here: decoding, defaults, validation,
+ * merging. The other thread reads, compares and writes.
+ */
+export class ThreadStore implements JsonStore {
+  readonly registry: ResourceRegistry;
+  readonly #link: Link;
+  readonly #writer: Writer;
+  readonly #epoch: () => number;
+  #streams = 0;
+
+  constructor(link: StoreLink, { registry, epoch = () => 0 }: ThreadStoreOptions) {
+    this.registry = registry;
+    this.#link = new Link(link);
+    this.#epoch = epoch;
+    this.#writer = new Writer({
+      log: new RemoteLog(this.#link, {
+        epoch,
+        hasAdmission: ({ resource }) => registry.get(resource).strategy?.admit !== undefined,
+      }),
+      definition: (resource) => this.#definition(resource),
+      clock: Date.now,
+      requireNamespaces: link.requireNamespaces,
+    });
+  }
+
+  /** Lets go of the other thread. */
+  close(): void {
+    this.#link.close();
+  }
+
+  diskFull(): string | undefined {
+    return this.#link.atOnce({ do: "disk-full" }) as string | undefined;
+  }
+
+  async get<T extends KubeObject>(resource: Resource<T>, key: ObjectKey): Promise<T> {
+    return JSON.parse(this.getJson(resource, key)) as T;
+  }
+
+  getJson(resource: Resource, key: ObjectKey): string {
+    this.#definition(resource);
+    return this.#link.atOnce({ do: "get", resource: defineResource(resource), key }) as string;
+  }
+
+  async list<T extends KubeObject>(resource: Resource<T>, options: ListOptions = {}): Promise<ListResult<T>> {
+    const { resourceVersion, pages } = this.listJson(resource, options);
+    const items: T[] = [];
+    for (;;) {
+      const page = await pages.next();
+      if (page.done) return { items, resourceVersion, ...page.value };
+      for (const json of page.value) items.push(JSON.parse(json) as T);
+    }
+  }
+
+  listJson(resource: Resource, { signal, ...options }: ListOptions = {}): JsonList {
+    this.#check(resource, options);
+    const stream = this.#streams++;
+    const request = { do: "list", stream, resource: defineResource(resource), options } as const;
+    const resourceVersion = this.#link.atOnce(request) as string;
+    return { resourceVersion, pages: this.#read<string[]>(stream, signal) };
+  }
+
+  async *watch<T extends KubeObject>(
+    resource: Resource<T>,
+    options: WatchOptions,
+  ): AsyncGenerator<WatchEvent<T>, void> {
+    for await (const { type, json } of this.watchJson(resource, options))
+      yield { type, object: JSON.parse(json) as T };
+  }
+
+  watchJson(resource: Resource, { signal, ...options }: WatchOptions): AsyncGenerator<JsonWatchEvent, void> {
+    this.#check(resource, options);
+    return this.#watch(defineResource(resource), options, signal);
+  }
+
+  create<T extends KubeObject>(resource: Resource<T>, object: T, options: AdmittedOptions = {}): Promise<T> {
+    return this.#writer.create(resource, object, options);
+  }
+
+  update<T extends KubeObject>(resource: Resource<T>, object: T, options: AdmittedOptions = {}): Promise<T> {
+    return this.#writer.replace(resource, object, options);
+  }
+
+  updateStatus<T extends KubeObject>(
+    resource: Resource<T>,
+    object: T,
+    options: AdmittedOptions = {},
+  ): Promise<T> {
+    return this.#writer.replace(resource, object, { ...options, subresource: "status" });
+  }
+
+  patch<T extends KubeObject>(
+    resource: Resource<T>,
+    key: ObjectKey,
+    patch: Patch,
+    options: AdmittedOptions & { subresource?: string } = {},
+  ): Promise<T> {
+    return this.#writer.patch(resource, key, patch, options);
+  }
+
+  delete<T extends KubeObject>(
+    resource: Resource<T>,
+    key: ObjectKey,
+    options: DeleteOptions = {},
+  ): Promise<T> {
+    return this.#writer.delete(resource, key, options);
+  }
+
+  async *#watch(
+    resource: Resource,
+    options: Omit<WatchOptions, "signal">,
+    signal: AbortSignal,
+  ): AsyncGenerator<JsonWatchEvent, void> {
+    if (signal.aborted) return;
+    const stream = this.#streams++;
+    await this.#link.call({ do: "watch", stream, resource, options });
+    try {
+      yield* this.#read<JsonWatchEvent>(stream, signal);
+    } catch (error) {
+      // As in any other store: a watch that is ended just ends.
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  /** The items of a stream as they come; whoever stops reading ends it there as well. */
+  async *#read<T extends Items["items"][number]>(
+    stream: number,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<T, JsonListEnd> {
+    try {
+      for (;;) {
+        const next = this.#link.call({ do: "next", stream });
+        // Nobody waits for it any more once the signal has aborted.
+        next.catch(() => {});
+        const { items, end } = (await orAborted(next, signal)) as Items;
+        for (const item of items) {
+          signal?.throwIfAborted();
+          yield item as T;
+        }
+        if (end !== undefined) return end;
+      }
+    } finally {
+      this.#link.note({ do: "end", stream });
+    }
+  }
+
+  /** Selectors are refused before anything is begun. */
+  #check(resource: Resource, options: Omit<ListOptions, "signal">): void {
+    new Selection(this.#definition(resource), resource, options);
+  }
+
+  #definition(resource: Resource): ResourceDefinition {
+    this.#epoch();
+    return this.registry.get(resource);
+  }
+}
