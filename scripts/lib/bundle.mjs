@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { ROOT } from "./setup.mjs";
 
 const DIST = join(ROOT, "dist");
@@ -9,6 +10,7 @@ const PARTS = join(DIST, "parts");
 const OUT = join(DIST, "mooring.mjs");
 const ENTRY = join(ROOT, "packages/cli/src/main.ts");
 const SERVING = join(ROOT, "packages/cli/src/commands/serving.ts");
+const API_SERVER = join(ROOT, "packages/standalone/src/apiserver/thread/main.ts");
 const CODE_CACHE = join(ROOT, "packages/cli/src/process/code-cache.ts");
 /** How long the parts of an earlier bundle stay. */
 const KEPT_MS = 86_400_000;
@@ -62,6 +64,21 @@ export async function threads() {
   return { "process.env.MOORING_PARSE_THREAD": JSON.stringify(outputFiles[0].text) };
 }
 
+/** The API server's thread as a program, for tests: esbuild's `define` of where it is. It lies in `folder`. */
+export async function apiServerThread(folder) {
+  const { build } = await import("esbuild");
+  const outfile = join(folder, "api-server.cjs");
+  await build({
+    ...AS_PROGRAM,
+    ...AS_SCRIPT,
+    outExtension: {},
+    outfile,
+    entryPoints: [API_SERVER],
+    define: { "import.meta.url": "__url", ...(await threads()) },
+  });
+  return { "process.env.MOORING_API_THREAD": JSON.stringify(pathToFileURL(outfile).href) };
+}
+
 async function newest(folder) {
   let latest = 0;
   for (const entry of await readdir(folder, { withFileTypes: true })) {
@@ -90,7 +107,10 @@ export async function bundle({ force = false } = {}) {
   await mkdir(PARTS, { recursive: true });
   await replace(join(DIST, "definitions.json"), JSON.stringify(await definitions()));
   await replace(join(DIST, "package.json"), '{"type":"module"}\n');
-  const serving = await make(SERVING, { ...AS_SCRIPT, outdir: PARTS, entryNames: "[name]-[hash]" });
+  const part = { ...AS_SCRIPT, outdir: PARTS, entryNames: "[name]-[hash]" };
+  const thread = await make(API_SERVER, { ...part, entryNames: "api-server-[hash]" });
+  const where = `./${basename(thread.find((path) => path.endsWith(".cjs")))}`;
+  const serving = await make(SERVING, part, { "process.env.MOORING_API_THREAD": JSON.stringify(where) });
   const name = serving.find((path) => path.endsWith(".cjs"));
   const elsewhere = {
     name: "serving",
@@ -102,7 +122,7 @@ export async function bundle({ force = false } = {}) {
   };
   // The entry comes last: who finds it finds the other file as well.
   await make(ENTRY, { outdir: DIST, entryNames: basename(OUT, ".mjs"), plugins: [elsewhere] });
-  await removeOld(serving);
+  await removeOld([...thread, ...serving]);
   return OUT;
 }
 
@@ -126,7 +146,7 @@ async function definitions() {
 }
 
 /** Writes what esbuild makes of `entry`; resolves with the paths. */
-async function make(entry, options) {
+async function make(entry, options, define = {}) {
   const { build } = await import("esbuild");
   const version = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")).version;
   const { outputFiles } = await build({
@@ -141,6 +161,7 @@ async function make(entry, options) {
       "process.env.MOORING_VERSION": JSON.stringify(version),
       ...(options.format === "cjs" && { "import.meta.url": "__url" }),
       ...(await threads()),
+      ...define,
     },
     sourcemap: "linked",
     sourcesContent: false,

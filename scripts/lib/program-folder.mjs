@@ -10,9 +10,11 @@ export const PACKAGES = ["lmdb", "koffi", "@marcbachmann/cel-js"];
 /** The bundle of this checkout and `deploy`, below `folder`. */
 export async function copyProgram(folder) {
   const text = await readFile(join(ROOT, "dist/mooring.mjs"), "utf8");
-  const [part] = /parts\/serving-[A-Z0-9]+\.cjs/.exec(text) ?? [];
+  const [serving] = /parts\/serving-[A-Z0-9]+\.cjs/.exec(text) ?? [];
+  const [thread] =
+    /api-server-[A-Z0-9]+\.cjs/.exec(await readFile(join(ROOT, "dist", serving), "utf8")) ?? [];
   await mkdir(join(folder, "dist/parts"), { recursive: true });
-  for (const name of ["mooring.mjs", "package.json", "definitions.json", part])
+  for (const name of ["mooring.mjs", "package.json", "definitions.json", serving, `parts/${thread}`])
     await cp(join(ROOT, "dist", name), join(folder, "dist", name));
   await cp(join(ROOT, "deploy"), join(folder, "deploy"), {
     recursive: true,

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
-import { AS_PROGRAM, threads } from "../bundle.mjs";
+import { AS_PROGRAM, apiServerThread, threads } from "../bundle.mjs";
 import { ROOT } from "../setup.mjs";
 import { findPrograms } from "./find.mjs";
 
@@ -43,6 +43,7 @@ export async function compileTests(files) {
       "import.meta.dirname": "__at.dirname",
       "import.meta.filename": "__at.filename",
       ...(await threads()),
+      ...(await apiServerThread(folder)),
     },
     plugins: [WHERE],
   };

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import type { LocalStore, Logger, Pod } from "@mooring/store";
+import type { JsonStore, Logger, Pod } from "@mooring/store";
 import type { KindRegistry, OpenApiDocuments } from "../kinds/kind-info.ts";
 import type { ExecRequest, ForwardRequest } from "../kubelet/index.ts";
 import type { Relay } from "../node-streams/relay.ts";
@@ -49,7 +49,7 @@ export interface RequestMetrics {
 
 /** What every handler works with. */
 export interface Api {
-  store: LocalStore;
+  store: JsonStore;
   kinds: KindRegistry;
   logger: Logger;
   kubelet?: KubeletStreams;

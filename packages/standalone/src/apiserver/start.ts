@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { MetricFamily } from "@mooring/csi";
-import type { LocalStore, Logger } from "@mooring/store";
+import type { JsonStore, Logger } from "@mooring/store";
 import { defined } from "@mooring/store";
 import type { KindRegistry, OpenApiDocuments } from "../kinds/kind-info.ts";
 import { writeKubeconfig } from "../pki/kubeconfig.ts";
@@ -15,7 +15,7 @@ import { createOpenApi } from "./openapi/documents.ts";
 import { ensureDefaultNamespaces } from "./server/default-namespaces.ts";
 import { ensureDefaultRoles } from "./server/default-roles.ts";
 import { listen, secureContext } from "./server/listen.ts";
-import { createMetrics } from "./server/metrics.ts";
+import { createMetrics, measureProcess } from "./server/metrics.ts";
 
 /** The clock may be set at any time. */
 const RENEW_CHECK_MS = 10_000;
@@ -24,7 +24,7 @@ const GRACE_MS = 1_000;
 
 /** What an API server is started with. */
 export interface ApiServerOptions {
-  store: LocalStore;
+  store: JsonStore;
   kinds: KindRegistry;
   /** `host:port`; port 0 takes a free one. */
   listen: string;
@@ -36,6 +36,8 @@ export interface ApiServerOptions {
   kubelet?: KubeletStreams;
   /** More for `/metrics`. */
   metrics?: () => MetricFamily[] | Promise<MetricFamily[]>;
+  /** In place of that and of what this thread measures of its process. */
+  measure?: () => Promise<MetricFamily[]>;
   /** Default: the documents of `kinds`. */
   openapi?: OpenApiDocuments;
 }
@@ -64,7 +66,11 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const pki = await ensurePki(folder, names);
   await ensureDefaultNamespaces(store);
   await ensureDefaultRoles(store);
-  const metrics = createMetrics(options.metrics);
+  const { measure, stop: stopMeasuring } =
+    options.measure === undefined
+      ? measureProcess(options.metrics)
+      : { measure: options.measure, stop: () => {} };
+  const metrics = createMetrics(measure);
   const tokens = await ServiceAccountTokens.open(store, join(folder, "service-accounts.key"));
   const parser = new ParsePool();
   const api: Api = {
@@ -101,7 +107,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const done = new Promise<void>((resolve) => {
     const stop = () => {
       clearInterval(renewal);
-      metrics.stop();
+      stopMeasuring();
       void parser.close();
       // Connections become idle one by one, as the watches on them end.
       const closing = setInterval(() => server.closeIdleConnections(), 20);

@@ -1,4 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
+import { type ClientRequest, request as httpRequest } from "node:http";
+import { request as httpsRequest, type RequestOptions } from "node:https";
 import {
   apiVersionOf,
   getIfAny,
@@ -19,6 +21,25 @@ export interface NodeAccess {
   ca: string;
   /** Whoever has this bearer token was let into the API server's secrets. */
   token: string;
+}
+
+/** The node of this process: its socket, below a folder that nobody else can enter. */
+export interface LocalAccess {
+  socketPath: string;
+}
+
+/** A request to a node, and the event by which its socket says that somebody is there. */
+export function requestTo(
+  access: NodeAccess | LocalAccess,
+  options: RequestOptions,
+): { sent: ClientRequest; connected: "connect" | "secureConnect" } {
+  const common = { ...options, agent: false } as const;
+  if ("socketPath" in access)
+    return { sent: httpRequest({ ...common, socketPath: access.socketPath }), connected: "connect" };
+  const { host, port, ca, token } = access;
+  const headers = { ...options.headers, authorization: `Bearer ${token}` };
+  const sent = httpsRequest({ ...common, headers, host, port, ca, minVersion: "TLSv1.2" });
+  return { sent, connected: "secureConnect" };
 }
 
 const NAMESPACE = "kube-system";

@@ -12,7 +12,7 @@ import {
 import { conditionOf, isReady } from "../controllers/lost-node.ts";
 import { isStopped } from "../controllers/node-stopped.ts";
 import type { Kubelet, LogRequest } from "../kubelet/index.ts";
-import { readAccess } from "./access.ts";
+import { type LocalAccess, readAccess } from "./access.ts";
 import { fetchNodeLog } from "./fetch.ts";
 import { type Relay, relay } from "./relay.ts";
 
@@ -30,6 +30,8 @@ export interface ClusterLogsOptions {
   /** The node of this process, and its kubelet. */
   nodeName: string;
   kubelet: Pick<Kubelet, Streams>;
+  /** Where connections to that kubelet are handed on to; absent: it is in this thread, and nothing is. */
+  local?: LocalAccess;
 }
 
 /** A log that is followed ends so soon after its node is known to be lost. */
@@ -47,11 +49,12 @@ export function clusterStreams(options: ClusterLogsOptions): ClusterStreams {
 }
 
 async function elsewhere(
-  { store, nodeName }: ClusterLogsOptions,
+  { store, nodeName, local }: ClusterLogsOptions,
   { metadata, spec }: Pod,
 ): Promise<Relay | undefined> {
   const where = spec?.nodeName ?? "";
-  if (where === nodeName) return undefined;
+  if (where === nodeName)
+    return local === undefined ? undefined : (connection, path, stop) => relay(connection, local, path, stop);
   const away = await whyAway(store, where);
   const access = away === undefined ? await readAccess(store, where) : undefined;
   const cannot = (why: string) =>

@@ -1,9 +1,8 @@
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
-import { request as httpsRequest } from "node:https";
-import { StatusError, type StatusReason } from "@mooring/store";
+import { type StatusDetails, StatusError, type StatusReason } from "@mooring/store";
 import type { LogRequest } from "../kubelet/index.ts";
-import type { NodeAccess } from "./access.ts";
+import { type LocalAccess, type NodeAccess, requestTo } from "./access.ts";
 import { LOGS_PATH, writeQuery } from "./query.ts";
 
 /** How long a node may take to answer the handshake. The body may take as long as it likes. */
@@ -14,7 +13,7 @@ const CONNECT_MS = 5000;
  * the first chunk.
  */
 export async function* fetchNodeLog(
-  access: NodeAccess,
+  access: NodeAccess | LocalAccess,
   asked: LogRequest,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
@@ -24,20 +23,17 @@ export async function* fetchNodeLog(
 }
 
 async function open(
-  { host, port, ca, token }: NodeAccess,
+  access: NodeAccess | LocalAccess,
   asked: LogRequest,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
-  const request = httpsRequest({
-    ...{ host, port, ca, signal, agent: false, minVersion: "TLSv1.2" },
-    path: `${LOGS_PATH}?${writeQuery(asked)}`,
-    headers: { authorization: `Bearer ${token}` },
-  });
+  const path = `${LOGS_PATH}?${writeQuery(asked)}`;
+  const { sent: request, connected } = requestTo(access, { path, signal });
   const late = setTimeout(
     () => request.destroy(new Error(`no response for ${CONNECT_MS / 1000} s`)),
     CONNECT_MS,
   );
-  request.once("socket", (socket) => socket.once("secureConnect", () => clearTimeout(late)));
+  request.once("socket", (socket) => socket.once(connected, () => clearTimeout(late)));
   try {
     request.end();
     const [response] = (await once(request, "response")) as [IncomingMessage];
@@ -53,8 +49,13 @@ export async function failure(response: IncomingMessage): Promise<StatusError> {
   for await (const chunk of response) chunks.push(chunk as Buffer);
   const text = Buffer.concat(chunks).toString();
   try {
-    const { reason, message, code } = JSON.parse(text) as Record<string, unknown>;
-    return new StatusError(reason as StatusReason, String(message), {}, Number(code));
+    const { reason, message, details, code } = JSON.parse(text) as Record<string, unknown>;
+    return new StatusError(
+      reason as StatusReason,
+      String(message),
+      (details ?? {}) as StatusDetails,
+      Number(code),
+    );
   } catch {
     return new StatusError("InternalError", `the node answered ${response.statusCode}`);
   }

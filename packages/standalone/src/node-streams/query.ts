@@ -12,6 +12,14 @@ const FLAGS = ["follow", "previous", "timestamps"] as const;
 const NUMBERS = ["tailLines", "limitBytes", "sinceSeconds"] as const;
 const TEXTS = ["container", "sinceTime"] as const;
 
+/** A request for a log whose flags are all there. */
+export interface WholeLogRequest extends LogRequest {
+  follow: boolean;
+  previous: boolean;
+  timestamps: boolean;
+  signal: AbortSignal;
+}
+
 /** The query of a request for a log, as the API server asks a node for it. */
 export function writeQuery(request: LogRequest): string {
   const query = new URLSearchParams({ namespace: request.namespace, pod: request.pod });
@@ -24,11 +32,14 @@ export function writeQuery(request: LogRequest): string {
 }
 
 /** Throws BadRequest for what {@link writeQuery} does not write. */
-export function readQuery(query: URLSearchParams, signal: AbortSignal): LogRequest {
+export function readQuery(query: URLSearchParams, signal: AbortSignal): WholeLogRequest {
   const [namespace, pod] = [query.get("namespace") ?? "", query.get("pod") ?? ""];
   if (namespace === "" || pod === "") throw badRequest("namespace and pod are required");
-  const request: LogRequest = { namespace, pod, signal };
-  for (const name of FLAGS) if (query.get(name) === "true") request[name] = true;
+  const is = (name: (typeof FLAGS)[number]) => query.get(name) === "true";
+  const request: WholeLogRequest = {
+    ...{ namespace, pod, signal },
+    ...{ follow: is("follow"), previous: is("previous"), timestamps: is("timestamps") },
+  };
   for (const name of TEXTS) {
     const value = query.get(name);
     if (value !== null) request[name] = value;

@@ -1,11 +1,10 @@
 import { once } from "node:events";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
-import { request as httpsRequest } from "node:https";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { StatusError } from "@mooring/store";
 import type { Upgrade } from "../streams/handshake.ts";
-import type { NodeAccess } from "./access.ts";
+import { type LocalAccess, type NodeAccess, requestTo } from "./access.ts";
 import { failure } from "./fetch.ts";
 
 /** How long a node may take to take a connection over. */
@@ -35,7 +34,7 @@ export interface Relayed {
  */
 export async function relay(
   { request, response, upgrade }: Relayed,
-  access: NodeAccess,
+  access: NodeAccess | LocalAccess,
   path: string,
   stop: AbortSignal,
 ): Promise<void> {
@@ -70,14 +69,14 @@ interface Taken {
 }
 
 async function ask(
-  { host, port, ca, token }: NodeAccess,
+  access: NodeAccess | LocalAccess,
   path: string,
   headers: Record<string, string>,
   stop: AbortSignal,
 ): Promise<Taken> {
-  const sent = httpsRequest({
-    ...{ host, port, ca, path, agent: false, minVersion: "TLSv1.2", signal: stop },
-    headers: { ...headers, connection: "Upgrade", authorization: `Bearer ${token}` },
+  const { sent } = requestTo(access, {
+    ...{ path, signal: stop },
+    headers: { ...headers, connection: "Upgrade" },
   });
   const late = setTimeout(
     () => sent.destroy(new Error(`no response for ${RESPONSE_MS / 1000} s`)),

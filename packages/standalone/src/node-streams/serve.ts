@@ -1,6 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { type IncomingMessage, ServerResponse } from "node:http";
+import { rm } from "node:fs/promises";
+import {
+  createServer as createLocalServer,
+  type IncomingMessage,
+  type Server as LocalServer,
+  ServerResponse,
+} from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { isStatus, type Logger, type ObjectStore, StatusError } from "@mooring/store";
@@ -9,8 +15,8 @@ import type { KeyPair } from "../pki/issue.ts";
 import type { Upgrade } from "../streams/handshake.ts";
 import { sendLog } from "../streams/send-log.ts";
 import { acceptUpgrade } from "./accept-upgrade.ts";
-import { isToken, publishAccess, withdrawAccess } from "./access.ts";
-import { LOGS_PATH, readQuery } from "./query.ts";
+import { isToken, type LocalAccess, publishAccess, withdrawAccess } from "./access.ts";
+import { LOGS_PATH, readQuery, type WholeLogRequest } from "./query.ts";
 
 /** Where a node serves the streams of its pods, and who runs them. */
 export interface StreamServerOptions {
@@ -31,18 +37,9 @@ export async function serveNodeStreams(options: StreamServerOptions): Promise<{ 
   const { store, nodeName, host, logger, signal } = options;
   const token = randomBytes(32).toString("base64url");
   const { ca, pair } = await issue(host);
-  const server = createServer({ ...pair, minVersion: "TLSv1.2" }, (request, response) => {
-    void serve(options, token, request, { response });
-  });
+  const server = createServer({ ...pair, minVersion: "TLSv1.2" });
   server.on("tlsClientError", () => {});
-  server.on("upgrade", (request, socket, head) => {
-    socket.on("error", () => socket.destroy());
-    const response = new ServerResponse(request);
-    response.shouldKeepAlive = false;
-    response.assignSocket(socket as Socket);
-    response.once("finish", () => socket.end());
-    void serve(options, token, request, { response, upgrade: { socket, head } });
-  });
+  answer(server, (request, answered) => serve(options, token, request, answered));
   server.listen(0, host);
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -60,6 +57,48 @@ export async function serveNodeStreams(options: StreamServerOptions): Promise<{ 
   return { done };
 }
 
+/** The same for this process's own API server, which runs in another thread: over a socket that nobody else can reach. */
+export async function serveLocalStreams({
+  socketPath,
+  ...options
+}: Served & LocalAccess): Promise<{ done: Promise<void> }> {
+  const server = createLocalServer();
+  answer(server, (request, answered) => serve(options, undefined, request, answered));
+  await rm(socketPath, { force: true });
+  server.listen(socketPath);
+  await once(server, "listening");
+  return { done: stopped(server, options.signal) };
+}
+
+/** Whose streams are served, as far as a request needs it. */
+interface Served extends Pick<StreamServerOptions, "logger" | "signal"> {
+  kubelet: Pick<Kubelet, "exec" | "forward"> & {
+    logs(request: WholeLogRequest): AsyncIterable<string | Uint8Array>;
+  };
+}
+
+interface Answered {
+  response: ServerResponse;
+  upgrade?: Upgrade;
+}
+
+function answer(
+  server: Server | LocalServer,
+  serve: (request: IncomingMessage, answered: Answered) => Promise<void>,
+): void {
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+    void serve(request, { response });
+  });
+  server.on("upgrade", (request, socket, head) => {
+    socket.on("error", () => socket.destroy());
+    const response = new ServerResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket as Socket);
+    response.once("finish", () => socket.end());
+    void serve(request, { response, upgrade: { socket, head } });
+  });
+}
+
 async function issue(host: string): Promise<{ ca: string; pair: KeyPair }> {
   const { issueAuthority, issueServer } = await import("../pki/issue.ts");
   const now = new Date();
@@ -67,17 +106,17 @@ async function issue(host: string): Promise<{ ca: string; pair: KeyPair }> {
   return { ca: authority.cert, pair: await issueServer(authority, [host], now) };
 }
 
-async function stopped(server: Server, signal: AbortSignal): Promise<void> {
+async function stopped(server: Server | LocalServer, signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, "abort");
   server.closeAllConnections();
   await new Promise<void>((resolve) => server.close(() => resolve()));
 }
 
 async function serve(
-  { kubelet, logger, signal }: StreamServerOptions,
-  token: string,
+  { kubelet, logger, signal }: Served,
+  token: string | undefined,
   request: IncomingMessage,
-  { response, upgrade }: { response: ServerResponse; upgrade?: Upgrade },
+  { response, upgrade }: Answered,
 ): Promise<void> {
   const over = new AbortController();
   response.on("error", () => {});
@@ -85,7 +124,7 @@ async function serve(
   try {
     const url = new URL(request.url ?? "/", "https://node");
     const given = /^Bearer (\S+)$/.exec(request.headers.authorization ?? "")?.[1] ?? "";
-    if (!isToken(given, token)) throw new StatusError("Unauthorized", "Unauthorized");
+    if (token !== undefined && !isToken(given, token)) throw new StatusError("Unauthorized", "Unauthorized");
     if (upgrade !== undefined)
       return await acceptUpgrade(kubelet, { request, response, upgrade, url }, signal);
     if (request.method !== "GET" || url.pathname !== LOGS_PATH) {

@@ -1,19 +1,31 @@
+import { join } from "node:path";
 import type { MetricFamily } from "@mooring/csi";
-import type { KubeletStreams } from "../apiserver/index.ts";
-import { type ApiServer, startApiServer } from "../apiserver/start.ts";
+import { ServiceAccountTokens } from "../apiserver/auth/service-account.ts";
+import { measureProcess } from "../apiserver/server/metrics.ts";
+import { ApiThread, type ServingThread } from "../apiserver/thread/start.ts";
 import { bundledCrds, installCrds, startCrdController } from "../crd/index.ts";
+import type { Kubelet } from "../kubelet/index.ts";
+import { serveLocalStreams } from "../node-streams/serve.ts";
 import { startMetrics } from "./metrics.ts";
 import type { Starting } from "./starting.ts";
 
-interface StartedApi extends ApiServer {
+type Streams = Pick<Kubelet, "exec" | "forward" | "logs">;
+type VolumeMetrics = () => Promise<MetricFamily[]>;
+
+interface StartedApi extends ServingThread {
+  /** Signs tokens for service accounts. */
+  tokens: ServiceAccountTokens;
   /** Reports who has the pods; until then their logs are "not available yet". */
-  serveStreams(kubelet: KubeletStreams): void;
+  serveStreams(kubelet: Streams): void;
   /** Reports who measures the volumes of pods; until then they are in no scrape. */
   measureVolumes(metrics: VolumeMetrics): void;
 }
 
-type VolumeMetrics = () => Promise<MetricFamily[]>;
-type LateKubelet = KubeletStreams & { kubelet?: KubeletStreams; metrics: VolumeMetrics };
+interface LateKubelet {
+  streams: Streams;
+  kubelet?: Streams;
+  metrics: VolumeMetrics;
+}
 
 /** Of a kubelet that starts later than the server. */
 function lateStreams(): LateKubelet {
@@ -23,46 +35,51 @@ function lateStreams(): LateKubelet {
   };
   const late: LateKubelet = {
     metrics: async () => [],
-    logs: (request) => started().logs(request),
-    exec: async (request) => started().exec(request),
-    forward: async (request) => started().forward(request),
-    elsewhere: async (pod) => started().elsewhere(pod),
+    streams: {
+      logs: (request) => started().logs(request),
+      exec: async (request) => started().exec(request),
+      forward: async (request) => started().forward(request),
+    },
   };
   return late;
 }
 
-/** The API server with all kinds: built in, and those of our definitions. */
-export async function startApi({
-  options,
-  folder,
-  registry,
-  kinds,
-  store,
-  parts,
-  logger,
-  calls,
-}: Starting): Promise<StartedApi> {
+/** The API server with all kinds, in a thread of its own: built in, and those of our definitions. */
+export async function startApi(starting: Starting): Promise<StartedApi> {
+  const { options, folder, registry, kinds, changes, store, parts, logger, calls } = starting;
   const { host, port } = options.listen;
   const late = lateStreams();
+  let families = (): MetricFamily[] => [];
+  const { measure, stop: stopMeasuring } = measureProcess(async () => [
+    ...calls.families(),
+    ...families(),
+    ...(await late.metrics()),
+  ]);
+  const thread = await parts.start("API server's thread", async (signal) => {
+    signal.addEventListener("abort", stopMeasuring, { once: true });
+    return new ApiThread({ store, changes, logger, measure, signal });
+  });
   await parts.start("definitions", (signal) =>
-    startCrdController({ store, registry, kinds, logger, signal }),
+    startCrdController({ store, registry, kinds, changes, logger, signal }),
   );
   await installCrds(store, await bundledCrds());
-  const families = await startMetrics({ store, parts, logger });
+  families = await startMetrics({ store, parts, logger });
+  await parts.start("streams into pods", (signal) =>
+    serveLocalStreams({ socketPath: folder.streams, kubelet: late.streams, logger, signal }),
+  );
   const server = await parts.start("API server", (signal) =>
-    startApiServer({
-      store,
-      kinds,
-      listen: `${host.includes(":") ? `[${host}]` : host}:${port}`,
-      stateDir: folder.root,
-      logger,
+    thread.serve(
+      {
+        listen: `${host.includes(":") ? `[${host}]` : host}:${port}`,
+        ...{ stateDir: folder.root, nodeName: options.nodeName, kubelet: folder.streams },
+      },
       signal,
-      kubelet: late,
-      metrics: async () => [...calls.families(), ...families(), ...(await late.metrics())],
-    }),
+    ),
   );
   return {
     ...server,
+    // The key is there by now: the server's thread has made it.
+    tokens: await ServiceAccountTokens.open(store, join(folder.root, "pki", "service-accounts.key")),
     serveStreams: (kubelet) => {
       late.kubelet = kubelet;
     },

@@ -1,10 +1,10 @@
 import { callMetrics } from "@mooring/csi";
 import { DRIVER_NAME } from "@mooring/engine";
-import { LocalStore, ResourceRegistry, startStateCopies } from "@mooring/store";
+import { LocalStore, ResourceRegistry, startStateCopies, useOneArena } from "@mooring/store";
 import { registerBuiltins } from "../builtin/index.ts";
+import { KindChanges } from "../crd/index.ts";
 import { createKindRegistry } from "../kinds/kind-info.ts";
 import type { IssueToken } from "../kubelet/volumes/tokens.ts";
-import { clusterStreams } from "../node-streams/cluster-streams.ts";
 import { Parts } from "../storage/parts.ts";
 import { failure, untilStopped } from "../storage/until-stopped.ts";
 import { startApi } from "./api.ts";
@@ -22,6 +22,7 @@ import { startStorage } from "./storage.ts";
  */
 export async function startStandalone(options: StandaloneOptions): Promise<Standalone> {
   const { logger, signal } = options;
+  useOneArena();
   const folder = await openStateFolder(options.stateDir);
   const registry = new ResourceRegistry();
   const kinds = createKindRegistry();
@@ -32,7 +33,8 @@ export async function startStandalone(options: StandaloneOptions): Promise<Stand
   const { failed, fail } = failure();
   const parts = new Parts(logger, fail);
   const calls = callMetrics({ driverName: DRIVER_NAME });
-  const starting: Starting = { options, folder, registry, kinds, store, parts, logger, calls };
+  const changes = new KindChanges();
+  const starting: Starting = { options, folder, registry, kinds, changes, store, parts, logger, calls };
   const stop = async (): Promise<void> => {
     await parts.stop();
     await store.close();
@@ -49,7 +51,7 @@ export async function startStandalone(options: StandaloneOptions): Promise<Stand
     const issueToken: IssueToken = (order, now) => api.tokens.issue(order, now);
     const { nodeName } = options;
     const kubelet = await startNode({ ...starting, nodeName, view, issueToken });
-    api.serveStreams(clusterStreams({ store, nodeName, kubelet }));
+    api.serveStreams(kubelet);
     api.measureVolumes(() => kubelet.volumeMetrics());
     return { url: api.url, kubeconfig: api.kubeconfig, done: untilStopped(signal, failed).finally(stop) };
   } catch (error) {

@@ -10,6 +10,8 @@ export interface StateFolder {
   store: string;
   /** Kept short: socket paths have 107 bytes. */
   socket: string;
+  /** The streams of this machine's pods, for the API server's thread. */
+  streams: string;
   kubelet: string;
 }
 
@@ -19,7 +21,8 @@ export async function openStateFolder(path: string): Promise<StateFolder> {
   // As the kernel names it: mounts, devices and sockets below a symbolic link would not be found again under its name.
   const root = await realpath(path);
   await chmod(root, 0o700);
-  return { root, store: join(root, "store"), socket: join(root, "csi.sock"), kubelet: join(root, "kubelet") };
+  const [store, kubelet] = [join(root, "store"), join(root, "kubelet")];
+  return { root, store, socket: join(root, "csi.sock"), streams: join(root, "pods.sock"), kubelet };
 }
 
 /** What an earlier Mooring has made here after its store: a pool with volumes, or the keys of its API server. */

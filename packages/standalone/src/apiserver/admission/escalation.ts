@@ -1,4 +1,4 @@
-import { forbidden, type LocalStore, type UnstructuredObject } from "@mooring/store";
+import { forbidden, type JsonStore, type UnstructuredObject } from "@mooring/store";
 import { isObject } from "../../schema/model.ts";
 import type { Attributes } from "../auth/attributes.ts";
 import { describeRule, uncovered } from "../auth/covers.ts";
@@ -22,7 +22,7 @@ interface Granting {
   target: Target;
   /** The user's own rules where the object is, or at the cluster scope. */
   held: readonly PolicyRule[];
-  store: LocalStore;
+  store: JsonStore;
 }
 
 /** Nobody hands out by a role or a binding what they have not got, unless they may `escalate` or `bind`. */

@@ -1,4 +1,4 @@
-import type { LocalStore, UnstructuredObject } from "@mooring/store";
+import type { JsonStore, UnstructuredObject } from "@mooring/store";
 import { isObject } from "../../schema/model.ts";
 import { IDENTITY } from "../join/identity.ts";
 import type { Target } from "../resources/target.ts";
@@ -17,7 +17,7 @@ export interface Objects {
 export type Check = (
   node: string,
   objects: Objects,
-  context: { store: LocalStore; target: Target },
+  context: { store: JsonStore; target: Target },
 ) => string | undefined;
 
 /** Equal as JSON, keys in the same order; absent and null are one. */

@@ -1,7 +1,7 @@
 import {
   forbidden,
   isNotFound,
-  type LocalStore,
+  type JsonStore,
   type Resource,
   type UnstructuredObject,
 } from "@mooring/store";
@@ -84,7 +84,7 @@ function ownPool(node: string, { next, old }: Objects): string | undefined {
 function ownVolume(
   node: string,
   { next, old }: Objects,
-  { store }: { store: LocalStore },
+  { store }: { store: JsonStore },
 ): string | undefined {
   if (old === undefined || !same(next.spec, old.spec)) return "does not say what becomes of volumes";
   return isRelated(old, node, store) ? undefined : "the volume is not on it";
@@ -93,7 +93,7 @@ function ownVolume(
 function ownSnapshot(
   node: string,
   { next, old }: Objects,
-  { store }: { store: LocalStore },
+  { store }: { store: JsonStore },
 ): string | undefined {
   const wrong = unchangedSpec(next, old);
   if (wrong !== undefined || old === undefined) return wrong;
@@ -110,20 +110,20 @@ function ownShare(node: string, { next, old }: Objects): string | undefined {
 }
 
 /** The volume is, was last or is to be there, or in a pool that the node has open. */
-function isRelated(volume: UnstructuredObject, node: string, store: LocalStore): boolean {
+function isRelated(volume: UnstructuredObject, node: string, store: JsonStore): boolean {
   const [spec, status] = [fields(volume.spec), fields(volume.status)];
   const nodes = [spec.nodeID, spec.migrationNodeID, status.currentNodeID, status.ownerID];
   return nodes.includes(node) || hasPool(spec.pool, node, store);
 }
 
-function hasPool(name: unknown, node: string, store: LocalStore): boolean {
+function hasPool(name: unknown, node: string, store: JsonStore): boolean {
   const pool = typeof name === "string" ? find(store, "Pool", name) : undefined;
   if (pool === undefined) return false;
   const { nodes } = fields(pool.status);
   return fields(pool.spec).nodeID === node || (Array.isArray(nodes) && nodes.includes(node));
 }
 
-function find(store: LocalStore, kind: "Volume" | "Pool", name: string): UnstructuredObject | undefined {
+function find(store: JsonStore, kind: "Volume" | "Pool", name: string): UnstructuredObject | undefined {
   const plural = `${kind.toLowerCase()}s`;
   const resource: Resource = { group: GROUP, version: "v1alpha1", kind, plural, namespaced: false };
   try {

@@ -1,6 +1,6 @@
 import {
   isNotFound,
-  type LocalStore,
+  type JsonStore,
   type PersistentVolume,
   type PersistentVolumeClaim,
   PersistentVolumeClaims,
@@ -19,7 +19,7 @@ type Asked = Extract<Attributes, { type: "resource" }>;
 export const logAccessName = (node: string): string => `mooring-node-logs-${node}`;
 
 /** Whether a node may: by the rule book, or because a pod that is bound to it needs it. */
-export async function nodeMay(node: string, asked: Attributes, store: LocalStore): Promise<boolean> {
+export async function nodeMay(node: string, asked: Attributes, store: JsonStore): Promise<boolean> {
   if (asked.type !== "resource") return false;
   if (isNodeRight(asked, node)) return true;
   if (asked.group !== "") return false;
@@ -50,7 +50,7 @@ const isOwnAccount = ({ verb, subresource }: Asked) =>
 const isClaimStatus = ({ verb, subresource }: Asked) =>
   subresource === "status" && (verb === "update" || verb === "patch");
 
-async function podAccess(node: string, asked: Asked, store: LocalStore): Promise<boolean> {
+async function podAccess(node: string, asked: Asked, store: JsonStore): Promise<boolean> {
   const { verb, subresource, name, namespace, fieldSelector = "" } = asked;
   if (subresource !== "" && subresource !== "eviction") return false;
   const selected = fieldSelector
@@ -62,7 +62,7 @@ async function podAccess(node: string, asked: Asked, store: LocalStore): Promise
   return ["get", "list", "watch", "delete"].includes(verb) && name !== "" && (await own());
 }
 
-async function secretAccess(node: string, asked: Asked, store: LocalStore): Promise<boolean> {
+async function secretAccess(node: string, asked: Asked, store: JsonStore): Promise<boolean> {
   const { verb, name, namespace, subresource } = asked;
   const logs = namespace === "kube-system" && name === logAccessName(node) && subresource === "";
   if (logs && ["get", "update", "patch", "delete"].includes(verb)) return true;
@@ -71,7 +71,7 @@ async function secretAccess(node: string, asked: Asked, store: LocalStore): Prom
 }
 
 /** By a pod that runs here, or by a volume that such a pod has. */
-async function isNamedByPod(node: string, asked: Asked, store: LocalStore): Promise<boolean> {
+async function isNamedByPod(node: string, asked: Asked, store: JsonStore): Promise<boolean> {
   const { resource, name, namespace } = asked;
   const { items } = await store.list<Pod>(Pods, { fieldSelector: `spec.nodeName=${node}` });
   for (const pod of items) {
@@ -83,7 +83,7 @@ async function isNamedByPod(node: string, asked: Asked, store: LocalStore): Prom
 }
 
 /** The secrets that the driver is given with a pod's volumes. */
-function claimSecrets({ metadata, spec }: Pod, store: LocalStore): string[] {
+function claimSecrets({ metadata, spec }: Pod, store: JsonStore): string[] {
   const { namespace = "", name: podName } = metadata;
   const claims = (spec?.volumes ?? []).map(({ name, persistentVolumeClaim, ephemeral }) =>
     ephemeral === undefined ? persistentVolumeClaim?.claimName : `${podName}-${name}`,
@@ -100,7 +100,7 @@ function claimSecrets({ metadata, spec }: Pod, store: LocalStore): string[] {
 }
 
 function get<T>(
-  store: LocalStore,
+  store: JsonStore,
   resource: Resource,
   key: { namespace?: string; name: string },
 ): T | undefined {

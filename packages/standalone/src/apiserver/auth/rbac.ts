@@ -1,4 +1,4 @@
-import { defineResource, type LocalStore, type UnstructuredObject } from "@mooring/store";
+import { defineResource, type JsonStore, type UnstructuredObject } from "@mooring/store";
 import type { User } from "../http/call.ts";
 import type { Attributes } from "./attributes.ts";
 import { nodeMay } from "./node-authorizer.ts";
@@ -35,9 +35,9 @@ interface Binding extends UnstructuredObject {
 
 /** Decides by the stored roles and bindings. */
 export class Authorizer {
-  readonly #store: LocalStore;
+  readonly #store: JsonStore;
 
-  constructor(store: LocalStore) {
+  constructor(store: JsonStore) {
     this.#store = store;
   }
 

@@ -9,8 +9,8 @@ import { readFile } from "node:fs/promises";
 import {
   defined,
   isNotFound,
+  type JsonStore,
   type KubeObject,
-  type LocalStore,
   Nodes,
   Pods,
   type Resource,
@@ -63,18 +63,18 @@ export function serviceAccountUser(namespace: string, name: string, uid?: string
 
 /** Issues and reads tokens of service accounts (JWT, ES256). */
 export class ServiceAccountTokens {
-  readonly #store: LocalStore;
+  readonly #store: JsonStore;
   readonly #key: KeyObject;
   readonly #publicKey: KeyObject;
 
-  private constructor(store: LocalStore, key: KeyObject) {
+  private constructor(store: JsonStore, key: KeyObject) {
     this.#store = store;
     this.#key = key;
     this.#publicKey = createPublicKey(key);
   }
 
   /** `path` of the signing key, which is made on first use. */
-  static async open(store: LocalStore, path: string): Promise<ServiceAccountTokens> {
+  static async open(store: JsonStore, path: string): Promise<ServiceAccountTokens> {
     let pem = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT") return undefined;
       throw error;

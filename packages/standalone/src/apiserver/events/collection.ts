@@ -5,9 +5,9 @@ import {
   Events,
   type JsonList,
   type JsonListEnd,
+  type JsonStore,
   type JsonWatchEvent,
   type ListOptions,
-  type LocalStore,
   type Patch,
   type Resource,
   StatusError,
@@ -20,7 +20,7 @@ import { coreFieldSelector, fromCoreEvent, toCoreEvent } from "./convert.ts";
 export const EVENTS_GROUP = "events.k8s.io";
 
 /** events.k8s.io/v1 Events: the core/v1 Events of the store in their newer form, both ways. */
-export function eventsCollection(store: LocalStore): Collection {
+export function eventsCollection(store: JsonStore): Collection {
   const core = storedCollection(store, Events as unknown as Resource<UnstructuredObject>);
   const show = (json: string) => JSON.stringify(fromCoreEvent(JSON.parse(json) as UnstructuredObject));
   return {

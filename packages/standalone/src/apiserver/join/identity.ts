@@ -1,7 +1,7 @@
 import { createHash, X509Certificate } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
-import { isNotFound, type LocalStore, type Node, Nodes, StatusError } from "@mooring/store";
+import { isNotFound, type JsonStore, type Node, Nodes, StatusError } from "@mooring/store";
 import type { User } from "../http/call.ts";
 
 /** Annotation of a Node: SHA-256 of the public key (DER) that speaks for it, in hex. Nobody but an administrator changes it. */
@@ -35,7 +35,7 @@ const claims = new WeakMap<TLSSocket, Claim | undefined>();
  * The node behind a client certificate; undefined without one. A certificate counts only while the Node object is there and
  * names its key: who deletes the Node has revoked it, on connections that are open as well. Throws Unauthorized.
  */
-export function nodeByCertificate(request: IncomingMessage, store: LocalStore): User | undefined {
+export function nodeByCertificate(request: IncomingMessage, store: JsonStore): User | undefined {
   const socket = request.socket as TLSSocket;
   if (!claims.has(socket)) {
     const given = socket.getPeerX509Certificate?.();
@@ -57,7 +57,7 @@ function claimOf(cert: X509Certificate): Claim | undefined {
 }
 
 /** The key that the Node object names as it is now. */
-function keyOf(store: LocalStore, claim: Claim): string | undefined {
+function keyOf(store: JsonStore, claim: Claim): string | undefined {
   let json: string;
   try {
     json = store.getJson(Nodes, { name: claim.name });

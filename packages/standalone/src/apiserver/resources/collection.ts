@@ -2,9 +2,9 @@ import type {
   AdmittedWrite,
   DeleteOptions,
   JsonList,
+  JsonStore,
   JsonWatchEvent,
   ListOptions,
-  LocalStore,
   ObjectKey,
   Patch,
   Resource,
@@ -32,7 +32,7 @@ export interface Collection {
 }
 
 /** The kinds that are stored as they are served. */
-export function storedCollection(store: LocalStore, resource: Resource<UnstructuredObject>): Collection {
+export function storedCollection(store: JsonStore, resource: Resource<UnstructuredObject>): Collection {
   return {
     getJson: (key) => store.getJson(resource, key),
     listJson: (options) => store.listJson(resource, options),

@@ -1,5 +1,5 @@
 import { belongsTo, type Volume, type VolumeAttachment, VolumeAttachments, Volumes } from "@mooring/engine";
-import { forbidden, isNotFound, type LocalStore, type ObjectKey, type Resource } from "@mooring/store";
+import { forbidden, isNotFound, type JsonStore, type ObjectKey, type Resource } from "@mooring/store";
 import type { Api } from "../api.ts";
 import type { Target } from "./target.ts";
 
@@ -20,14 +20,14 @@ export function requireDeletable({ store }: Api, target: Target, name: string): 
 }
 
 /** False also for what an earlier volume of the same name left, and while the volume is being deleted itself. */
-function hasVolume(store: LocalStore, name: string): boolean {
+function hasVolume(store: JsonStore, name: string): boolean {
   const attachment = find<VolumeAttachment>(store, VolumeAttachments, { name });
   const volume = find<Volume>(store, Volumes, { name });
   if (attachment === undefined || volume === undefined) return false;
   return volume.metadata.deletionTimestamp === undefined && belongsTo(attachment, volume);
 }
 
-function find<T>(store: LocalStore, resource: Resource, key: ObjectKey): T | undefined {
+function find<T>(store: JsonStore, resource: Resource, key: ObjectKey): T | undefined {
   try {
     return JSON.parse(store.getJson(resource, key)) as T;
   } catch (error) {

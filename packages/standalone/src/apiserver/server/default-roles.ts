@@ -2,7 +2,7 @@ import {
   defined,
   isAlreadyExists,
   isNotFound,
-  type LocalStore,
+  type JsonStore,
   type UnstructuredObject,
 } from "@mooring/store";
 import { uncovered } from "../auth/covers.ts";
@@ -40,7 +40,7 @@ const ROLES: readonly DefaultRole[] = [
 ];
 
 /** Creates the roles that are missing, and gives those that are there what an older version has not given them. */
-export async function ensureDefaultRoles(store: LocalStore): Promise<void> {
+export async function ensureDefaultRoles(store: JsonStore): Promise<void> {
   // Servers for tests may not know the kind.
   if (store.registry.find(ClusterRoles) === undefined) return;
   for (const role of ROLES) await ensure(store, asObject(role));
@@ -61,7 +61,7 @@ function asObject({ name, rules = [], aggregates, partOf }: DefaultRole): Unstru
   };
 }
 
-async function ensure(store: LocalStore, wanted: UnstructuredObject): Promise<void> {
+async function ensure(store: JsonStore, wanted: UnstructuredObject): Promise<void> {
   const { name } = wanted.metadata;
   try {
     const present = await store.get(ClusterRoles, { name });

@@ -1,12 +1,20 @@
 import { type MetricFamily, metricsText, processMetrics } from "@mooring/csi";
 import type { RequestMetrics } from "../api.ts";
 
-type MoreMetrics = () => MetricFamily[] | Promise<MetricFamily[]>;
+type Measure = () => MetricFamily[] | Promise<MetricFamily[]>;
 
-/** Requests by method and code, what the process uses, and what `more` adds. */
-export function createMetrics(more: MoreMetrics = () => []): RequestMetrics & { stop(): void } {
-  const requests = new Map<string, { labels: { method: string; code: string }; value: number }>();
+/** What the process uses, and what `more` adds. */
+export function measureProcess(more: Measure = () => []): {
+  measure(): Promise<MetricFamily[]>;
+  stop(): void;
+} {
   const own = processMetrics();
+  return { measure: async () => [...own.families(), ...(await more())], stop: own.stop };
+}
+
+/** Requests by method and code, and what `measure` adds. */
+export function createMetrics(measure: Measure): RequestMetrics {
+  const requests = new Map<string, { labels: { method: string; code: string }; value: number }>();
   return {
     count(method, code) {
       const key = `${method} ${code}`;
@@ -19,10 +27,8 @@ export function createMetrics(more: MoreMetrics = () => []): RequestMetrics & { 
       const samples = [...requests.values()];
       return metricsText([
         { name, help: "Requests answered.", type: "counter", samples },
-        ...own.families(),
-        ...(await more()),
+        ...(await measure()),
       ]);
     },
-    stop: own.stop,
   };
 }

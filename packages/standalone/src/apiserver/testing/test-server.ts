@@ -15,11 +15,12 @@ import { registerBuiltins } from "../../builtin/index.ts";
 import { startGarbageCollector } from "../../controllers/garbage-collector/index.ts";
 import { startNamespaceController } from "../../controllers/namespace/index.ts";
 import { startRoleAggregation } from "../../controllers/role-aggregation/index.ts";
-import { startCrdController } from "../../crd/index.ts";
+import { KindChanges, startCrdController } from "../../crd/index.ts";
 import { createKindRegistry, type MutableKindRegistry } from "../../kinds/kind-info.ts";
 import type { KubeletStreams } from "../api.ts";
 import { type ApiServer, startApiServer } from "../start.ts";
 import { HttpClient } from "./http-client.ts";
+import { startInThread } from "./in-thread.ts";
 
 export interface TestServer {
   store: LocalStore;
@@ -39,11 +40,17 @@ export interface TestServerOptions {
   /** Default true: the controllers of CRDs, garbage and namespaces. */
   controllers?: boolean;
   logger?: Logger;
+  /**
+   * The server runs in a thread of its own, as in `mooring up`, where this is true, or has that thread's program. Default:
+   * where MOORING_TEST_API_THREAD is 1.
+   */
+  thread?: boolean | string;
 }
 
 /** An API server with the built-in kinds on a free port and in a temporary folder. */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const { logger = silentLogger, kubelet, history, controllers = true } = options;
+  const thread = options.thread ?? process.env["MOORING_TEST_API_THREAD"] === "1";
   const folder = await mkdtemp(join(tmpdir(), "mooring-apiserver-"));
   const registry = new ResourceRegistry();
   const kinds = createKindRegistry();
@@ -58,15 +65,14 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     ...defined({ history }),
   });
   const common = { store, kinds, logger, signal };
-  const api = await startApiServer({
-    ...common,
-    listen: "127.0.0.1:0",
-    stateDir: folder,
-    ...defined({ kubelet }),
-  });
+  const changes = new KindChanges();
+  const program = typeof thread === "string" ? thread : undefined;
+  const api = thread
+    ? await startInThread({ ...common, changes, stateDir: folder, ...defined({ kubelet, program }) })
+    : await startApiServer({ ...common, listen: "127.0.0.1:0", stateDir: folder, ...defined({ kubelet }) });
   const parts: { done: Promise<void> }[] = [api];
   if (controllers) {
-    parts.push(await startCrdController({ ...common, registry }));
+    parts.push(await startCrdController({ ...common, registry, changes }));
     parts.push(await startGarbageCollector(common));
     parts.push(await startRoleAggregation(common));
     parts.push(await startNamespaceController({ ...common, caPem: api.caPem }));

@@ -13,6 +13,7 @@ import {
   WrittenCache,
 } from "@mooring/store";
 import type { MutableKindRegistry } from "../../kinds/kind-info.ts";
+import type { KindChanges } from "../kind-changes.ts";
 import { type CustomResourceDefinition, CustomResourceDefinitions } from "../types.ts";
 import { isEstablished } from "../validate-definition.ts";
 import { applyStep } from "./apply.ts";
@@ -35,6 +36,8 @@ export interface CrdControllerOptions {
   registry: ResourceRegistry;
   /** The API server's; absent when there is none. */
   kinds?: MutableKindRegistry;
+  /** Is told what is served. */
+  changes?: KindChanges;
   logger?: Logger;
   signal: AbortSignal;
 }
@@ -44,12 +47,12 @@ export interface CrdControllerOptions {
  * `done` settles when the controller has stopped.
  */
 export async function startCrdController(options: CrdControllerOptions): Promise<{ done: Promise<void> }> {
-  const { store, registry, kinds, logger = silentLogger, signal } = options;
+  const { store, registry, kinds, changes, logger = silentLogger, signal } = options;
   const indexers = { group: ({ spec }: CustomResourceDefinition) => [spec.group] };
   const informer = createInformer(store, CustomResourceDefinitions, { indexers, logger });
   const informing = informer.run(signal);
   await informer.synced(signal);
-  const served = new ServedKinds(registry, kinds);
+  const served = new ServedKinds(registry, kinds, changes);
   for (const crd of informer.list()) if (isEstablished(crd)) served.serve(crd);
   const running = reconcilerOf({ store, informer, served, logger, signal }).run(signal);
   return { done: Promise.all([informing, running]).then(() => {}) };

@@ -2,6 +2,7 @@ import type { Resource, ResourceRegistry } from "@mooring/store";
 import type { MutableKindRegistry } from "../../kinds/kind-info.ts";
 import { frozen } from "../clean-up.ts";
 import { customKind } from "../custom-kind.ts";
+import type { KindChanges } from "../kind-changes.ts";
 import type { CustomResourceDefinition } from "../types.ts";
 
 interface Served {
@@ -16,9 +17,13 @@ export class ServedKinds {
   readonly #kinds: MutableKindRegistry | undefined;
   readonly #served = new Map<string, Served>();
 
-  constructor(registry: ResourceRegistry, kinds: MutableKindRegistry | undefined) {
+  readonly #changes: KindChanges | undefined;
+
+  /** `changes`: who else is to know. */
+  constructor(registry: ResourceRegistry, kinds: MutableKindRegistry | undefined, changes?: KindChanges) {
     this.#registry = registry;
     this.#kinds = kinds;
+    this.#changes = changes;
   }
 
   get(name: string): Served | undefined {
@@ -38,6 +43,7 @@ export class ServedKinds {
     this.#kinds?.set(info);
     const { resource } = definition;
     this.#served.set(crd.metadata.name, { resource, version: versionOf(crd), frozen: false });
+    this.#changes?.note({ do: "serve", crd });
   }
 
   /** From now on objects can go but not come. */
@@ -46,6 +52,7 @@ export class ServedKinds {
     if (served === undefined) return;
     this.#registry.register(frozen(customKind(crd).definition));
     this.#served.set(crd.metadata.name, { ...served, frozen: true });
+    this.#changes?.note({ do: "freeze", crd });
   }
 
   withdraw(name: string): void {
@@ -54,6 +61,7 @@ export class ServedKinds {
     this.#served.delete(name);
     this.#kinds?.delete(served.resource.group, served.resource.plural);
     this.#registry.unregister(served.resource);
+    this.#changes?.note({ do: "withdraw", name });
   }
 }
 

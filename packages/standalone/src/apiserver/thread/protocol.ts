@@ -1,0 +1,35 @@
+import type { MessagePort } from "node:worker_threads";
+import type { MetricFamily } from "@mooring/csi";
+import type { StoreLink } from "@mooring/store";
+
+/** What the API server's thread begins with. */
+export interface ThreadData {
+  link: StoreLink;
+  /** Has the changes of kinds, which are taken from it whenever a kind is asked for. */
+  kinds: MessagePort;
+}
+
+/** How it serves, once it is told to. */
+export interface ServeData {
+  listen: string;
+  stateDir: string;
+  /** The node of this process, and the socket of its kubelet. */
+  nodeName: string;
+  kubelet: string;
+}
+
+/** What the process tells the thread. */
+export type ToThread =
+  | { do: "serve"; options: ServeData }
+  | { do: "stop" }
+  | { do: "measured"; id: number; families: MetricFamily[] };
+
+/** What the thread tells the process. */
+export type FromThread =
+  | { is: "serving"; url: string; caPem: string; token: string; kubeconfig: string }
+  | { is: "failed"; error: Error; code: string | undefined }
+  | { is: "stopped" }
+  | { is: "log"; level: LogLevel; bindings: object; fields: object; message: string }
+  | { is: "measuring"; id: number };
+
+export type LogLevel = "debug" | "info" | "warn" | "error";
