@@ -30,7 +30,7 @@ async function serving() {
   const commands = await import("./commands/serving.ts");
   report = commands.reportError;
   await commands.serveSleepers();
-  commands.collectWhenIdle();
+  commands.saveMemory();
   return commands;
 }
 

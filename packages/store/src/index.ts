@@ -53,7 +53,7 @@ export { allInParallel } from "./runtime/in-parallel.ts";
 export { KeyedLock } from "./runtime/keyed-lock.ts";
 export * from "./runtime/logger.ts";
 export { FolderError, makeFolder } from "./runtime/make-folder.ts";
-export { useOneArena } from "./runtime/one-arena.ts";
+export { trimHeap, useOneArena } from "./runtime/one-arena.ts";
 export { type BackoffOptions, backoffMs, delay, orAborted, within, withTimeLimit } from "./runtime/wait.ts";
 export * from "./select/field-selector.ts";
 export * from "./select/label-selector.ts";

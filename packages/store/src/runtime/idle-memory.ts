@@ -52,8 +52,10 @@ export class IdleMemory {
   }
 }
 
-/** Has this process collect its garbage whenever it has become idle. Does not keep it from ending. */
-export function collectWhenIdle(): void {
+/**
+ * Has this thread collect its garbage whenever the process has become idle, and do `afterwards`. Does not keep it from ending.
+ */
+export function collectWhenIdle(afterwards: () => void = () => {}): void {
   let [used, at] = [cpuMs(), performance.now()];
   const idle = new IdleMemory({
     now: () => performance.now(),
@@ -64,7 +66,10 @@ export function collectWhenIdle(): void {
       return (used - usedBefore) / Math.max(1, at - before);
     },
     heapSize: () => getHeapStatistics().total_heap_size,
-    collect,
+    collect: async () => {
+      await collect();
+      afterwards();
+    },
   });
   setInterval(() => void idle.tick(), EVERY_MS).unref();
 }

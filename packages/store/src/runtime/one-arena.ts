@@ -9,8 +9,17 @@ const M_ARENA_MAX = -8;
  * there is one. Elsewhere (musl) there is one heap anyway.
  */
 export function useOneArena(): void {
+  call("int mallopt(int parameter, int value)", M_ARENA_MAX, 1);
+}
+
+/** Gives the kernel back what the heap of the C library does not use, between what it does as well. */
+export function trimHeap(): void {
+  call("int malloc_trim(size_t kept)", 0);
+}
+
+function call(declaration: string, ...args: number[]): void {
   try {
-    koffi.load(null).func("int mallopt(int parameter, int value)")(M_ARENA_MAX, 1);
+    koffi.load(null).func(declaration)(...args);
   } catch {
     // No such function: no such heaps.
   }
