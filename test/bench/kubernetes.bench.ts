@@ -25,12 +25,30 @@ import {
 } from "../../packages/sidecars/src/testing/objects.ts";
 import { buildPrograms, programFolder } from "../kubernetes/real/support/components.mjs";
 import { type BenchCluster, startCluster } from "./kubernetes/cluster.ts";
-import { load, type Measurement, sized } from "./measure.ts";
-import { resident } from "./memory/resident.ts";
+import { MOORING, missingSidecars, type Side, sidecars, sidecarsAdvice } from "./kubernetes/sides.ts";
+import { load, type Measurement, SHORT, sized } from "./measure.ts";
+
+/** How many of each there are. */
+interface Sizes {
+  claims: number;
+  snapshots: number;
+  groups: number;
+}
 
 const CLAIMS = Number(process.env["MOORING_BENCH_CLAIMS"] ?? sized(1_000, 20));
-const SNAPSHOTS = sized(200, 5);
-const GROUPS = sized(20, 2);
+const SIZES: Sizes = {
+  claims: CLAIMS,
+  snapshots: sized(Math.ceil(CLAIMS / 5), 5),
+  groups: sized(Math.ceil(CLAIMS / 50), 2),
+};
+/** With the limits that the sidecars have by default, all of it would be half an hour. */
+const FEWER: Sizes = SHORT
+  ? SIZES
+  : {
+      claims: Math.ceil(CLAIMS / 10),
+      snapshots: Math.ceil(CLAIMS / 50),
+      groups: Math.ceil(CLAIMS / 500),
+    };
 /** Members of a group. */
 const MEMBERS = 8;
 const IN_FLIGHT = 32;
@@ -95,11 +113,11 @@ async function figures(cluster: BenchCluster, work: Work): Promise<Measurement[]
     ...{ name: `${count} ${name}: ${what}`, unit, value },
   });
   return [
-    row("until all are done", "s", seconds),
+    row("elapsed time of each", "ms", (1000 * seconds) / count),
     { ...row("writes of each", "", requests.writes / count), limit },
     { ...row("reads of each", "", requests.reads / count), limit: 0 },
     row("processor time of each", "ms", (1000 * (after - before)) / count),
-    row("resident", "MiB", (await resident(cluster.pid)).all),
+    row("resident", "MiB", await cluster.resident()),
   ];
 }
 
@@ -117,8 +135,8 @@ async function quiet({ audit }: BenchCluster): Promise<void> {
   );
 }
 
-const claims = (): KubeObject[] =>
-  Array.from({ length: CLAIMS }, (_, index) => ({
+const claims = ({ claims: length }: Sizes): KubeObject[] =>
+  Array.from({ length }, (_, index) => ({
     apiVersion: "v1",
     kind: "PersistentVolumeClaim",
     metadata: {
@@ -143,19 +161,19 @@ async function attachments(store: ObjectStore): Promise<KubeObject[]> {
   }));
 }
 
-const snapshots = (): KubeObject[] =>
-  Array.from({ length: SNAPSHOTS }, (_, index) => ({
+const snapshots = ({ claims: among, snapshots: length }: Sizes): KubeObject[] =>
+  Array.from({ length }, (_, index) => ({
     apiVersion: "snapshot.storage.k8s.io/v1",
     kind: "VolumeSnapshot",
     metadata: { name: `snapshot-${index}`, namespace: NAMESPACE },
     spec: {
       volumeSnapshotClassName: "snaps",
-      source: { persistentVolumeClaimName: `claim-${index % CLAIMS}` },
+      source: { persistentVolumeClaimName: `claim-${index % among}` },
     },
   }));
 
-const groups = (): KubeObject[] =>
-  Array.from({ length: GROUPS }, (_, index) => ({
+const groups = ({ groups: length }: Sizes): KubeObject[] =>
+  Array.from({ length }, (_, index) => ({
     apiVersion: "groupsnapshot.storage.k8s.io/v1",
     kind: "VolumeGroupSnapshot",
     metadata: { name: `group-${index}`, namespace: NAMESPACE },
@@ -174,16 +192,46 @@ async function prepare(store: ObjectStore): Promise<void> {
   await store.create(CSINodes, csiNode("n0", []));
 }
 
-/** The control plane around a driver that takes no time, on a real API server: what it asks for, and what it uses. */
+/**
+ * The control plane around a driver that takes no time, on a real API server: what it asks for, and what it uses. Beside it, one
+ * after the other, the sidecars of the Kubernetes project, where they are there.
+ */
 export async function run(): Promise<Measurement[]> {
   const bin = await buildPrograms(PROGRAMS);
-  const cluster = await startCluster(bin);
+  const ours = await runSide(bin, MOORING, SIZES);
+  if (missingSidecars().length > 0) {
+    process.stderr.write(`${sidecarsAdvice()}\n`);
+    return ours;
+  }
+  const beside = [];
+  for (const [side, sizes] of [
+    [sidecars(true), SIZES],
+    [sidecars(false), FEWER],
+  ] as const)
+    beside.push(...compare(ours, await runSide(bin, side, sizes), side.name));
+  return [...ours, ...beside];
+}
+
+/** The same figures with what another needed for the same work. */
+function compare(
+  ours: readonly Measurement[],
+  theirs: readonly Measurement[],
+  baselineName: string,
+): Measurement[] {
+  return ours.map(({ name, unit, value }, index) => ({
+    ...{ name, unit, value, baselineName, baseline: theirs[index]?.value ?? Number.NaN },
+  }));
+}
+
+async function runSide(bin: string, side: Side, sizes: Sizes): Promise<Measurement[]> {
+  process.stderr.write(`  ${side.name}:\n`);
+  const cluster = await startCluster(bin, side);
   const { store } = cluster;
   try {
     await prepare(store);
     return [
       ...(await measure(cluster, {
-        ...{ name: "claims", resource: PersistentVolumeClaims, objects: claims(), limit: 3 },
+        ...{ name: "claims", resource: PersistentVolumeClaims, objects: claims(sizes), limit: 3 },
         isDone: ({ spec }) => Boolean(spec?.volumeName),
       })),
       ...(await measure(cluster, {
@@ -192,11 +240,11 @@ export async function run(): Promise<Measurement[]> {
         isDone: ({ status }) => status?.attached === true,
       })),
       ...(await measure(cluster, {
-        ...{ name: "snapshots", resource: VolumeSnapshots, objects: snapshots(), limit: 6 },
+        ...{ name: "snapshots", resource: VolumeSnapshots, objects: snapshots(sizes), limit: 6 },
         isDone: ({ status }) => status?.readyToUse === true,
       })),
       ...(await measure(cluster, {
-        ...{ name: `groups of ${MEMBERS}`, resource: VolumeGroupSnapshots, objects: groups() },
+        ...{ name: `groups of ${MEMBERS}`, resource: VolumeGroupSnapshots, objects: groups(sizes) },
         limit: 3 + 4 * MEMBERS,
         isDone: ({ status }) => status?.readyToUse === true,
       })),

@@ -54,7 +54,7 @@ for (const [subject, load] of Object.entries(SUBJECTS)) {
 }
 
 function ratio({ value, baseline }: Measurement): number | undefined {
-  return baseline === undefined ? undefined : value / baseline;
+  return baseline === undefined || baseline === 0 ? undefined : value / baseline;
 }
 
 function row(entry: Measurement): string[] {

@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { RestStore } from "@mooring/store";
-import { eventually } from "@mooring/store/testing";
 import { runMiniKube } from "../../../packages/sidecars/src/testing/mini-kube.ts";
 import { ScriptedDriver } from "../../../packages/sidecars/src/testing/scripted-driver.ts";
-import { MooringProcess, plainEnvironment } from "../../csi/support/process.ts";
 import { startControlPlane } from "../../kubernetes/real/support/control-plane.mjs";
+import { resident } from "../memory/resident.ts";
 import { AuditLog } from "./requests.ts";
+import type { Side } from "./sides.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 /** Whose requests are counted. */
@@ -21,14 +21,15 @@ export interface BenchCluster {
   /** The administrator's. */
   store: RestStore;
   audit: AuditLog;
-  /** Seconds of processor time that `mooring controller` has used. */
+  /** Seconds of processor time that the control plane has used. */
   processor(): Promise<number>;
-  pid: number;
+  /** MiB that all its processes have of the machine's memory. */
+  resident(): Promise<number>;
   end(): Promise<void>;
 }
 
-/** A real API server, a driver in memory, and `mooring controller` between the two. */
-export async function startCluster(bin: string): Promise<BenchCluster> {
+/** A real API server, a driver in memory, and a control plane between the two. */
+export async function startCluster(bin: string, side: Side): Promise<BenchCluster> {
   const folder = await mkdtemp(join(tmpdir(), "mooring-bench-"));
   const undo: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
   const end = async () => {
@@ -55,29 +56,19 @@ export async function startCluster(bin: string): Promise<BenchCluster> {
       store.close();
     });
     const ours = await plane.pki.identity(USER, `/O=system:masters/CN=${USER}`, undefined);
-    const controller = await startController(folder, ours, driver.endpoint);
-    undo.push(() => controller.end());
-    const { pid } = controller;
-    return { store, audit: new AuditLog(plane.auditLog, USER), processor: () => processorOf(pid), pid, end };
+    const running = await side.start({ folder, kubeconfig: ours, endpoint: driver.endpoint });
+    undo.push(() => running.end());
+    const sum = async (of: (pid: number) => Promise<number>) =>
+      (await Promise.all(running.pids.map(of))).reduce((total, each) => total + each, 0);
+    return {
+      ...{ store, audit: new AuditLog(plane.auditLog, USER), end },
+      processor: () => sum(processorOf),
+      resident: () => sum(async (pid) => (await resident(pid)).all),
+    };
   } catch (error) {
     await end();
     throw error;
   }
-}
-
-async function startController(
-  folder: string,
-  kubeconfig: string,
-  endpoint: string,
-): Promise<MooringProcess> {
-  const ready = join(folder, "ready");
-  const args = ["--csi-address", endpoint, "--kubeconfig", kubeconfig, "--ready-file", ready];
-  const controller = new MooringProcess(["controller", ...args, "--log-level", "warn"], plainEnvironment());
-  await eventually("mooring controller to be ready", async () => {
-    if (!controller.alive) throw new Error(`mooring controller has ended: ${controller.stderr}`);
-    return (await readFile(ready, "utf8").catch(() => "")) !== "";
-  });
-  return controller;
 }
 
 async function processorOf(pid: number): Promise<number> {

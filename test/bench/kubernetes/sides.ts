@@ -1,0 +1,101 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { eventually } from "@mooring/store/testing";
+import { MooringProcess, plainEnvironment } from "../../csi/support/process.ts";
+import { programFolder } from "../../kubernetes/real/support/components.mjs";
+
+/** What a control plane is started with. */
+export interface SideInput {
+  folder: string;
+  kubeconfig: string;
+  /** The driver's, `unix://...`. */
+  endpoint: string;
+}
+
+/** The processes of a control plane. */
+export interface Running {
+  pids: readonly number[];
+  end(): Promise<unknown>;
+}
+
+/** A control plane around a driver: Mooring, or the sidecars that it replaces. */
+export interface Side {
+  name: string;
+  start(input: SideInput): Promise<Running>;
+}
+
+/** `mooring controller`, as it is. */
+export const MOORING: Side = {
+  name: "mooring",
+  async start({ folder, kubeconfig, endpoint }) {
+    const ready = join(folder, "ready");
+    const args = ["--csi-address", endpoint, "--kubeconfig", kubeconfig, "--ready-file", ready];
+    const controller = new MooringProcess(["controller", ...args, "--log-level", "warn"], plainEnvironment());
+    await eventually("mooring controller to be ready", async () => {
+      if (!controller.alive) throw new Error(`mooring controller has ended: ${controller.stderr}`);
+      return (await readFile(ready, "utf8").catch(() => "")) !== "";
+    });
+    return { pids: [controller.pid], end: () => controller.end() };
+  },
+};
+
+/** Those whose work is measured: nothing grows here, so csi-resizer is not among them. */
+const SIDECARS = ["csi-provisioner", "csi-attacher", "csi-snapshotter", "snapshot-controller"];
+
+/** `MOORING_SIDECARS_BIN` names the folder; default: where Kubernetes' own programs are. */
+const sidecarFolder = (): string => process.env["MOORING_SIDECARS_BIN"] ?? programFolder();
+
+/** Sidecars that would have to be there to be measured, too, and are not. */
+export function missingSidecars(): string[] {
+  return SIDECARS.filter((name) => !existsSync(join(sidecarFolder(), name)));
+}
+
+/** Why there is nothing beside us, and what to do about it. */
+export function sidecarsAdvice(): string {
+  return (
+    `without the Kubernetes project's sidecars beside it: ${missingSidecars().join(", ")} not in ${sidecarFolder()}; ` +
+    "build them from github.com/kubernetes-csi (Go), and name their folder in MOORING_SIDECARS_BIN"
+  );
+}
+
+/** The sidecars of the Kubernetes project; `tuned`: with limits far above what they need. */
+export function sidecars(tuned: boolean): Side {
+  return {
+    name: tuned ? "sidecars, tuned" : "sidecars",
+    async start({ kubeconfig, endpoint }) {
+      const children = SIDECARS.map((name) => {
+        const args = [
+          `--kubeconfig=${kubeconfig}`,
+          ...(name === "snapshot-controller" ? [] : [`--csi-address=${endpoint}`]),
+          ...(tuned ? ["--kube-api-qps=1000", "--kube-api-burst=1000", "--worker-threads=100"] : []),
+        ];
+        return startSidecar(name, args);
+      });
+      const end = () => Promise.all(children.map((child) => child.end()));
+      return { pids: children.map(({ pid }) => pid), end };
+    },
+  };
+}
+
+/** One that ends before it is told to makes its end reject. */
+function startSidecar(name: string, args: readonly string[]) {
+  const child: ChildProcess = spawn(join(sidecarFolder(), name), args, {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let output = "";
+  child.stderr?.on("data", (chunk: Buffer) => {
+    output = `${output}${chunk.toString()}`.slice(-2_000);
+  });
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  return {
+    pid: child.pid ?? 0,
+    async end(): Promise<void> {
+      const wasAlive = child.exitCode === null && child.signalCode === null;
+      child.kill("SIGKILL");
+      await ended;
+      if (!wasAlive) throw new Error(`${name} has ended with ${child.exitCode}: ${output}`);
+    },
+  };
+}
