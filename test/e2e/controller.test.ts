@@ -132,3 +132,28 @@ test(
     assert.equal(await waiting.end(), 0);
   },
 );
+
+test("/healthz is what the driver answers to a probe, and what is wrong with it", thorough(), async () => {
+  const own = await serve(`unix://${join(folder, "probed.sock")}`, join(folder, "probed"));
+  const ready = join(folder, "ready-probed");
+  const args = ["--csi-address", join(folder, "probed.sock"), "--kubeconfig", up.kubeconfig];
+  const controller = new MooringProcess(
+    ["controller", ...args, "--controllers", "health", "--ready-file", ready, "--liveness-listen", ":0"],
+    plainEnvironment(),
+  );
+  running.push(controller);
+  const healthz = async () => {
+    const [, port] = /"port":(\d+)[^\n]*serving liveness/.exec(controller.stderr) ?? [];
+    const response = await fetch(`http://127.0.0.1:${port}/healthz`);
+    return [response.status, await response.text()] as const;
+  };
+  await eventually(
+    "the controller to run",
+    async () => (await readFile(ready, "utf8").catch(() => "")) !== "",
+  );
+  assert.deepEqual(await healthz(), [200, "ok\n"]);
+  await own.stop();
+  const [status, why] = await healthz();
+  assert.equal(status, 500);
+  assert.match(why, /not ready|probed\.sock/);
+});

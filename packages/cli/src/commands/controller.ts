@@ -18,6 +18,7 @@ import { type NodeGrace, nodeGraceOption } from "../options/node-grace.ts";
 import { leaseDurationOption } from "../options/shared-pool-options.ts";
 import { CommandError } from "../output/command-error.ts";
 import { stopSignal } from "../process/foreground.ts";
+import { startLivenessServer } from "../process/liveness-server.ts";
 import { openLogger } from "../process/log.ts";
 import { type MetricsEndpoint, startMetricsServer } from "../process/metrics-server.ts";
 import { controlOwnVolumes } from "../process/own-volumes.ts";
@@ -43,6 +44,7 @@ interface Options extends ClientOptions, NodeGrace {
   snapshotNamePrefix: string;
   groupsnapshotNamePrefix: string;
   metricsListen?: string;
+  livenessListen?: string;
   readyFile?: string;
   logLevel: string;
 }
@@ -115,11 +117,19 @@ function countCalls(): { onCall: OnCall; families: () => ReturnType<Calls["famil
 type Calls = ReturnType<typeof callMetrics>;
 
 /** Whose volumes are controlled: printed before anything is reached. */
-function requireVolumes({ csiAddress, engine }: Options): void {
+function requireVolumes({ csiAddress, engine, livenessListen }: Options): void {
   if (engine === true && csiAddress !== undefined) {
     throw new CommandError("--engine has a driver of its own, so there is none to reach at --csi-address", {
       next: "leave one of the two away",
     });
+  }
+  if (engine === true && livenessListen !== undefined) {
+    throw new CommandError(
+      "--liveness-listen probes the driver at --csi-address, and --engine has none there",
+      {
+        next: "leave --liveness-listen away; /metrics of --metrics-listen shows that the process lives",
+      },
+    );
   }
   if (engine !== true && csiAddress === undefined) {
     throw new CommandError("whose volumes? Neither --csi-address nor --engine is given", {
@@ -136,17 +146,19 @@ async function controller(options: Options): Promise<void> {
   const store = await openCluster(options);
   const signal = stopSignal();
   const { onCall, families } = countCalls();
-  let metrics: MetricsEndpoint | undefined;
+  const { csiAddress: endpoint, livenessListen, metricsListen } = options;
+  const servers: MetricsEndpoint[] = [];
   try {
-    if (options.metricsListen !== undefined) {
-      metrics = await startMetricsServer(options.metricsListen, families, logger);
-    }
+    if (metricsListen !== undefined) servers.push(await startMetricsServer(metricsListen, families, logger));
+    // Before the driver is waited for: one that never comes is what somebody has to be told.
+    if (livenessListen !== undefined && endpoint !== undefined)
+      servers.push(await startLivenessServer(livenessListen, endpoint, logger));
     await run(options, { store, logger, signal, onCall, ready: ready.write });
   } catch (error) {
     // Asked to stop while the driver was waited for.
     if (!signal.aborted) throw error;
   } finally {
-    await metrics?.close();
+    await Promise.all(servers.map((server) => server.close()));
     store.close();
   }
 }
@@ -237,6 +249,7 @@ export function controllerCommand(): Command {
     .addOption(prefixOption("snapshot", "snapshot"))
     .addOption(prefixOption("groupsnapshot", "groupsnapshot"))
     .option("--metrics-listen <address>", "serve /metrics for Prometheus there; off unless given")
+    .option("--liveness-listen <address>", "serve /healthz there, which probes the driver; off unless given")
     .option("--ready-file <file>", "written when the controllers run, or wait for the lease")
     .addOption(logLevelOption())
     .action(controller);

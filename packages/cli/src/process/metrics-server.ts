@@ -1,13 +1,12 @@
 import { type MetricFamily, processMetrics, serveMetrics } from "@mooring/csi";
 import type { Logger } from "pino";
 import { listenAddress } from "../options/listen-address.ts";
-import { CommandError } from "../output/command-error.ts";
-import { EXIT } from "../output/exit-codes.ts";
+import { listenFailure } from "./listen-failure.ts";
 import { reconcileMetrics } from "./reconcile-metrics.ts";
 
 const OPTION = "--metrics-listen";
 
-/** A server of `/metrics` that is listening. */
+/** A server for other programs of the operator that is listening. */
 export interface MetricsEndpoint {
   close(): Promise<void>;
 }
@@ -35,21 +34,6 @@ export async function startMetricsServer(
     };
   } catch (error) {
     process.stop();
-    throw listenFailure(address, error);
+    throw listenFailure(OPTION, address, error);
   }
-}
-
-function listenFailure(address: string, error: unknown): unknown {
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (code === "EADDRINUSE") {
-    return new CommandError(`another process listens on ${address}`, {
-      next: `stop it, or choose another address for ${OPTION}`,
-      exitCode: EXIT.busy,
-      cause: error,
-    });
-  }
-  return new CommandError(`${OPTION} ${address} cannot be had: ${message}`, {
-    next: "use an address of this machine, for example 127.0.0.1:9810",
-    cause: error,
-  });
 }

@@ -1,0 +1,61 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { connect, probeUntilReady } from "@mooring/csi";
+import type { Logger } from "pino";
+import { listenAddress } from "../options/listen-address.ts";
+import { listenFailure } from "./listen-failure.ts";
+import type { MetricsEndpoint } from "./metrics-server.ts";
+
+const OPTION = "--liveness-listen";
+/** A driver that takes longer to answer a probe does not live. */
+const PROBE_MS = 3_000;
+
+/**
+ * Serves `/healthz`, as livenessprobe does: 200 when the driver answers Probe that it is ready, else 500 with what is wrong.
+ * Every request is a probe on a connection of its own, so nobody is told of an older state. Throws CommandError.
+ */
+export async function startLivenessServer(
+  address: string,
+  endpoint: string,
+  logger: Logger,
+): Promise<MetricsEndpoint> {
+  const { host, port } = listenAddress(OPTION, address, "127.0.0.1:9808");
+  const server = createServer((request, response) => {
+    if (request.url?.split("?", 1)[0] !== "/healthz") return void response.writeHead(404).end();
+    if (request.method !== "GET" && request.method !== "HEAD")
+      return void response.writeHead(405, { allow: "GET, HEAD" }).end();
+    const headers = { "content-type": "text/plain; charset=utf-8" };
+    probe(endpoint).then(
+      () => response.writeHead(200, headers).end("ok\n"),
+      (error: Error) => {
+        logger.warn({ error: error.message }, "the driver failed the liveness probe");
+        response.writeHead(500, headers).end(`${error.message}\n`);
+      },
+    );
+  });
+  try {
+    server.listen(port, host);
+    await once(server, "listening");
+  } catch (error) {
+    throw listenFailure(OPTION, address, error);
+  }
+  logger.info({ host, port: (server.address() as AddressInfo).port }, "serving liveness");
+  return {
+    async close() {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function probe(endpoint: string): Promise<void> {
+  const client = await connect(endpoint);
+  try {
+    await probeUntilReady(client, { timeoutMs: PROBE_MS, intervalMs: PROBE_MS });
+  } finally {
+    client.close();
+  }
+}
