@@ -23,7 +23,8 @@ interface Collection {
 export class History {
   readonly #collections = new Map<string, Collection>();
   readonly #limits: HistoryLimits;
-  readonly #order: StoreEvent[] = [];
+  /** Those that were dropped are undefined, and make room when there are many. */
+  readonly #order: (StoreEvent | undefined)[] = [];
   #dropped = 0;
   #characters = 0;
   #closed = false;
@@ -68,7 +69,7 @@ export class History {
       collection.events.shift();
       collection.floor = event.revision;
       this.#characters -= sizeOf(event);
-      this.#dropped += 1;
+      this.#order[this.#dropped++] = undefined;
     }
     if (this.#dropped > 4096) {
       this.#order.splice(0, this.#dropped);

@@ -181,7 +181,7 @@ class OpenPass implements Pass, Notes {
   }
 
   index(informer: Informer<KubeObject>, name: string, value: string, of: Projection | undefined): void {
-    this.#found = true;
+    if (informer.byIndex(name, value).length > 0) this.#found = true;
     const followed = this.#tracker.followed(informer);
     if (!this.#file(followed, indexId(name, value), of)) return;
     followed.indexes.set(name, (followed.indexes.get(name) ?? 0) + 1);
