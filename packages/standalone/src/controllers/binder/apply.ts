@@ -8,7 +8,7 @@ import {
   PersistentVolumes,
   type WrittenCache,
 } from "@mooring/store";
-import type { ActiveClaimStep } from "./decide-claim.ts";
+import type { ClaimStep } from "./decide-claim.ts";
 import type { VolumeStep } from "./decide-volume.ts";
 import * as names from "./names.ts";
 import type { Reports } from "./reports.ts";
@@ -26,7 +26,7 @@ export interface BinderEffects {
 export async function applyClaimStep(
   { store, events, volumes, reports }: BinderEffects,
   claim: PersistentVolumeClaim,
-  step: ActiveClaimStep,
+  step: ClaimStep,
 ): Promise<void> {
   if ("notice" in step && step.notice !== undefined) {
     const { type, reason, message } = step.notice;
@@ -75,7 +75,7 @@ export async function applyClaimStep(
 export async function applyVolumeStep(
   { store, volumes }: BinderEffects,
   volume: PersistentVolume,
-  step: Exclude<VolumeStep, { do: "wait" }>,
+  step: VolumeStep,
 ): Promise<void> {
   switch (step.do) {
     case "set-phase":

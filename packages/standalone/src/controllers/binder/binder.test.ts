@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "@mooring/store";
+import {
+  isOutcome,
+  type Outcome,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type StorageClass,
+} from "@mooring/store";
 import { covers } from "@mooring/store/testing";
 import fc from "fast-check";
 import { defaultClassOf, IS_DEFAULT_CLASS } from "../../builtin/default-class.ts";
@@ -49,7 +55,7 @@ const fast: StorageClass = {
 };
 const later: StorageClass = { ...fast, volumeBindingMode: "WaitForFirstConsumer" };
 
-function decide(claim: PersistentVolumeClaim, view: Partial<ClaimView> = {}): ClaimStep {
+function decide(claim: PersistentVolumeClaim, view: Partial<ClaimView> = {}): ClaimStep | Outcome {
   return decideClaim({
     claim,
     candidates: [],
@@ -71,7 +77,7 @@ const ours = { claimRef: { namespace: "ns", name: "c", uid: "uid-c" } };
 
 test("the table of what follows for a claim", () => {
   covers("K8S-098");
-  const rows: [title: string, step: ClaimStep, expected: string][] = [
+  const rows: [title: string, step: ClaimStep | Outcome, expected: string][] = [
     ["a new claim gets a phase", decide(claimOf({}, { status: {} }), { storageClass: later }), "set-phase"],
     [
       "no class: the default one",
@@ -84,7 +90,7 @@ test("the table of what follows for a claim", () => {
     [
       "the empty class means none, not the default",
       decide(claimOf({ storageClassName: "" }), { storageClass: undefined, defaultClass: fast }),
-      "wait FailedBinding",
+      "report FailedBinding",
     ],
     ["nothing fits: ask the provisioner", decide(claimOf()), "request-provisioning ExternalProvisioning"],
     [
@@ -95,14 +101,14 @@ test("the table of what follows for a claim", () => {
           [names.BETA_STORAGE_PROVISIONER]: "p.example",
         }),
       ),
-      "wait ExternalProvisioning",
+      "report ExternalProvisioning",
     ],
-    ["an unknown class", decide(claimOf(), { storageClass: undefined }), "wait ProvisioningFailed"],
-    ["delayed: wait for a pod", decide(claimOf(), { storageClass: later }), "wait WaitForFirstConsumer"],
+    ["an unknown class", decide(claimOf(), { storageClass: undefined }), "report ProvisioningFailed"],
+    ["delayed: wait for a pod", decide(claimOf(), { storageClass: later }), "report WaitForFirstConsumer"],
     [
       "delayed: a free volume is not taken either",
       decide(claimOf(), { storageClass: later, candidates: [volumeOf("v")] }),
-      "wait WaitForFirstConsumer",
+      "report WaitForFirstConsumer",
     ],
     [
       "delayed, node chosen: provision",
@@ -119,14 +125,14 @@ test("the table of what follows for a claim", () => {
     [
       "named and too small",
       decide(claimOf({ volumeName: "v" }), { named: volumeOf("v", { capacity: { storage: "1Gi" } }) }),
-      "wait VolumeMismatch",
+      "report VolumeMismatch",
     ],
     [
       "named and somebody else's",
       decide(claimOf({ volumeName: "v" }), {
         named: volumeOf("v", { claimRef: { namespace: "ns", name: "c", uid: "other" } }),
       }),
-      "wait FailedBinding",
+      "report FailedBinding",
     ],
     ["named and not there yet", decide(claimOf({ volumeName: "v" })), "wait"],
     [
@@ -147,7 +153,7 @@ test("the table of what follows for a claim", () => {
     [
       "done",
       decide(withAnnotations(bound, { volumeName: "v" }, "Bound"), { named: volumeOf("v", ours, "Bound") }),
-      "wait",
+      "done",
     ],
     [
       "its volume is gone",
@@ -219,7 +225,7 @@ test("what follows for a volume from its claim", () => {
     ],
     ["bound", volumeOf("v", ours), claim, "set-phase Bound"],
     ["its claim is gone", volumeOf("v", ours, "Bound"), undefined, "set-phase Released"],
-    ["released stays so", volumeOf("v", ours, "Released"), undefined, "wait"],
+    ["released stays so", volumeOf("v", ours, "Released"), undefined, "done"],
     [
       "the claim took another: give back",
       {
@@ -266,7 +272,7 @@ test("the newest default class counts", () => {
 
 /** The steps of a bind, as the store would carry them out. */
 function carryOut(
-  step: ClaimStep,
+  step: ClaimStep | Outcome,
   claim: PersistentVolumeClaim,
   volumes: PersistentVolume[],
 ): [PersistentVolumeClaim, PersistentVolume[]] {
@@ -317,7 +323,9 @@ test("whatever volumes there are: a bind ends, on one volume that fits, and no t
       for (let i = 0; i < claims; i += 1) {
         let claim = claimOf({}, { metadata: { name: `c${i}`, namespace: "ns", uid: `u${i}` } });
         let step = decide(claim, { candidates: volumes });
-        for (let rounds = 0; step.do !== "wait" && step.do !== "request-provisioning"; rounds += 1) {
+        const ends = (next: typeof step) =>
+          isOutcome(next) || ["report", "request-provisioning"].includes(next.do);
+        for (let rounds = 0; !ends(step); rounds += 1) {
           assert.ok(rounds < 5, `no end: ${step.do}`);
           [claim, volumes] = carryOut(step, claim, volumes);
           step = decide(claim, {

@@ -1,8 +1,12 @@
 import {
+  DONE,
   isDeleting,
+  isOutcome,
+  type Outcome,
   type PersistentVolume,
   type PersistentVolumeClaim,
   type StorageClass,
+  wait,
 } from "@mooring/store";
 import { findVolume, isReservedFor, mismatch } from "./match.ts";
 import * as names from "./names.ts";
@@ -36,30 +40,24 @@ export type ClaimStep =
   | { do: "set-bound-status"; volume: PersistentVolume }
   | { do: "set-phase"; phase: "Pending" | "Lost"; notice?: Notice }
   | { do: "request-provisioning"; provisioner: string; notice?: Notice }
-  | { do: "wait"; notice?: Notice };
-
-/** A step that something is done for. */
-export type ActiveClaimStep =
-  | Exclude<ClaimStep, { do: "wait" }>
   /** Emits an event with what the claim waits for. */
   | { do: "report"; notice: Notice };
 
-/** As {@link decideClaim}, and first reports what is waited for where that is news. */
-export function decideClaimAndReport(
+/** As {@link decideClaim}; what is reported already is waited for. */
+export function decideUnreported(
   view: ClaimView & { isReported: (notice: Notice) => boolean },
-): ActiveClaimStep | { do: "wait" } {
+): ClaimStep | Outcome {
   const step = decideClaim(view);
-  if (step.do !== "wait") return step;
-  const { notice } = step;
-  return notice === undefined || view.isReported(notice) ? { do: "wait" } : { do: "report", notice };
+  return step.do === "report" && view.isReported(step.notice) ? wait() : step;
 }
 
 /** The next step for a claim. Pure. */
-export function decideClaim(view: ClaimView): ClaimStep {
+export function decideClaim(view: ClaimView): ClaimStep | Outcome {
   const { claim } = view;
   const step = isComplete(claim) ? decideBound(view) : decideUnbound(view);
   // Every claim gets a phase before anything else may be reported about it.
-  if (step.do === "wait" && !isComplete(claim) && claim.status?.phase !== "Pending") {
+  const waits = isOutcome(step) || step.do === "report";
+  if (waits && !isComplete(claim) && claim.status?.phase !== "Pending") {
     return { do: "set-phase", phase: "Pending" };
   }
   return step;
@@ -70,11 +68,11 @@ export function isComplete(claim: PersistentVolumeClaim): boolean {
   return claim.metadata.annotations?.[names.BIND_COMPLETED] !== undefined;
 }
 
-function decideUnbound(view: ClaimView): ClaimStep {
+function decideUnbound(view: ClaimView): ClaimStep | Outcome {
   const { claim, named, candidates } = view;
   if (claim.spec?.volumeName) return decideNamed(view, named);
   // Nothing new for a claim that is going away.
-  if (isDeleting(claim)) return { do: "wait" };
+  if (isDeleting(claim)) return wait();
   if (claim.spec?.storageClassName === undefined && view.defaultClass !== undefined) {
     return { do: "set-class", name: view.defaultClass.metadata.name };
   }
@@ -95,23 +93,23 @@ function waitsForNode({ claim, storageClass }: ClaimView): boolean {
 
 function waitForConsumer(): ClaimStep {
   const message = "waiting for first consumer to be created before binding";
-  return { do: "wait", notice: { type: "Normal", reason: "WaitForFirstConsumer", message } };
+  return { do: "report", notice: { type: "Normal", reason: "WaitForFirstConsumer", message } };
 }
 
-function decideProvisioning({ claim, storageClass }: ClaimView): ClaimStep {
+function decideProvisioning({ claim, storageClass }: ClaimView): ClaimStep | Outcome {
   const className = claim.spec?.storageClassName ?? "";
   if (className === "") {
     const message = "no persistent volumes available for this claim and no storage class is set";
-    return { do: "wait", notice: { type: "Normal", reason: "FailedBinding", message } };
+    return { do: "report", notice: { type: "Normal", reason: "FailedBinding", message } };
   }
   if (storageClass === undefined) {
     const message = `storageclass.storage.k8s.io "${className}" not found`;
-    return { do: "wait", notice: { type: "Warning", reason: "ProvisioningFailed", message } };
+    return { do: "report", notice: { type: "Warning", reason: "ProvisioningFailed", message } };
   }
   const { provisioner } = storageClass;
   if (provisioner === names.NO_PROVISIONER) {
     const message = `no persistent volumes of class "${className}" are available, and the class does not make any`;
-    return { do: "wait", notice: { type: "Normal", reason: "FailedBinding", message } };
+    return { do: "report", notice: { type: "Normal", reason: "FailedBinding", message } };
   }
   const message = `Waiting for a volume to be created either by the external provisioner '${provisioner}' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.`;
   const notice: Notice = { type: "Normal", reason: "ExternalProvisioning", message };
@@ -119,25 +117,25 @@ function decideProvisioning({ claim, storageClass }: ClaimView): ClaimStep {
   const asked = [names.STORAGE_PROVISIONER, names.BETA_STORAGE_PROVISIONER].every(
     (name) => annotations[name] === provisioner,
   );
-  return asked ? { do: "wait", notice } : { do: "request-provisioning", provisioner, notice };
+  return asked ? { do: "report", notice } : { do: "request-provisioning", provisioner, notice };
 }
 
 /** Somebody has chosen a volume by name: an operator, or this controller before it was interrupted. */
-function decideNamed(view: ClaimView, volume: PersistentVolume | undefined): ClaimStep {
+function decideNamed(view: ClaimView, volume: PersistentVolume | undefined): ClaimStep | Outcome {
   const { claim } = view;
-  if (volume === undefined) return { do: "wait" };
+  if (volume === undefined) return wait();
   if (volume.spec?.claimRef === undefined) {
     const problem = mismatch(volume, claim);
     if (problem === undefined) return bind(view, volume);
     const message = `Cannot bind to requested volume "${volume.metadata.name}": ${problem}`;
-    return { do: "wait", notice: { type: "Warning", reason: "VolumeMismatch", message } };
+    return { do: "report", notice: { type: "Warning", reason: "VolumeMismatch", message } };
   }
   if (isReservedFor(volume, claim)) return bind(view, volume);
   const message = `volume "${volume.metadata.name}" already bound to a different claim.`;
-  return { do: "wait", notice: { type: "Warning", reason: "FailedBinding", message } };
+  return { do: "report", notice: { type: "Warning", reason: "FailedBinding", message } };
 }
 
-function decideBound(view: ClaimView): ClaimStep {
+function decideBound(view: ClaimView): ClaimStep | Outcome {
   const { claim, named } = view;
   if (!claim.spec?.volumeName) {
     return lost(
@@ -157,8 +155,8 @@ function decideBound(view: ClaimView): ClaimStep {
   );
 }
 
-function lost(claim: PersistentVolumeClaim, reason: string, message: string): ClaimStep {
-  if (claim.status?.phase === "Lost") return { do: "wait" };
+function lost(claim: PersistentVolumeClaim, reason: string, message: string): ClaimStep | Outcome {
+  if (claim.status?.phase === "Lost") return wait();
   return { do: "set-phase", phase: "Lost", notice: { type: "Warning", reason, message } };
 }
 
@@ -166,11 +164,11 @@ function lost(claim: PersistentVolumeClaim, reason: string, message: string): Cl
  * Binding is four writes to two objects. The volume's reference comes first: with it nobody else takes the volume, and
  * from it an interrupted bind is found and finished.
  */
-function bind({ claim }: ClaimView, volume: PersistentVolume): ClaimStep {
+function bind({ claim }: ClaimView, volume: PersistentVolume): ClaimStep | Outcome {
   if (!volume.spec?.claimRef?.uid) return { do: "reserve", volume };
   if (volume.status?.phase !== "Bound") return { do: "mark-volume-bound", volume };
   if (claim.spec?.volumeName !== volume.metadata.name || !isComplete(claim))
     return { do: "bind-claim", volume };
   if (claim.status?.phase !== "Bound") return { do: "set-bound-status", volume };
-  return { do: "wait" };
+  return DONE;
 }

@@ -1,4 +1,4 @@
-import type { PersistentVolume, PersistentVolumeClaim } from "@mooring/store";
+import { DONE, type Outcome, type PersistentVolume, type PersistentVolumeClaim, wait } from "@mooring/store";
 import * as names from "./names.ts";
 
 /** Everything that the next step for a volume depends on. */
@@ -14,22 +14,20 @@ export type VolumeStep =
   /** Takes back a reservation that this controller made, so that another claim may have the volume. */
   | { do: "unreserve" }
   /** Takes the uid out of a reservation that an operator made. */
-  | { do: "reset-reservation" }
-  | { do: "wait" };
+  | { do: "reset-reservation" };
 
 /** What follows for a volume from its claim. Reclaiming by `Delete` is the provisioner's, once the phase is Released. */
-export function decideVolume({ volume, claim }: VolumeView): VolumeStep {
+export function decideVolume({ volume, claim }: VolumeView): VolumeStep | Outcome {
   const reference = volume.spec?.claimRef;
   if (reference === undefined || !reference.uid) return setPhase(volume, "Available");
-  if (claim === undefined)
-    return volume.status?.phase === "Failed" ? { do: "wait" } : setPhase(volume, "Released");
+  if (claim === undefined) return volume.status?.phase === "Failed" ? wait() : setPhase(volume, "Released");
   // The claim's own side of the bind comes next; see decide-claim.
-  if (!claim.spec?.volumeName) return { do: "wait" };
+  if (!claim.spec?.volumeName) return wait();
   if (claim.spec.volumeName === volume.metadata.name) return setPhase(volume, "Bound");
   return claimWentElsewhere(volume);
 }
 
-function claimWentElsewhere(volume: PersistentVolume): VolumeStep {
+function claimWentElsewhere(volume: PersistentVolume): VolumeStep | Outcome {
   const annotations = volume.metadata.annotations ?? {};
   const dynamic = annotations[names.PROVISIONED_BY] !== undefined;
   if (dynamic && volume.spec?.persistentVolumeReclaimPolicy === "Delete") return setPhase(volume, "Released");
@@ -38,6 +36,6 @@ function claimWentElsewhere(volume: PersistentVolume): VolumeStep {
     : { do: "unreserve" };
 }
 
-function setPhase(volume: PersistentVolume, phase: "Available" | "Bound" | "Released"): VolumeStep {
-  return volume.status?.phase === phase ? { do: "wait" } : { do: "set-phase", phase };
+function setPhase(volume: PersistentVolume, phase: "Available" | "Bound" | "Released"): VolumeStep | Outcome {
+  return volume.status?.phase === phase ? DONE : { do: "set-phase", phase };
 }

@@ -12,7 +12,7 @@ import {
 import type { ClusterView } from "../cluster-view.ts";
 import { ephemeralVolumes } from "../ephemeral-volumes/index.ts";
 import { applyClaimStep, applyVolumeStep, type BinderEffects } from "./apply.ts";
-import { type ActiveClaimStep, decideClaimAndReport } from "./decide-claim.ts";
+import { type ClaimStep, decideUnreported } from "./decide-claim.ts";
 import { decideVolume, type VolumeStep, type VolumeView } from "./decide-volume.ts";
 import { type ReadClaim, readClaim, readVolume } from "./read.ts";
 import { Reports } from "./reports.ts";
@@ -29,7 +29,7 @@ const CLAIM = "claim:";
 const VOLUME = "volume:";
 
 type BinderView = { claim: ReadClaim } | { volume: VolumeView };
-type BinderStep = ActiveClaimStep | VolumeStep;
+type BinderStep = ClaimStep | VolumeStep;
 
 const failpoints = stepFailpoints<BinderStep>("standalone/binder", {
   "set-class": true,
@@ -58,7 +58,7 @@ export async function startBinder(options: BinderOptions): Promise<{ done: Promi
     ],
     watched: [view.classes],
     read: (key, context) => read(key, effects, context),
-    decide: (read) => ("claim" in read ? decideClaimAndReport(read.claim) : decideVolume(read.volume)),
+    decide: (read) => ("claim" in read ? decideUnreported(read.claim) : decideVolume(read.volume)),
     apply: (step, read) => apply(step, read, effects),
     ended: async (key) => {
       const name = key.slice(CLAIM.length);
@@ -82,13 +82,9 @@ async function read(
   return volume && { volume };
 }
 
-function apply(
-  step: Exclude<BinderStep, { do: "wait" }>,
-  read: BinderView,
-  effects: BinderEffects,
-): Promise<void> {
+function apply(step: BinderStep, read: BinderView, effects: BinderEffects): Promise<void> {
   // Sound: steps of claims are decided from claims, and those of volumes from volumes.
   return "claim" in read
-    ? applyClaimStep(effects, read.claim.claim, step as ActiveClaimStep)
-    : applyVolumeStep(effects, read.volume.volume, step as Exclude<VolumeStep, { do: "wait" }>);
+    ? applyClaimStep(effects, read.claim.claim, step as ClaimStep)
+    : applyVolumeStep(effects, read.volume.volume, step as VolumeStep);
 }

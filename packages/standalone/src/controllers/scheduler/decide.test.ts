@@ -11,7 +11,7 @@ import type {
 import { defined } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
 import { SELECTED_NODE } from "../binder/names.ts";
-import { type ClaimView, decide, type NodeView, type SchedulingStep, type SchedulingView } from "./decide.ts";
+import { type ClaimView, decide, type NodeView, type SchedulingView } from "./decide.ts";
 
 function nodeOf(
   name: string,
@@ -69,7 +69,7 @@ function volumeOf(zone?: string): PersistentVolume {
   };
 }
 
-function run(view: Partial<SchedulingView>): SchedulingStep {
+function run(view: Partial<SchedulingView>): ReturnType<typeof decide> {
   return decide({
     pod: podOf(),
     claims: [],
@@ -82,7 +82,7 @@ function run(view: Partial<SchedulingView>): SchedulingStep {
 
 function refusal(view: Partial<SchedulingView>): string {
   const step = run(view);
-  return step.do === "reject" ? step.message : `not refused: ${step.do}`;
+  return step.do === "report-unschedulable" ? step.message : `not refused: ${step.do}`;
 }
 
 test("a pod goes to a node that suits it; the emptier one of two", () => {

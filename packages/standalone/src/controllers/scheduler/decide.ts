@@ -57,16 +57,15 @@ export interface SchedulingView {
   tracksCapacity: (driver: string) => boolean;
 }
 
-/** The next step towards a place for a pod. */
-export type SchedulingStep =
+/** One visible change for a pod that has no node yet. */
+export type PodStep =
   | { do: "bind"; node: string }
   /** Asks the binder (static volume) or the provisioner to make the claim's volume reachable from the node. */
   | { do: "select-node"; node: string; claim: PersistentVolumeClaim; volume?: PersistentVolume }
   /** The choice of node is not valid any more. */
   | { do: "unselect-node"; claim: PersistentVolumeClaim }
-  /** Something else is on its way; the pod is seen again when it changes. */
-  | { do: "wait"; message: string }
-  | { do: "reject"; message: string };
+  /** The pod's condition `PodScheduled`; an event as well where that is news. */
+  | { do: "report-unschedulable"; reason: "SchedulingGated" | "Unschedulable"; message: string };
 
 /** Pods that ask for another scheduler are not ours. */
 export const SCHEDULER = "default-scheduler";
@@ -83,12 +82,6 @@ export interface PodView {
   isReported: (message: string) => boolean;
 }
 
-/** One visible change for a pod that has no node yet. */
-export type PodStep =
-  | Exclude<SchedulingStep, { do: "wait" | "reject" }>
-  /** The pod's condition `PodScheduled`; an event as well where that is news. */
-  | { do: "report-unschedulable"; reason: "SchedulingGated" | "Unschedulable"; message: string };
-
 /** The next step for a pod without a node. */
 export function decidePod({ pod, placing, isReported }: PodView): PodStep | Outcome {
   if (pod === undefined) return DONE;
@@ -98,14 +91,10 @@ export function decidePod({ pod, placing, isReported }: PodView): PodStep | Outc
     return isMarkedUnscheduled(pod, reason, message) ? DONE : { do: "report-unschedulable", reason, message };
   }
   const step = decide(placing);
-  if (step.do === "wait") return wait(RETRY_MS);
-  if (step.do !== "reject") return step;
-  const { message } = step;
-  const reason = "Unschedulable";
+  if (step.do !== "report-unschedulable") return step;
+  const { reason, message } = step;
   // The condition shows it all the time; an event only when it is news, or after a while.
-  return isMarkedUnscheduled(pod, reason, message) && isReported(message)
-    ? wait(RETRY_MS)
-    : { do: "report-unschedulable", reason, message };
+  return isMarkedUnscheduled(pod, reason, message) && isReported(message) ? wait(RETRY_MS) : step;
 }
 
 function isMarkedUnscheduled({ status }: Pod, reason: string, message: string): boolean {
@@ -130,7 +119,7 @@ export function isWaiting(pod: Pod): boolean {
 }
 
 /** Where the pod goes, or what has to be there before. Pure. */
-export function decide(view: SchedulingView): SchedulingStep {
+export function decide(view: SchedulingView): PodStep | Outcome {
   const missing = claimProblem(view);
   if (missing !== undefined) return missing;
   const results = view.nodes.map((node) => ({ node, reasons: nodeProblems(view, node) }));
@@ -141,13 +130,12 @@ export function decide(view: SchedulingView): SchedulingStep {
   const chosen =
     feasible.find(({ node }) => promised.includes(node.metadata.name)) ?? feasible.sort(byLoad)[0];
   if (chosen === undefined)
-    return {
-      do: "reject",
-      message: explain(
+    return unschedulable(
+      explain(
         view.nodes.length,
         results.flatMap(({ reasons }) => reasons),
       ),
-    };
+    );
   const node = chosen.node.metadata.name;
   const selected = delayed.filter(({ claim }) => claim?.metadata.annotations?.[SELECTED_NODE] !== undefined);
   for (const { claim } of selected) {
@@ -159,45 +147,39 @@ export function decide(view: SchedulingView): SchedulingStep {
     const volume = findVolume(next.claim, next.candidates, chosen.node);
     return { do: "select-node", node, claim: next.claim, ...defined({ volume }) };
   }
-  if (delayed.length > 0) {
-    const names = delayed.map(({ name }) => `"${name}"`).join(", ");
-    return { do: "wait", message: `waiting for the volume of claim ${names} on node "${node}"` };
-  }
-  return { do: "bind", node };
+  // The volumes of its claims are on their way to that node.
+  return delayed.length > 0 ? wait(RETRY_MS) : { do: "bind", node };
+}
+
+function unschedulable(message: string): PodStep {
+  return { do: "report-unschedulable", reason: "Unschedulable", message };
 }
 
 /** What is wrong with the pod's claims whatever the node. */
-function claimProblem({ claims }: SchedulingView): SchedulingStep | undefined {
+function claimProblem({ claims }: SchedulingView): PodStep | undefined {
   for (const { name, claim, volume, storageClass, takenBy, foreign } of claims) {
     if (claim === undefined) {
-      return {
-        do: "reject",
-        message: `persistentvolumeclaim "${name}" not found. Create it and the pod starts.`,
-      };
+      return unschedulable(`persistentvolumeclaim "${name}" not found. Create it and the pod starts.`);
     }
     if (foreign === true) {
       const message = `PVC "${name}" was not created for pod: the pod's ephemeral volume needs that name. Rename the pod or delete the claim.`;
-      return { do: "reject", message };
+      return unschedulable(message);
     }
     if (claim.metadata.deletionTimestamp !== undefined) {
-      return {
-        do: "reject",
-        message: `persistentvolumeclaim "${name}" is being deleted. Use another claim.`,
-      };
+      return unschedulable(`persistentvolumeclaim "${name}" is being deleted. Use another claim.`);
     }
     if (claim.status?.phase === "Lost") {
-      return {
-        do: "reject",
-        message: `persistentvolumeclaim "${name}" bound to non-existent persistentvolume "${claim.spec?.volumeName}"`,
-      };
+      return unschedulable(
+        `persistentvolumeclaim "${name}" bound to non-existent persistentvolume "${claim.spec?.volumeName}"`,
+      );
     }
     if (takenBy !== undefined) {
       const message = `node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode: pod "${takenBy}" uses "${name}". Delete that pod first.`;
-      return { do: "reject", message };
+      return unschedulable(message);
     }
     if (volume === undefined && storageClass?.volumeBindingMode !== "WaitForFirstConsumer") {
       const message = `pod has unbound immediate PersistentVolumeClaims: "${name}". See the events of the claim: kubectl describe pvc ${name}`;
-      return { do: "reject", message };
+      return unschedulable(message);
     }
   }
   return undefined;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Pod } from "@mooring/store";
+import type { Outcome, Pod } from "@mooring/store";
 import fc from "fast-check";
 import type { ContainerStatus } from "../../runtime/index.ts";
 import { waitBeforeRestart } from "./back-off.ts";
@@ -55,7 +55,7 @@ function end(world: World, status: ContainerStatus, code: number): void {
   };
 }
 
-function checked(step: PodStep, view: PodView): void {
+function checked(step: PodStep | Outcome, view: PodView): void {
   const running = view.containers.filter(isRunning);
   if (step.do === "start") {
     assert.ok(view.volumesReady, "nothing starts without its volumes");
@@ -78,7 +78,7 @@ function checked(step: PodStep, view: PodView): void {
   if (step.do === "delete-object") assert.ok(!view.volumesInUse && !view.onDisk);
 }
 
-function carryOut(step: PodStep, world: World): void {
+function carryOut(step: PodStep | Outcome, world: World): void {
   if (step.do === "mount-volumes") world.volumes = true;
   if (step.do === "mount-volumes") world.onDisk = true;
   if (step.do === "start") {
@@ -103,7 +103,7 @@ function carryOut(step: PodStep, world: World): void {
   if (step.do === "remove-folder") world.onDisk = false;
   if (step.do === "remove-containers") world.attempts = [];
   if (step.do === "delete-object") world.gone = true;
-  if (step.do === "wait") world.now += step.milliseconds ?? 1000;
+  if (step.do === "wait") world.now += step.afterMs ?? 1000;
 }
 
 test("whatever its containers do: a pod keeps the order, reports what Kubernetes would, and a deleted one goes", () => {

@@ -1,4 +1,4 @@
-import { type Outcome, wait } from "@mooring/store";
+import { isOutcome, type Outcome, wait } from "@mooring/store";
 import { waitBeforeRestart } from "./back-off.ts";
 import { type ContainerView, deadlineOf, outcomeOf, type PodView, restarts } from "./pod-view.ts";
 
@@ -12,12 +12,11 @@ export type PodStep =
   | { do: "release-volumes" }
   | { do: "remove-folder" }
   | { do: "remove-containers" }
-  | { do: "delete-object" }
-  | { do: "wait"; milliseconds?: number };
+  | { do: "delete-object" };
 
-/** A step that does something. */
+/** A step for a pod, or for what is around it. */
 export type ActivePodStep =
-  | Exclude<PodStep, { do: "wait" }>
+  | PodStep
   | { do: "report-status" }
   /** Begins probes of what runs, and ends those of what does not any more. */
   | { do: "update-probes" };
@@ -38,18 +37,19 @@ export function decideStep(view: PodView, due: PodDue): ActivePodStep | Outcome 
   const step = decidePod(view);
   // A start has the status written meanwhile: nobody waits for what is about to change.
   if (due.status && step.do !== "start") return { do: "report-status" };
-  if (step.do === "wait") return step.milliseconds === undefined ? wait() : wait(step.milliseconds + 10);
   // The volume manager reports when there is news of them.
   if (step.do === "mount-volumes" || (step.do === "release-volumes" && due.releasing)) return wait();
   return step;
 }
 
+/** A timer may come a little before the time of the clock that is read. */
+const TIMER_MS = 10;
 const DEFAULT_GRACE_SECONDS = 30;
 /** The kubelet's for pods that use what is not theirs. */
 const EVICTION_GRACE_SECONDS = 1;
 
 /** The next step for one pod on this node. */
-export function decidePod(view: PodView): PodStep {
+export function decidePod(view: PodView): PodStep | Outcome {
   const deleting = view.pod.metadata.deletionTimestamp !== undefined;
   if (deleting || outcomeOf(view) !== undefined) return decideEnding(view, deleting);
   if (!view.volumesReady) return { do: "mount-volumes" };
@@ -57,7 +57,7 @@ export function decidePod(view: PodView): PodStep {
 }
 
 /** Nothing that a later step needs is taken away by an earlier one: processes, volumes, folder, records, object. */
-function decideEnding(view: PodView, deleting: boolean): PodStep {
+function decideEnding(view: PodView, deleting: boolean): PodStep | Outcome {
   const running = view.containers.filter(isRunning);
   if (running.length > 0) {
     const apps = running.filter(({ role }) => role !== "sidecar");
@@ -67,9 +67,9 @@ function decideEnding(view: PodView, deleting: boolean): PodStep {
   }
   if (view.volumesInUse) return { do: "release-volumes" };
   if (view.onDisk) return { do: "remove-folder" };
-  if (!deleting) return { do: "wait" };
+  if (!deleting) return wait();
   if (view.containers.some(({ latest }) => latest !== undefined)) return { do: "remove-containers" };
-  return isLetGo(view) ? { do: "wait" } : { do: "delete-object" };
+  return isLetGo(view) ? wait() : { do: "delete-object" };
 }
 
 /** Deleted already as far as this node goes: the object stays for somebody else's finalizer. */
@@ -101,7 +101,7 @@ function decideUnhealthy(view: PodView): PodStep | undefined {
 }
 
 /** Init containers one after the other; a sidecar counts as done when it has started. */
-function decideInit(view: PodView): PodStep | undefined {
+function decideInit(view: PodView): PodStep | Outcome | undefined {
   // Once an app container was started all of them had ended well; they do not run again.
   const begun = view.containers.some(({ role, latest }) => role === "app" && latest !== undefined);
   for (const each of view.containers.filter(({ role }) => role !== "app")) {
@@ -110,34 +110,37 @@ function decideInit(view: PodView): PodStep | undefined {
     if (each.role === "sidecar" && isRunning(each) && (begun || each.probes.started)) continue;
     const step = startOrWait(view, each);
     // A sidecar that crashed later delays nobody.
-    if (begun && step.do === "wait") continue;
+    if (begun && isOutcome(step)) continue;
     return step;
   }
   return undefined;
 }
 
-function decideApps(view: PodView): PodStep {
+function decideApps(view: PodView): PodStep | Outcome {
   const waits: number[] = [];
   for (const each of view.containers) {
     if (each.role === "init" || isRunning(each)) continue;
     if (each.latest?.state === "exited" && !restarts(each, view.pod)) continue;
     const step = startOrWait(view, each);
     if (step.do !== "wait") return step;
-    if (step.milliseconds !== undefined) waits.push(step.milliseconds);
+    if (step.afterMs !== undefined) waits.push(step.afterMs);
   }
   const deadline = deadlineOf(view.pod);
-  if (deadline !== undefined) waits.push(Math.max(0, deadline - view.now));
-  return waits.length === 0 ? { do: "wait" } : { do: "wait", milliseconds: Math.min(...waits) };
+  if (deadline !== undefined) waits.push(Math.max(0, deadline - view.now) + TIMER_MS);
+  return wait(Math.min(...waits));
 }
 
-function startOrWait(view: PodView, { spec, latest, image }: ContainerView): PodStep {
-  if (latest !== undefined && latest.state !== "exited") return { do: "wait" };
+function startOrWait(
+  view: PodView,
+  { spec, latest, image }: ContainerView,
+): Extract<PodStep, { do: "start" }> | ReturnType<typeof wait> {
+  if (latest !== undefined && latest.state !== "exited") return wait();
   const crashed = latest === undefined ? 0 : waitBeforeRestart(latest, view.now);
   const pulled = image?.state === "failed" ? Math.max(0, image.retryAt - view.now) : 0;
   const milliseconds = Math.max(crashed, pulled);
-  if (milliseconds > 0) return { do: "wait", milliseconds };
+  if (milliseconds > 0) return wait(milliseconds + TIMER_MS);
   // The puller reports when that has ended.
-  if (image?.state === "pulling") return { do: "wait" };
+  if (image?.state === "pulling") return wait();
   if (latest === undefined) return { do: "start", container: spec.name, attempt: 0 };
   return { do: "start", container: spec.name, attempt: latest.attempt + 1 };
 }
