@@ -60,7 +60,7 @@ const kinds = (steps: NodeLifeStep[]) => steps.map((step) => step.do);
 
 test("a node that is silent for the whole grace becomes Unknown, and then tainted unreachable", () => {
   assert.deepEqual(kinds(decide({}, { silentMs: 39_999 })), []);
-  assert.deepEqual(kinds(decide({}, { silentMs: undefined })), [], "it never had a kubelet");
+  assert.deepEqual(kinds(decide({}, { silentMs: undefined })), [], "it was not looked at yet");
   assert.deepEqual(kinds(decide({})), ["mark-unknown"]);
   const [step] = decide({ ready: "Unknown" });
   assert.deepEqual(step?.do === "taint" && step.taints.map(({ key, effect }) => [key, effect]), [
@@ -196,9 +196,31 @@ test("silence is counted from what we saw, per node, and an interruption of ours
   });
   const heartbeats = new Heartbeats(20_000);
   const observe = (now: number, a: string, b: string) =>
-    Object.fromEntries(heartbeats.observe([lease("a", a), lease("b", b)], now));
+    Object.fromEntries(heartbeats.observe(["a", "b"], [lease("a", a), lease("b", b)], now));
   assert.deepEqual(observe(1000, "1", "1"), { a: 0, b: 0 });
   assert.deepEqual(observe(11_000, "1", "2"), { a: 10_000, b: 0 });
   assert.deepEqual(observe(13_000, "1", "2"), { a: 12_000, b: 2000 });
   assert.deepEqual(observe(90_000, "1", "2"), { a: 0, b: 0 });
+});
+
+test("a node whose lease somebody has deleted is silent until its kubelet makes it anew", () => {
+  const lease = (uid: string, renewTime: string) => ({
+    ...{ apiVersion: "coordination.k8s.io/v1", kind: "Lease" },
+    ...{ metadata: { name: "n", uid }, spec: { renewTime } },
+  });
+  const heartbeats = new Heartbeats(20_000);
+  const silence = (now: number, ...leases: ReturnType<typeof lease>[]) =>
+    heartbeats.observe(["n"], leases, now).get("n");
+  assert.equal(silence(0, lease("u", "1")), 0);
+  assert.equal(silence(10_000), 10_000);
+  assert.equal(silence(20_000), 20_000);
+  assert.equal(silence(30_000, lease("v", "2")), 0);
+  const never = new Heartbeats(20_000);
+  assert.deepEqual([...never.observe(["x"], [], 0), ...never.observe(["x"], [], 9000)].flat(), [
+    "x",
+    0,
+    "x",
+    9000,
+  ]);
+  assert.deepEqual([...never.observe([], [], 10_000), ...never.observe(["x"], [], 11_000)].flat(), ["x", 0]);
 });

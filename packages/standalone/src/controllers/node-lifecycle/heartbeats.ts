@@ -13,16 +13,22 @@ export class Heartbeats {
     this.#maxIntervalMs = maxIntervalMs;
   }
 
-  /** Milliseconds of silence by node name. `now`: milliseconds since boot. */
-  observe(leases: readonly Lease[], now: number): Map<string, number> {
+  /**
+   * Milliseconds of silence by node name. `now`: milliseconds since boot. A node without a lease is silent, too: a kubelet
+   * that lives makes it anew when somebody has deleted it.
+   */
+  observe(nodes: readonly string[], leases: readonly Lease[], now: number): Map<string, number> {
     if (now - (this.#observedAt ?? now) > this.#maxIntervalMs) this.#seen.clear();
     this.#observedAt = now;
+    const beats = new Map(
+      leases.map(({ metadata, spec }) => [metadata.name, `${metadata.uid} ${spec?.renewTime ?? ""}`]),
+    );
     const silence = new Map<string, number>();
-    for (const { metadata, spec } of leases) {
-      const beat = `${metadata.uid} ${spec?.renewTime ?? ""}`;
-      const seen = this.#seen.get(metadata.name);
-      if (seen?.beat !== beat) this.#seen.set(metadata.name, { beat, at: now });
-      silence.set(metadata.name, seen?.beat === beat ? now - seen.at : 0);
+    for (const name of nodes) {
+      const seen = this.#seen.get(name);
+      const beat = beats.get(name) ?? seen?.beat ?? "";
+      if (seen?.beat !== beat) this.#seen.set(name, { beat, at: now });
+      silence.set(name, seen?.beat === beat ? now - seen.at : 0);
     }
     for (const name of this.#seen.keys()) if (!silence.has(name)) this.#seen.delete(name);
     return silence;

@@ -5,6 +5,7 @@ import {
   EventRecorder,
   isConflict,
   isNotFound,
+  type KubeObject,
   Leases,
   type Logger,
   type ObjectStore,
@@ -42,6 +43,8 @@ interface NodeLifecycleOptions {
 const LEASE_NAMESPACE = "kube-node-lease";
 const CHECK_EVERY_MS = 1000;
 
+const nameOf = ({ metadata }: KubeObject): string => metadata.name;
+
 /** Marks, taints, and one step for each of the pods that a node may have. */
 const MOST_STEPS = 1_000;
 
@@ -54,7 +57,8 @@ export async function startNodeLifecycle(options: NodeLifecycleOptions): Promise
   await Promise.all([agents.synced(signal), leases.synced(signal)]);
   const events = new EventRecorder(store, { component: "node-controller", logger });
   const heartbeats = new Heartbeats(graceMs / 2);
-  let silence = heartbeats.observe(leases.list(), sinceBoot());
+  const observe = () => heartbeats.observe(view.nodes.list().map(nameOf), leases.list(), sinceBoot());
+  let silence = observe();
   const nodes = new WrittenCache(store, view.nodes);
   const pods = new WrittenCache(store, view.pods);
   const from = { nodes, pods, agents, graceMs, silentMs: (name: string) => silence.get(name) };
@@ -74,7 +78,7 @@ export async function startNodeLifecycle(options: NodeLifecycleOptions): Promise
   });
   async function watchTime(): Promise<void> {
     while (!signal.aborted) {
-      silence = heartbeats.observe(leases.list(), sinceBoot());
+      silence = observe();
       for (const node of view.nodes.list()) controller.add(node.metadata.name);
       await delay(CHECK_EVERY_MS, signal).catch(() => {});
     }
