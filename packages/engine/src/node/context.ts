@@ -7,6 +7,7 @@ import type { Copies } from "./copy/copies.ts";
 import type { Freezes } from "./freezes/index.ts";
 import type { Sessions } from "./group-snapshot/sessions.ts";
 import type { Fault } from "./health/fault.ts";
+import type { ImageWatch } from "./health/images.ts";
 import type { NodeClaim } from "./heartbeat/node-claim.ts";
 import type { OpenPools } from "./open-pools.ts";
 import type { TrustedNetworks } from "./share/trusted-networks.ts";
@@ -45,6 +46,8 @@ export interface AgentContext {
   healthMs: number;
   /** Devices and file systems that have failed under their users, by volume: what the last check found. */
   faults: Map<string, Fault>;
+  /** Looks for images that are lost or cut. */
+  images: ImageWatch;
   /** Held while a volume's share is changed, and while its device is closed; by volume. */
   shareLocks: KeyedLock;
   /** Probes in a row that a share's server has not responded to, by volume. */

@@ -18,6 +18,7 @@ import { Copies } from "./copy/copies.ts";
 import { Freezes } from "./freezes/index.ts";
 import { runGroups } from "./group-snapshot/index.ts";
 import { Sessions } from "./group-snapshot/sessions.ts";
+import { ImageWatch } from "./health/images.ts";
 import { beat, keepBeating, reportGone } from "./heartbeat/index.ts";
 import { claimNode } from "./heartbeat/node-claim.ts";
 import { openDevices } from "./open-devices.ts";
@@ -72,6 +73,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     copies: new Copies(),
     healthMs: options.healthMs ?? HEALTH_MS,
     faults: new Map(),
+    images: new ImageWatch(),
     shareLocks: new KeyedLock(),
     silences: new Map(),
     admitted: new Map(),
@@ -96,8 +98,8 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     const controllers = [runVolumes, runSnapshots, runGroups, runShares].map((run) =>
       run(context, informers),
     );
-    const renewing = context.sharing?.leases.run(signal);
-    const running = Promise.all([pooling.done, ...controllers, ...informing, keepBeating(context), renewing]);
+    const beside = [keepBeating(context), context.images.run(context), context.sharing?.leases.run(signal)];
+    const running = Promise.all([pooling.done, ...controllers, ...informing, ...beside]);
     const end = async (): Promise<void> => {
       await release(context, devicesToo);
       if (devicesToo) await reportStopped(context);

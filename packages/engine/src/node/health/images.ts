@@ -1,4 +1,6 @@
-import type { AgentContext } from "../context.ts";
+import type { Logger } from "@mooring/store";
+import type { Host } from "../../host/host.ts";
+import type { OpenPools } from "../open-pools.ts";
 
 /** A volume or a snapshot whose record says that its image is whole. */
 export interface Whole {
@@ -8,41 +10,61 @@ export interface Whole {
   size: number;
 }
 
+/** What a controller has images of. */
+export interface ImageOwner {
+  /** All that are whole by their records. */
+  wholes(): readonly Whole[];
+  /** The image is lost, or a part of it. */
+  ask(name: string): void;
+}
+
+/** What the watch needs of its agent. */
+export interface ImageWatchContext {
+  host: Pick<Host, "clock">;
+  /** Milliseconds between two rounds, at least. */
+  healthMs: number;
+  pools: Pick<OpenPools, "list">;
+  logger: Logger;
+  signal: AbortSignal;
+}
+
 /** Of the time of a check the next one waits this many times: it reads every file of a pool. */
 const PAUSE_FACTOR = 100;
 
 /**
- * Asks, now and then until the signal, for what has lost its image, or a part of it, without knowing: whoever takes a file
- * away sends no event, and who has a volume detached would learn of it when a pod needs it. One read of a pool serves all of
- * its volumes, attached or not; another one all of its snapshots.
+ * Looks, now and then, for what has lost its image, or a part of it, without knowing: whoever takes a file away sends no
+ * event, and who has a volume detached would learn of it when a pod needs it. One read of a pool serves all of its volumes,
+ * attached or not, and all of its snapshots.
  */
-export async function watchImages(
-  context: AgentContext,
-  wholes: () => readonly Whole[],
-  ask: (name: string) => void,
-): Promise<void> {
-  const { host, healthMs, signal, logger } = context;
-  let pause = healthMs;
-  while (!signal.aborted) {
-    await host.clock.sleep(pause, signal).catch(() => {});
-    if (signal.aborted) return;
-    const from = host.clock.sinceBoot();
-    await checkImages(context, wholes(), ask).catch((error: unknown) => {
-      logger.warn({ err: error }, "cannot check the images of pools");
-    });
-    pause = Math.max(healthMs, PAUSE_FACTOR * (host.clock.sinceBoot() - from));
-  }
-}
+export class ImageWatch {
+  readonly #owners: ImageOwner[] = [];
 
-async function checkImages(
-  { pools }: AgentContext,
-  wholes: readonly Whole[],
-  ask: (name: string) => void,
-): Promise<void> {
-  for (const { name: pool, backend } of pools.list()) {
-    const here = wholes.filter((whole) => whole.pool === pool);
-    if (here.length === 0 || !backend.isOpen) continue;
-    const sizes = new Map((await backend.list()).map(({ id, size }) => [id, size]));
-    for (const { name, size } of here) if ((sizes.get(name) ?? -1) < size) ask(name);
+  /** Asks this controller, too, for as long as the agent lives. */
+  add(owner: ImageOwner): void {
+    this.#owners.push(owner);
+  }
+
+  /** Looks until the agent's signal. */
+  async run({ host, healthMs, signal, logger, pools }: ImageWatchContext): Promise<void> {
+    let pause = healthMs;
+    while (!signal.aborted) {
+      await host.clock.sleep(pause, signal).catch(() => {});
+      if (signal.aborted) return;
+      const from = host.clock.sinceBoot();
+      await this.#check(pools).catch((error: unknown) => {
+        logger.warn({ err: error }, "cannot check the images of pools");
+      });
+      pause = Math.max(healthMs, PAUSE_FACTOR * (host.clock.sinceBoot() - from));
+    }
+  }
+
+  async #check(pools: ImageWatchContext["pools"]): Promise<void> {
+    const wholes = this.#owners.flatMap(({ wholes, ask }) => wholes().map((whole) => ({ whole, ask })));
+    for (const { name: pool, backend } of pools.list()) {
+      const here = wholes.filter(({ whole }) => whole.pool === pool);
+      if (here.length === 0 || !backend.isOpen) continue;
+      const sizes = new Map((await backend.list()).map(({ id, size }) => [id, size]));
+      for (const { whole, ask } of here) if ((sizes.get(whole.name) ?? -1) < whole.size) ask(whole.name);
+    }
   }
 }

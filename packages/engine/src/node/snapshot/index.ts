@@ -4,7 +4,7 @@ import { failure, Refused } from "../../refused.ts";
 import type { AgentContext } from "../context.ts";
 import type { AgentInformers } from "../controllers.ts";
 import { reportFailure } from "../failure.ts";
-import { type Whole, watchImages } from "../health/images.ts";
+import type { Whole } from "../health/images.ts";
 import { openPoolTopic, readContext } from "../read-context.ts";
 import { applySnapshotStep } from "./apply.ts";
 import { decide, type SnapshotStep, type SnapshotView } from "./decide.ts";
@@ -51,10 +51,9 @@ export function runSnapshots(
     errorOf: failure,
   });
   context.pools.onOpened((pool) => reconciler.changed(openPoolTopic(pool)));
-  const images = watchImages(
-    context,
-    () => snapshots.list().flatMap(wholeOf),
-    (name) => reconciler.add(name),
-  );
-  return Promise.all([reconciler.run(context.signal), images]).then(() => {});
+  context.images.add({
+    wholes: () => snapshots.list().flatMap(wholeOf),
+    ask: (name) => reconciler.add(name),
+  });
+  return reconciler.run(context.signal);
 }

@@ -4,7 +4,7 @@ import { failure } from "../../refused.ts";
 import type { AgentContext } from "../context.ts";
 import type { AgentInformers } from "../controllers.ts";
 import { reportFailure } from "../failure.ts";
-import { type Whole, watchImages } from "../health/images.ts";
+import type { Whole } from "../health/images.ts";
 import { watchHealth } from "../health/index.ts";
 import { applyMigrationStep } from "../migration/apply.ts";
 import { decideMigration, type MigrationStep } from "../migration/decide.ts";
@@ -86,10 +86,9 @@ export function runVolumes(
   sharing?.onLeaseChanged((image) => reconciler.changed(leaseTopic(image)));
   context.pools.onOpened((pool) => reconciler.changed(openPoolTopic(pool)));
   const health = watchHealth(context, volumes, (name) => reconciler.add(name));
-  const images = watchImages(
-    context,
-    () => volumes.list().flatMap(wholeOf),
-    (name) => reconciler.add(name),
-  );
-  return Promise.all([reconciler.run(context.signal), health, images]).then(() => {});
+  context.images.add({
+    wholes: () => volumes.list().flatMap(wholeOf),
+    ask: (name) => reconciler.add(name),
+  });
+  return Promise.all([reconciler.run(context.signal), health]).then(() => {});
 }
