@@ -6,19 +6,21 @@ import {
   Events,
   type KubeObject,
   KubeVolumeAttachments,
+  type ObjectKey,
   PersistentVolumeClaims,
   PersistentVolumes,
   type Resource,
+  reconcileCounts,
   VolumeSnapshotClasses,
   VolumeSnapshots,
 } from "@mooring/store";
-import { covers } from "@mooring/store/testing";
+import { covers, nothingSleeps } from "@mooring/store/testing";
 import { PV_FINALIZER } from "../common/names.ts";
 import { type Harness, startHarness } from "../testing/harness.ts";
 import { csiNode, DRIVER, persistentVolume, snapshotClass } from "../testing/objects.ts";
 import { pvc, start, vs } from "../testing/snapshot-world.ts";
 
-/** Delays so short that a repetition would come many times while the rest of the test runs. */
+/** Delays so short that a repetition would come many times while the object is touched. */
 const sidecars = { retry: { startMs: 1, maxMs: 2, infeasibleMs: 2 } };
 const objects: [Resource, KubeObject][] = [[CSINodes, csiNode("n1")]];
 
@@ -30,16 +32,19 @@ const reported = (h: Harness, message: RegExp) =>
   h.until(`an event ${message}`, async () =>
     (await h.store.list(Events)).items.some((event) => message.test(event.message ?? "")),
   );
-/** Touches the object again and again: each touch wakes its controller, and must not lead to a call. */
-async function touch(h: Harness, resource: Resource, name: string, namespace?: string): Promise<void> {
-  for (let n = 0; n < 20; n += 1) {
+/** Touches the object again and again, each time until its controller has taken it up, which must not lead to a call. */
+async function touch(h: Harness, controller: string, resource: Resource, key: ObjectKey): Promise<void> {
+  const taken = () => {
+    const { reconciled = 0, failures = 0 } = reconcileCounts().get(controller) ?? {};
+    return reconciled + failures;
+  };
+  for (let n = 0; n < 5; n += 1) {
+    const before = taken();
     const body = { metadata: { annotations: { touched: String(n) } } };
-    await h.store.patch(resource, namespace === undefined ? { name } : { name, namespace }, {
-      type: "merge",
-      body,
-    });
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await h.store.patch(resource, key, { type: "merge", body });
+    await h.until(`${controller} to take up ${key.name}`, () => taken() > before);
   }
+  await nothingSleeps({ idle: true });
 }
 const attachment = {
   apiVersion: "storage.k8s.io/v1",
@@ -59,7 +64,7 @@ test("CreateVolume is called once when the driver does not implement it, until t
   refuse(h, "CreateVolume");
   await h.store.create(PersistentVolumeClaims, pvc("data"));
   await reported(h, /does not implement the call, which is not repeated/);
-  await touch(h, PersistentVolumeClaims, "data", "default");
+  await touch(h, "provision", PersistentVolumeClaims, { name: "data", namespace: "default" });
   assert.equal(h.driver.called("CreateVolume"), 1);
   h.driver.faults.clear();
   await h.store.delete(PersistentVolumeClaims, { name: "data", namespace: "default" });
@@ -82,7 +87,7 @@ test("DeleteVolume is called once when the driver does not implement it", async 
   refuse(h, "DeleteVolume");
   await h.store.delete(PersistentVolumeClaims, { name: "data", namespace: "default" });
   await reported(h, /DeleteVolume is not there/);
-  await touch(h, PersistentVolumes, name);
+  await touch(h, "provision", PersistentVolumes, { name });
   assert.equal(h.driver.called("DeleteVolume"), 1);
   assert.ok((await h.find(PersistentVolumes, name))?.metadata.finalizers?.includes(PV_FINALIZER));
 });
@@ -94,7 +99,7 @@ test("ControllerPublishVolume is called once when the driver does not implement 
   await volume(h);
   await h.store.create(KubeVolumeAttachments, attachment);
   await reported(h, /ControllerPublishVolume is not there/);
-  await touch(h, KubeVolumeAttachments, "a");
+  await touch(h, "attach", KubeVolumeAttachments, { name: "a" });
   assert.equal(h.driver.called("ControllerPublishVolume"), 1);
 });
 
@@ -110,7 +115,7 @@ test("ControllerUnpublishVolume is called once when the driver does not implemen
   refuse(h, "ControllerUnpublishVolume");
   await h.store.delete(KubeVolumeAttachments, { name: "a" });
   await reported(h, /ControllerUnpublishVolume is not there/);
-  await touch(h, KubeVolumeAttachments, "a");
+  await touch(h, "attach", KubeVolumeAttachments, { name: "a" });
   assert.equal(h.driver.called("ControllerUnpublishVolume"), 1);
 });
 
@@ -123,8 +128,8 @@ test("neither growth nor a snapshot is asked for twice of a driver that does not
   await h.store.create(VolumeSnapshots, vs("snap"));
   await reported(h, /ControllerExpandVolume is not there/);
   await reported(h, /CreateSnapshot is not there/);
-  await touch(h, PersistentVolumeClaims, "src", "default");
-  await touch(h, VolumeSnapshots, "snap", "default");
+  await touch(h, "resize", PersistentVolumeClaims, { name: "src", namespace: "default" });
+  await touch(h, "snapshot", VolumeSnapshots, { name: "snap", namespace: "default" });
   assert.deepEqual([h.driver.called("ControllerExpandVolume"), h.driver.called("CreateSnapshot")], [1, 1]);
 });
 
