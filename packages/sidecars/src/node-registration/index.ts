@@ -1,4 +1,5 @@
-import { type CSIDriver, CSIDrivers, type CSINode, CSINodes, stepFailpoints } from "@mooring/store";
+import { isDeepStrictEqual } from "node:util";
+import { type CSIDriver, CSIDrivers, type CSINode, CSINodes, delay, stepFailpoints } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
 import { objectKey, patchMetadata } from "../kube/patch.ts";
@@ -16,6 +17,8 @@ export interface RegistrationOptions {
   csiDriver: Overrides | ((driver: string) => Overrides);
   /** Milliseconds before a CSIDriver that somebody has deleted is put back; default 10,000. */
   replaceMs: number;
+  /** Milliseconds between two questions about the node (NodeGetInfo); default 10,000. */
+  askMs: number;
 }
 
 type Overrides = Partial<CSIDriver["spec"]>;
@@ -41,10 +44,10 @@ export async function runNodeRegistration(
     info ??= await nodeInfo(context, signal);
     return info;
   };
-  const { csiDriver: overrides = {}, replaceMs = 10_000 } = given;
+  const { csiDriver: overrides = {}, replaceMs = 10_000, askMs = 10_000 } = given;
   const described = typeof overrides === "function" ? overrides(driver.info.name) : overrides;
   const last = new LastSeen(context.now, replaceMs);
-  await sidecarController(context, {
+  const controller = sidecarController(context, {
     name: "node-registration",
     failpoints,
     sources: [],
@@ -70,7 +73,28 @@ export async function runNodeRegistration(
     decide: decideRegistration,
     apply: (step: RegistrationStep, view) =>
       applyStep(context, step, view, last.object ?? csiDriverFor(context, described)),
-  }).run(signal);
+  });
+  const asking = askAgain(context, { askMs, signal }, (now) => {
+    if (info === undefined || isDeepStrictEqual(now, info)) return;
+    context.logger.info({ before: info, now }, "the driver says something else about its node");
+    info = now;
+    controller.add("node");
+  });
+  await Promise.all([controller.run(signal), asking]);
+}
+
+/** A driver that was started anew may have other limits or be at another place; nothing tells of that. */
+async function askAgain(
+  context: SidecarContext,
+  { askMs, signal }: { askMs: number; signal: AbortSignal },
+  heard: (info: NodeInfo) => void,
+): Promise<void> {
+  while (!signal.aborted) {
+    await delay(askMs, signal).catch(() => {});
+    if (signal.aborted) return;
+    // Whether it answers is the health controller's to report.
+    await nodeInfo(context, signal).then(heard, () => {});
+  }
 }
 
 async function nodeInfo({ driver, timeoutMs }: SidecarContext, signal: AbortSignal): Promise<NodeInfo> {

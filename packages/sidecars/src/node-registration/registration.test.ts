@@ -43,6 +43,21 @@ test("what is taken away comes back, entries of other drivers stay", async (t) =
   await h.until("the label is back", async () => (await h.find(Nodes, "n1"))?.metadata.labels?.zone === "a");
 });
 
+test("a driver that comes back with other limits and more topology is asked again", async (t) => {
+  const driver = { ...options.driver, segments: { zone: "a" } as Record<string, string>, maxVolumes: 3 };
+  const sidecars = { ...options.sidecars, nodeRegistration: { askMs: 10 } };
+  const h = await startHarness(t, { driver, sidecars, objects: [[Nodes, node("n1")]] });
+  const entry = async () => (await h.find(CSINodes, "n1"))?.spec.drivers[0];
+  await h.until("the CSINode", async () => (await entry())?.allocatable?.count === 3);
+  await h.driver.pause();
+  driver.maxVolumes = 5;
+  driver.segments["rack"] = "7";
+  await h.driver.listen();
+  await h.until("the new limit", async () => (await entry())?.allocatable?.count === 5);
+  assert.deepEqual((await entry())?.topologyKeys, ["rack", "zone"]);
+  assert.equal((await h.store.get(Nodes, { name: "n1" })).metadata.labels?.rack, "7");
+});
+
 test("a CSIDriver that somebody deletes comes back as it was, and not before they could make it anew", async (t) => {
   const sidecars = { ...options.sidecars, nodeRegistration: { replaceMs: 300 } };
   const h = await startHarness(t, { ...options, sidecars });

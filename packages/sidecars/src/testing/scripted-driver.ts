@@ -28,6 +28,7 @@ export interface ScriptedDriverOptions {
   nodeExpansion?: boolean | ((bytes: bigint) => boolean);
   /** What NodeGetInfo returns. */
   nodeId?: string;
+  maxVolumes?: number;
   segments?: Record<string, string>;
   /** Where new volumes can be reached; absent: where the request prefers. */
   place?: (request: v1.CreateVolumeRequest) => Record<string, string>[];
@@ -191,6 +192,7 @@ export class ScriptedDriver {
         nodeGetCapabilities: () => ({ capabilities: this.#nodeCapabilities() }),
         nodeGetInfo: on("NodeGetInfo", () => ({
           nodeId: this.#options.nodeId ?? "node-id",
+          maxVolumesPerNode: BigInt(this.#options.maxVolumes ?? 0),
           ...(this.#options.segments === undefined
             ? {}
             : { accessibleTopology: { segments: this.#options.segments } }),
