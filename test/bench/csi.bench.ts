@@ -6,7 +6,7 @@ import { probes, volumes } from "./csi/calls.ts";
 import { dataPath } from "./csi/data-path.ts";
 import { type Echo, startEcho } from "./csi/echo-client.ts";
 import { listing } from "./csi/listing.ts";
-import { memory } from "./csi/memory.ts";
+import { COLLECTS, memory } from "./csi/memory.ts";
 import { mounts } from "./csi/mounts.ts";
 import type { Measurement } from "./measure.ts";
 
@@ -17,8 +17,11 @@ interface Bench {
   raw: string;
 }
 
-async function withDriver(measure: (bench: Bench) => Promise<Measurement[]>): Promise<Measurement[]> {
-  const env = { MOORING_POOL_OVERCOMMIT: "10" };
+async function withDriver(
+  measure: (bench: Bench) => Promise<Measurement[]>,
+  more: NodeJS.ProcessEnv = {},
+): Promise<Measurement[]> {
+  const env = { MOORING_POOL_OVERCOMMIT: "10", ...more };
   const driver = await prepareDriver({ pool: "xfs", poolSize: "16Gi", logLevel: "warn", env });
   const folder = await mkdtemp(join(tmpdir(), "mooring-bench-"));
   const echo = await startEcho(folder);
@@ -50,6 +53,8 @@ export const calls: Run = {
 
 export const list: Run = { run: () => withDriver(({ driver, echo }) => listing(driver, echo)) };
 
-export const rest: Run = { run: () => withDriver(({ driver }) => memory(driver)) };
+export const rest: Run = {
+  run: () => withDriver(({ driver }) => memory(driver), { NODE_OPTIONS: `--require=${COLLECTS}` }),
+};
 
 export const data: Run = { run: () => withDriver(({ driver, raw }) => dataPath(driver, raw)) };

@@ -1,5 +1,6 @@
 /** What tests of all packages share. Needs the development dependencies of this repository. */
 
+export { knownKeys } from "../controller/reconciler/at-rest.ts";
 export { type EventuallyOptions, eventually } from "../runtime/eventually.ts";
 export { type ActOptions, actOn } from "./act-on.ts";
 export { bundleProgram } from "./bundle-program.ts";

@@ -39,6 +39,11 @@ export function backlogs(): { controller: string; ready: number; oldestMs: numbe
   return [...running].map(({ backlog, name }) => ({ controller: name, ...backlog }));
 }
 
+/** Every key that a running controller (of the store) has, with its name before it: `volume v-1`. */
+export function knownKeys(options: OfStore = {}): string[] {
+  return those(options).flatMap((each) => [...each.keys()].map((key) => `${each.name} ${key}`));
+}
+
 /**
  * A full pass over all keys of all controllers of this process, reading and deciding without doing. What is being
  * worked on, or is failing and will be tried again, is left out.
