@@ -14,6 +14,11 @@ export const claim = (name, size, more = {}) => ({
   },
 });
 
+export const attributesClass = (name, parameters) => ({
+  ...{ apiVersion: "storage.k8s.io/v1", kind: "VolumeAttributesClass", metadata: { name } },
+  ...{ driverName: "csi.mooring.dev", parameters },
+});
+
 export const rawClaim = (name, size, more = {}) => claim(name, size, { volumeMode: "Block", ...more });
 
 /** Without a group: the core group, which the server writes as null. */

@@ -1,15 +1,30 @@
 // One volume with a file system and one raw: written by pods, grown while they write, copied and restored.
 import assert from "node:assert/strict";
 import { until } from "../support/program.mjs";
-import { COUNT_ON, claim, fromClaim, fromSnapshot, MIB, pod, rawClaim, snapshot } from "./objects.mjs";
+import {
+  attributesClass,
+  COUNT_ON,
+  claim,
+  fromClaim,
+  fromSnapshot,
+  MIB,
+  pod,
+  rawClaim,
+  snapshot,
+} from "./objects.mjs";
 
 export async function writeAndRead(kube) {
-  await kube.apply(claim("data", "400Mi"), rawClaim("raw", "64Mi"));
+  await kube.apply(attributesClass("read-ahead", { readAheadKiB: "512" }));
+  await kube.apply(
+    claim("data", "400Mi", { volumeAttributesClassName: "read-ahead" }),
+    rawClaim("raw", "64Mi"),
+  );
   await kube.apply(
     pod("writer", { mounts: { "/data": "data" }, run: COUNT_ON }),
     pod("raw-writer", { devices: { "/dev/raw": "raw" } }),
   );
   await kube.ready("writer", "raw-writer");
+  await kube.shows("pvc/data", "{.status.currentVolumeAttributesClassName}", "read-ahead");
   // Not root, and may write because the volume has been given to its fsGroup.
   assert.equal(await kube.sh("writer", "id -u; stat -c %g /data"), "1000\n2000");
   await kube.sh(

@@ -56,6 +56,10 @@ export async function furnish(folder, { hostname, addresses }) {
     await writeFile(file, `${value}\n`);
     await execute("mount", ["--bind", file, `/proc/sys/${name}`]);
   }
+  // Whoever mounts it first for a network decides for all whether it can be written, and containers would mount it to be read.
+  const sys = join(folder, "machine", "sys");
+  await mkdir(sys);
+  await execute("mount", ["-t", "sysfs", "sysfs", sys]);
   await execute("ip", ["link", "set", "lo", "up"]);
   for (const address of addresses) await execute("ip", ["address", "add", `${address}/32`, "dev", "lo"]);
 }
