@@ -4,7 +4,10 @@ import { pluginCapabilities } from "./capabilities.ts";
 import type { DriverContext } from "./context.ts";
 import { listObjects } from "./objects/find.ts";
 
-/** The Identity service. Probe reads this node's pools only: it costs one read of the store. */
+/**
+ * The Identity service. Probe is about this node's pools only, and costs one read of the store. A controller has none: it serves
+ * whatever has become of the pools of one node, or of all.
+ */
 export function identityService(driver: DriverContext): NonNullable<Services["identity"]> {
   return {
     // Instances of one version have the same capabilities, so what lacks the controller service is another version.
@@ -16,7 +19,9 @@ export function identityService(driver: DriverContext): NonNullable<Services["id
     probe: async (_request, { signal }) => {
       const pools = await listObjects(driver.store, Pools, signal);
       const own =
-        driver.mode === "controller" ? pools : pools.filter((pool) => pool.spec.nodeID === driver.nodeID);
+        driver.mode === "controller" && !driver.alone
+          ? []
+          : pools.filter((pool) => pool.spec.nodeID === driver.nodeID);
       const broken = own.find(isBroken);
       if (broken !== undefined) {
         throw CsiError.failedPrecondition(`pool "${broken.metadata.name}" is not usable: ${whyNot(broken)}`);
