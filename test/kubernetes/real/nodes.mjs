@@ -4,24 +4,23 @@ import { execFile } from "node:child_process";
 import { mkdir, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { CHART } from "../../../scripts/lib/manifests.mjs";
 import { drains } from "./flow/drains.mjs";
 import { leaveNodes } from "./flow/leave-nodes.mjs";
 import { controlPlaneEnds, processesEnd } from "./flow/restarts.mjs";
-import { bothAtOnce, placed, stays, WORKERS } from "./flow/two-nodes.mjs";
+import { bothAtOnce, placed, stays } from "./flow/two-nodes.mjs";
 import { upgrades } from "./flow/upgrades.mjs";
 import { helmOf } from "./helm.mjs";
 import { readAudit } from "./support/audit.mjs";
 import { SERVICE_ADDRESS, startControlPlane } from "./support/control-plane.mjs";
 import { Kube } from "./support/kube.mjs";
 import { furnish } from "./support/namespaces.mjs";
-import { admit } from "./support/node.mjs";
 import { explain, timed } from "./support/report.mjs";
-import { makeBridge, Worker } from "./support/worker.mjs";
+import { ADDRESS, installOn, startWorkers } from "./support/two-workers.mjs";
+import { makeBridge } from "./support/worker.mjs";
 
 const execute = promisify(execFile);
 const [folder, bin, cgroup] = process.argv.slice(2);
-const ADDRESS = "10.250.0.1";
+const images = ["mooring.tar", "busybox.tar"].map((name) => join(folder, name));
 
 /** What several machines see, as by a disk that all of them reach. */
 async function sharedFolder() {
@@ -37,35 +36,12 @@ async function sharedFolder() {
   return at;
 }
 
-async function startWorkers(cluster) {
-  const images = ["mooring.tar", "busybox.tar"].map((name) => join(folder, name));
-  const workers = [];
-  for (const [index, name] of WORKERS.entries()) {
-    const place = { name, address: `10.250.0.${11 + index}`, subnet: `10.244.${1 + index}.0/24` };
-    const node = await admit(cluster, place);
-    const worker = new Worker(node, { home: folder, logs: cluster.logs, bin, images, cgroup });
-    await worker.plugIn(ADDRESS);
-    workers.push(worker);
-  }
-  await Promise.all(workers.map((worker) => worker.start()));
-  return workers;
-}
-
-/** As values.yaml has them, but for what a machine of a test cannot have. */
-const values = (fast) => [
-  ...["--set", "node.pool.size=8Gi"],
-  ...["--set", `node.sharedPools[0].name=fast`, "--set", `node.sharedPools[0].path=${fast}`],
-  ...["--set", "storageClasses[1].name=fast", "--set", "storageClasses[1].parameters.pool=fast"],
-  ...["--set", "storageClasses[0].name=mooring"],
-  // Both machines have one kernel, which shows files by their paths only.
-  ...["--set", "node.extraArgs[0]=--state-dir=/var/lib/mooring/$(NODE_NAME)"],
+/** A pool that both nodes have, and a class for it. */
+const sharedPool = (fast) => [
+  ...["node.sharedPools[0].name=fast", `node.sharedPools[0].path=${fast}`],
+  ...["storageClasses[0].name=mooring", "storageClasses[1].name=fast"],
+  "storageClasses[1].parameters.pool=fast",
 ];
-
-async function install(kube, helm, fast) {
-  await helm("install", "mooring", CHART, "--create-namespace", ...values(fast), "--wait", "--timeout=5m");
-  for (const name of WORKERS)
-    await kube.shows(`csinode/${name}`, "{.spec.drivers[*].name}", "csi.mooring.dev");
-}
 
 await furnish(folder, { hostname: "control-plane", addresses: [SERVICE_ADDRESS] });
 await makeBridge(ADDRESS);
@@ -74,8 +50,10 @@ const cluster = await timed("control plane", () => startControlPlane({ folder, b
 const kube = new Kube(cluster);
 const helm = helmOf(cluster);
 try {
-  const workers = await timed("two nodes", () => startWorkers(cluster));
-  await timed("install", () => install(kube, helm, fast));
+  const workers = await timed("two nodes", () =>
+    startWorkers(cluster, { home: folder, bin, images, cgroup }),
+  );
+  await timed("install", () => installOn(kube, helm, ["node.pool.size=8Gi", ...sharedPool(fast)]));
   await timed("volumes where their pods run", () => placed(kube));
   await timed("a pod stays where its volume is", () => stays(kube));
   await timed("a group on both nodes", () => bothAtOnce(kube));

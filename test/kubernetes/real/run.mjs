@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // `npm run test:kubernetes`: Mooring on a real Kubernetes. First an API server with RBAC, NodeRestriction and an audit log, the
 // chart by helm, and both processes with their own rights; `--short` ends there. Then a cluster with a kubelet and pods, and one
-// with two nodes, which lose their API server and are upgraded.
+// with two nodes, which lose their API server and are upgraded. By name only: Kubernetes' own storage tests.
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,15 +13,17 @@ import { run } from "../../../scripts/lib/run.mjs";
 import { ROOT } from "../../../scripts/lib/setup.mjs";
 import { apiServerStep } from "./api-server.mjs";
 import { WORKERS } from "./flow/two-nodes.mjs";
-import { buildPrograms, PROGRAMS } from "./support/components.mjs";
-import { busyboxImage } from "./support/images.mjs";
+import { buildPrograms, PROGRAMS, SUITE } from "./support/components.mjs";
+import { busyboxImage, suiteImages } from "./support/images.mjs";
 import { detachLoops, makeCgroups, removeCgroups, runApart } from "./support/namespaces.mjs";
 
 const { values } = parseArgs({
   options: {
     short: { type: "boolean", default: false },
-    // `api-server`, `cluster` or `nodes`: this step only.
+    // `api-server`, `cluster`, `nodes` or `storage-suite`: this step only.
     only: { type: "string" },
+    // Of the storage suite: specs whose name has this regular expression.
+    focus: { type: "string", default: "" },
   },
 });
 const say = (text) => process.stdout.write(`${text}\n`);
@@ -33,27 +35,39 @@ async function step(name, work) {
   say(`=== ${name}: ${Math.round((Date.now() - from) / 1000)} s`);
 }
 
-/** A cluster with Mooring's image, in namespaces of its own. `groups`: control groups that its script needs below its own. */
-async function clusterStep(at, script, groups = []) {
+/**
+ * A cluster with Mooring's image, in namespaces of its own. `groups`: control groups that its script needs below its own;
+ * `more`: makes what else it needs in its folder, and returns further arguments.
+ */
+async function clusterStep(at, script, { groups = [], more = () => [] } = {}) {
   await mkdir(at);
   await busyboxImage(join(at, "busybox.tar"));
   const made = await run("node", ["scripts/image.mjs", "--out", join(at, "mooring.tar")], { cwd: ROOT });
   if (made !== 0) throw new Error("there is no image");
+  const args = await more(at);
   const cgroup = `mooring-cluster-${process.pid}`;
   for (const group of ["", ...groups]) await makeCgroups(join(cgroup, group));
   try {
     const file = fileURLToPath(new URL(script, import.meta.url));
-    if ((await runApart(file, [at, bin, cgroup])) !== 0) throw new Error("the cluster's step has failed");
+    if ((await runApart(file, [at, bin, cgroup, ...args])) !== 0)
+      throw new Error("the cluster's step has failed");
   } finally {
     await removeCgroups(cgroup);
     await detachLoops(at);
   }
 }
 
+/** The images that the suite names. */
+async function suite(at) {
+  const images = ["mooring.tar", "busybox.tar", ...(await suiteImages(at, bin))];
+  return [images.join(","), values.focus];
+}
+
 await bundle();
 // They are fetched where there is a network: the clusters' machines have their own.
 await kubectlPaths();
-const bin = await buildPrograms(values.short ? ["etcd", "kube-apiserver"] : PROGRAMS, say);
+const needed = values.short ? ["etcd", "kube-apiserver"] : PROGRAMS;
+const bin = await buildPrograms(values.only === "storage-suite" ? [...needed, ...SUITE] : needed, say);
 const folder = await mkdtemp(join(tmpdir(), "mooring-kubernetes-"));
 try {
   const wanted = (name) => values.only === undefined || values.only === name;
@@ -62,7 +76,11 @@ try {
   if (!values.short && wanted("cluster"))
     await step("cluster", () => clusterStep(join(folder, "c"), "cluster.mjs"));
   if (!values.short && wanted("nodes"))
-    await step("nodes", () => clusterStep(join(folder, "n"), "nodes.mjs", WORKERS));
+    await step("nodes", () => clusterStep(join(folder, "n"), "nodes.mjs", { groups: WORKERS }));
+  if (values.only === "storage-suite")
+    await step("storage suite", () =>
+      clusterStep(join(folder, "s"), "storage-suite.mjs", { groups: WORKERS, more: suite }),
+    );
 } finally {
   if (process.env.MOORING_KEEP === undefined) await rm(folder, { recursive: true, force: true });
   else say(`kept: ${folder}`);

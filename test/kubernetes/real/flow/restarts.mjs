@@ -30,7 +30,7 @@ export const dataFolders = (kube, workers) =>
   Promise.all(Object.values(ON).map((name) => dataOf(kube, name, workers)));
 
 /** Containers by which pods of Mooring have run, and how often they were started. */
-const containers = (kube) =>
+export const containers = (kube) =>
   kube.kubectl(
     ...["-n", "mooring", "get", "pods", "--sort-by=.metadata.name", "-o"],
     'jsonpath={range .items[*]}{.metadata.name} {.status.containerStatuses[0].restartCount}{"\\n"}{end}',

@@ -13,6 +13,16 @@ export const ETCD = "3.6.5";
 
 const COMPONENTS = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet"];
 export const PROGRAMS = ["etcd", ...COMPONENTS];
+/** Kubernetes' own tests, what runs several of them at once, and what their pods run. */
+export const SUITE = ["e2e.test", "ginkgo", "agnhost"];
+
+/** Packages of the module of Kubernetes, and one that it requires, by the program that is made of each. */
+const PACKAGES = {
+  ...Object.fromEntries(COMPONENTS.map((name) => [name, `k8s.io/kubernetes/cmd/${name}`])),
+  "e2e.test": "k8s.io/kubernetes/test/e2e",
+  agnhost: "k8s.io/kubernetes/test/images/agnhost",
+  ginkgo: "github.com/onsi/ginkgo/v2/ginkgo",
+};
 
 /** `MOORING_KUBERNETES_BIN` names a folder that has the programs already. */
 export function programFolder() {
@@ -30,8 +40,7 @@ function sourceOf(name) {
   const at = "k8s.io/component-base/version";
   const set = { gitVersion: `v${KUBERNETES}`, gitMajor: major, gitMinor: minor, gitTreeState: "clean" };
   const flags = Object.entries(set).map(([key, value]) => `-X ${at}.${key}=${value}`);
-  const pkg = `k8s.io/kubernetes/cmd/${name}`;
-  return { module: "k8s.io/kubernetes", version: `v${KUBERNETES}`, pkg, flags };
+  return { module: "k8s.io/kubernetes", version: `v${KUBERNETES}`, pkg: PACKAGES[name], flags };
 }
 
 const go = (args, cwd) =>
@@ -71,7 +80,8 @@ async function build(name, bin) {
     await writeFile(join(folder, "tools.go"), `//go:build tools\n\npackage tools\n\nimport _ "${pkg}"\n`);
     await go(["mod", "tidy"], folder).catch(() => {});
     const made = join(folder, "program");
-    await go(["build", "-trimpath", "-ldflags", ["-s", "-w", ...flags].join(" "), "-o", made, pkg], folder);
+    const how = name.endsWith(".test") ? ["test", "-c"] : ["build"];
+    await go([...how, "-trimpath", "-ldflags", ["-s", "-w", ...flags].join(" "), "-o", made, pkg], folder);
     await execute("install", ["-m", "0755", made, join(bin, `.${name}`)]);
     await rename(join(bin, `.${name}`), join(bin, name));
   } finally {

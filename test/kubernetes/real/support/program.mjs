@@ -53,6 +53,12 @@ export class Program {
     return this.#child.exitCode ?? this.#child.signalCode;
   }
 
+  /** Until it ends by itself: its exit code, or the signal that ended it. */
+  async ended() {
+    if (this.alive) await once(this.#child, "exit");
+    return this.#child.exitCode ?? this.#child.signalCode;
+  }
+
   async output() {
     return readFile(this.log, "utf8").catch(() => "");
   }
