@@ -1,5 +1,6 @@
 import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
+import { createSecureContext } from "node:tls";
 import { defined } from "../object/defined.ts";
 import { StatusError } from "../object/status-error.ts";
 import { allowManyListeners, delay } from "../runtime/wait.ts";
@@ -34,7 +35,9 @@ const MAX_BUSY_WAIT_MS = 30_000;
 /** Connections to one API server. Every failure is a StatusError. */
 export class HttpClient {
   readonly #access: ClusterAccess;
-  #agent: http.Agent;
+  #tls: TlsAccess;
+  /** Made with the first request: what is wrong with a certificate is an error of requests, as all else. */
+  #agent: http.Agent | undefined;
   readonly #timeoutMs: number;
   readonly #userAgent: string;
 
@@ -42,12 +45,13 @@ export class HttpClient {
     this.#access = access;
     this.#timeoutMs = options.timeoutMs ?? 30_000;
     this.#userAgent = options.userAgent ?? "mooring";
-    this.#agent = agentFor(access.server, access.tls);
+    this.#tls = access.tls;
   }
 
   /** Connects with these from now on; what is under way ends on the connection that it has. */
   useTls(tls: TlsAccess): void {
-    this.#agent = agentFor(this.#access.server, { ...this.#access.tls, ...tls });
+    this.#tls = { ...this.#access.tls, ...tls };
+    this.#agent = undefined;
   }
 
   /** The body of a successful response. */
@@ -80,7 +84,7 @@ export class HttpClient {
   }
 
   close(): void {
-    this.#agent.destroy();
+    this.#agent?.destroy();
   }
 
   async #send(request: HttpRequest, refresh: boolean): Promise<IncomingMessage> {
@@ -104,11 +108,13 @@ export class HttpClient {
 
   #exchange(request: HttpRequest, authorization: string | undefined): Promise<IncomingMessage> {
     const body = request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body));
+    this.#agent ??= agentFor(this.#access.server, this.#tls);
+    const agent = this.#agent;
     const { request: start } = this.#access.server.startsWith("https:") ? https : http;
     return new Promise((resolve, reject) => {
       const outgoing = start(this.#access.server + request.path, {
         method: request.method,
-        agent: this.#agent,
+        agent,
         headers: {
           accept: request.accept ?? "application/json",
           "user-agent": this.#userAgent,
@@ -134,9 +140,14 @@ export class HttpClient {
   }
 }
 
-function agentFor(server: string, tls: TlsAccess): http.Agent {
+/**
+ * Certificates and keys are read once for all connections. Given to the agent as they are, each connection would read them
+ * again, and each request would look for its connection by a name that has all of them.
+ */
+function agentFor(server: string, { ca, cert, key, ...tls }: TlsAccess): http.Agent {
   const pool = { keepAlive: true, keepAliveMsecs: KEEP_ALIVE_MS, timeout: IDLE_SOCKET_MS };
-  return server.startsWith("https:") ? new https.Agent({ ...pool, ...tls }) : new http.Agent(pool);
+  if (!server.startsWith("https:")) return new http.Agent(pool);
+  return new https.Agent({ ...pool, ...tls, secureContext: createSecureContext({ ca, cert, key }) });
 }
 
 async function readText(response: IncomingMessage, timeoutMs: number): Promise<string> {
