@@ -37,8 +37,12 @@ export async function runAsLeader(
   while (!signal.aborted) {
     const held = await acquireLease(store, election, signal);
     logger.info({ lease: election.name, identity: election.identity }, "leading");
-    await lead(AbortSignal.any([signal, held.lost]));
-    await held.release();
+    try {
+      await lead(AbortSignal.any([signal, held.lost]));
+    } finally {
+      // Who has failed must not keep it renewed: that holds up the process's end, and whoever would lead instead.
+      await held.release();
+    }
     if (!signal.aborted) logger.warn({ lease: election.name }, "lost the lease; waiting for it");
   }
 }

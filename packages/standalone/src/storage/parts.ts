@@ -57,6 +57,10 @@ export class Parts {
     until?.addEventListener("abort", giveUp, { once: true });
     try {
       return await begin(stop.signal);
+    } catch (error) {
+      // What it had begun ends as well.
+      stop.abort(error);
+      throw error;
     } finally {
       until?.removeEventListener("abort", giveUp);
     }
