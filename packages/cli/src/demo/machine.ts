@@ -44,7 +44,7 @@ async function onlookers(folder: string): Promise<Onlookers> {
 }
 
 /** The kernel takes the device away with its last user. */
-function isLetGo(device: string): Promise<boolean> {
+function isReleased(device: string): Promise<boolean> {
   const file = `/sys/block/${basename(device)}/loop/autoclear`;
   return readFile(file, "utf8").then(
     (text) => text.trim() === "1",
@@ -67,7 +67,7 @@ export async function remains(folder: string): Promise<Remains> {
   const loops: string[] = [];
   for (const { backingFile, path } of await host.loops.list()) {
     if (!below(backingFile)) continue;
-    if (foreign.length === 0 || !(await isLetGo(path))) loops.push(path);
+    if (foreign.length === 0 || !(await isReleased(path))) loops.push(path);
   }
   const mounts = (await host.mounts.list()).map((entry) => entry.target).filter(below);
   return { mounts, loops, processes: ours };

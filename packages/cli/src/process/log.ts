@@ -5,7 +5,7 @@ import { hasColors } from "../output/color.ts";
 const MOST_WAITING = 1024 ** 2;
 
 /**
- * Logs go to stderr, at once: as lines for a person when that is a terminal, else as JSON. A log that cannot be written
+ * Logs go to stderr, at once: as lines for people when that is a terminal, else as JSON. A log that cannot be written
  * keeps nobody from their work.
  */
 export async function openLogger(level: string): Promise<Logger> {

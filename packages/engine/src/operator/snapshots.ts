@@ -7,7 +7,7 @@ import { EngineError } from "../errors.ts";
 import { findVolume } from "./attach.ts";
 
 /** What a snapshot made by an operator remembers; one made through CSI has `parameters` there. */
-interface PersonalRequest {
+interface OperatorRequest {
   name: string;
   labels: Record<string, string>;
 }
@@ -25,15 +25,15 @@ function snapshotObjectName(name: string): string {
 
 /** The name that an operator gave it. */
 export function snapshotNameOf({ metadata, spec }: Snapshot): string {
-  return personal(spec.request)?.name ?? metadata.name;
+  return operatorRequest(spec.request)?.name ?? metadata.name;
 }
 
 /** The labels that its maker gave to a snapshot. */
 export function snapshotLabelsOf({ spec }: Snapshot): Record<string, string> {
-  return personal(spec.request)?.labels ?? {};
+  return operatorRequest(spec.request)?.labels ?? {};
 }
 
-function personal(request: Record<string, unknown> | undefined): PersonalRequest | undefined {
+function operatorRequest(request: Record<string, unknown> | undefined): OperatorRequest | undefined {
   const { name, labels } = request ?? {};
   if (typeof name !== "string" || typeof labels !== "object" || labels === null) return undefined;
   return { name, labels: labels as Record<string, string> };
@@ -53,7 +53,7 @@ export async function createSnapshotOf(
     const why = volume.metadata.deletionTimestamp === undefined ? "faulted" : "being deleted";
     throw new EngineError("FAILED_PRECONDITION", `volume "${volumeName}" is ${why}`);
   }
-  const request: PersonalRequest = { name, labels };
+  const request: OperatorRequest = { name, labels };
   const snapshot: Snapshot = {
     apiVersion: MOORING_API_VERSION,
     kind: Snapshots.kind,

@@ -22,12 +22,12 @@ export async function runReconciliation(
   const { driver, logger } = context;
   const able = driver.info.can.has("LIST_VOLUMES") && driver.info.can.has("LIST_VOLUMES_PUBLISHED_NODES");
   if (!able || everyMs <= 0) return;
-  const sightings = new Map<string, number>();
+  const mismatches = new Map<string, number>();
   while (!signal.aborted) {
     await delay(everyMs, signal).catch(() => {});
     if (signal.aborted) return;
     try {
-      compare(context, effects, await publishedNodes(context, signal), sightings);
+      compare(context, effects, await publishedNodes(context, signal), mismatches);
     } catch (error) {
       logger.warn({ error: callFailure(error).message }, "cannot list published volumes");
     }
@@ -49,7 +49,7 @@ function compare(
   { cluster, driver, logger }: SidecarContext,
   effects: AttachEffects,
   published: Map<string, ReadonlySet<string>>,
-  sightings: Map<string, number>,
+  mismatches: Map<string, number>,
 ): void {
   for (const attachment of cluster.attachments.list()) {
     const { spec, status, metadata } = attachment;
@@ -59,11 +59,11 @@ function compare(
     const nodeId = metadata.annotations?.[ATTACHED_NODE_ID];
     const uid = metadata.uid ?? "";
     if (nodes === undefined || nodeId === undefined || nodes.has(nodeId)) {
-      sightings.delete(uid);
+      mismatches.delete(uid);
       continue;
     }
-    const seen = (sightings.get(uid) ?? 0) + 1;
-    sightings.set(uid, seen);
+    const seen = (mismatches.get(uid) ?? 0) + 1;
+    mismatches.set(uid, seen);
     if (seen < SIGHTINGS) continue;
     logger.warn(
       { attachment: metadata.name, nodeId },

@@ -2,8 +2,8 @@
  * Which part of the tests runs, from `MOORING_TESTS`:
  *
  * - `everyday` (`npm test`, and by default): every flow once, a few of the many cases;
- * - `rest` (`npm run test:rest`): what `everyday` leaves out;
- * - `all` (`npm run test:all`): both;
+ * - `rest` (`npm run test:rest`): what `everyday` leaves out, of the longest a third;
+ * - `all` (`npm run test:all`): everything of both;
  * - `deep` (`MOORING_DEEP=1`): every case there is, for hours.
  */
 export type Part = "everyday" | "rest" | "all" | "deep";

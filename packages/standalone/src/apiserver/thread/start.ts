@@ -63,15 +63,15 @@ export class ApiThread {
     });
     this.done.then(() => reject(new Error("the API server's thread has ended")), reject);
     this.done.then(stop, () => stop());
-    this.#tell({ do: "serve", options });
+    this.#post({ do: "serve", options });
     const { url, caPem, token, kubeconfig } = await serving;
-    const end = () => this.#tell({ do: "stop" });
+    const end = () => this.#post({ do: "stop" });
     if (signal.aborted) end();
     else signal.addEventListener("abort", end, { once: true });
     return { url, caPem, token, kubeconfig, done: stopped };
   }
 
-  #tell(message: ToThread): void {
+  #post(message: ToThread): void {
     this.#worker.postMessage(message);
   }
 
@@ -86,7 +86,7 @@ export class ApiThread {
       logger.error({ err: error }, "cannot measure");
       return [];
     });
-    this.#tell({ do: "measured", id, families });
+    this.#post({ do: "measured", id, families });
   }
 
   async #ended(): Promise<void> {

@@ -69,11 +69,11 @@ function decideEnding(view: PodView, deleting: boolean): PodStep | Outcome {
   if (view.onDisk) return { do: "remove-folder" };
   if (!deleting) return wait();
   if (view.containers.some(({ latest }) => latest !== undefined)) return { do: "remove-containers" };
-  return isLetGo(view) ? wait() : { do: "delete-object" };
+  return isReleased(view) ? wait() : { do: "delete-object" };
 }
 
 /** Deleted already as far as this node goes: the object stays for somebody else's finalizer. */
-function isLetGo({ pod: { metadata } }: PodView): boolean {
+function isReleased({ pod: { metadata } }: PodView): boolean {
   return metadata.deletionGracePeriodSeconds === 0 && (metadata.finalizers ?? []).length > 0;
 }
 
