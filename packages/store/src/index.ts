@@ -46,6 +46,7 @@ export { AccessError, type ClusterAccess, type TlsAccess } from "./rest/access.t
 export { inClusterAccess, isInCluster } from "./rest/in-cluster.ts";
 export { defaultKubeconfigPath, kubeconfigAccess } from "./rest/kubeconfig.ts";
 export { RestStore, type RestStoreOptions } from "./rest/rest-store.ts";
+export { ifNeverBegun } from "./runtime/abandon.ts";
 export { type EventuallyOptions, eventually, WaitedInVain } from "./runtime/eventually.ts";
 export * from "./runtime/failpoint.ts";
 export { collectWhenIdle } from "./runtime/idle-memory.ts";

@@ -17,14 +17,20 @@ export interface ServeStoreOptions {
   signal: AbortSignal;
 }
 
+/** A store as it is served to another thread. */
+export interface ServedStore {
+  link: StoreLink;
+  /** Goes with the link. */
+  transfer: Transferable[];
+  /** Lists and watches that the other thread has begun and not ended. */
+  streams(): number;
+}
+
 /**
  * Serves a store to one other thread. Whatever that thread is asked to check, merge or decide, it does itself; here its
  * decisions are compared with what is there, and written. Send the link with `transfer`.
  */
-export function serveStore(
-  store: LocalStore,
-  options: ServeStoreOptions,
-): { link: StoreLink; transfer: Transferable[] } {
+export function serveStore(store: LocalStore, options: ServeStoreOptions): ServedStore {
   const [calls, atOnce] = [new MessageChannel(), new MessageChannel()];
   const answered = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
   const serving = new Serving(store, options);
@@ -45,7 +51,7 @@ export function serveStore(
     answered,
     requireNamespaces: store.requireNamespaces,
   };
-  return { link, transfer: [link.calls, link.atOnce] };
+  return { link, transfer: [link.calls, link.atOnce], streams: () => serving.streams };
 }
 
 function untilAborted(signal: AbortSignal, ports: MessagePort[], serving: Serving): void {
@@ -74,6 +80,10 @@ class Serving {
   constructor(store: LocalStore, { epoch = () => 0 }: ServeStoreOptions) {
     this.#store = store;
     this.#epoch = epoch;
+  }
+
+  get streams(): number {
+    return this.#streams.size;
   }
 
   answerAtOnce(request: AtOnce): unknown {

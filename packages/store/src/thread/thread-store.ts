@@ -14,6 +14,7 @@ import type {
   WatchEvent,
   WatchOptions,
 } from "../object-store.ts";
+import { ifNeverBegun } from "../runtime/abandon.ts";
 import { orAborted } from "../runtime/wait.ts";
 import { Link } from "./link.ts";
 import type { Items, StoreLink } from "./protocol.ts";
@@ -150,8 +151,15 @@ export class ThreadStore implements JsonStore {
     }
   }
 
-  /** The items of a stream as they come; whoever stops reading ends it there as well. */
-  async *#read<T extends Items["items"][number]>(
+  /** The items of a stream as they come; whoever stops reading, or never begins to, ends it there as well. */
+  #read<T extends Items["items"][number]>(
+    stream: number,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<T, JsonListEnd> {
+    return ifNeverBegun(this.#items<T>(stream, signal), () => this.#end(stream));
+  }
+
+  async *#items<T extends Items["items"][number]>(
     stream: number,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<T, JsonListEnd> {
@@ -168,8 +176,12 @@ export class ThreadStore implements JsonStore {
         if (end !== undefined) return end;
       }
     } finally {
-      this.#link.note({ do: "end", stream });
+      this.#end(stream);
     }
+  }
+
+  #end(stream: number): void {
+    this.#link.note({ do: "end", stream });
   }
 
   /** Selectors are refused before anything is begun. */

@@ -3,6 +3,7 @@ import {
   applyMergePatch,
   badRequest,
   Events,
+  ifNeverBegun,
   type JsonList,
   type JsonListEnd,
   type JsonStore,
@@ -27,7 +28,8 @@ export function eventsCollection(store: JsonStore): Collection {
     getJson: (key) => show(core.getJson(key)),
     listJson(options) {
       const list = core.listJson(inCoreNames(options));
-      return { resourceVersion: list.resourceVersion, pages: mapPages(list.pages, show) };
+      const pages = ifNeverBegun(mapPages(list.pages, show), () => void list.pages.return({}));
+      return { resourceVersion: list.resourceVersion, pages };
     },
     watchJson: (options) => mapEvents(core.watchJson(inCoreNames(options)), show),
     create: async (event, options) => fromCoreEvent(await core.create(toCoreEvent(event), options)),

@@ -31,8 +31,13 @@ export async function sendPieces(
 }
 
 async function* prepend(first: string, rest: AsyncGenerator<string, void>): AsyncGenerator<string, void> {
-  yield first;
-  yield* rest;
+  try {
+    yield first;
+    yield* rest;
+  } finally {
+    // A client that leaves while the first is being sent ends this before the rest: that one has something open.
+    await rest.return();
+  }
 }
 
 /** Writes lines to an endless response; what is written in one turn of the event loop leaves in one packet. */

@@ -6,7 +6,7 @@ import type { KubeletStreams } from "../api.ts";
 import { ServiceAccountTokens } from "../auth/service-account.ts";
 import { measureProcess } from "../server/metrics.ts";
 import type { ApiServer } from "../start.ts";
-import { ApiThread } from "../thread/start.ts";
+import { ApiThread, type ServingThread } from "../thread/start.ts";
 
 /** What a server in a thread works with. */
 export interface InThreadOptions {
@@ -21,7 +21,7 @@ export interface InThreadOptions {
 }
 
 /** An API server as `mooring up` has it: in a thread of its own. Its node is "here". */
-export async function startInThread(options: InThreadOptions): Promise<ApiServer> {
+export async function startInThread(options: InThreadOptions): Promise<ApiServer & ServingThread> {
   const { store, changes, stateDir, kubelet, logger, signal, program } = options;
   const { measure, stop } = measureProcess();
   const end = new AbortController();

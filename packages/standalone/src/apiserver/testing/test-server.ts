@@ -26,7 +26,8 @@ export interface TestServer {
   store: LocalStore;
   registry: ResourceRegistry;
   kinds: MutableKindRegistry;
-  api: ApiServer;
+  /** `streams`: of a server in a thread, the lists and watches that it has open in the store. */
+  api: ApiServer & { streams?(): number };
   http: HttpClient;
   /** Removed at the end. */
   folder: string;
@@ -67,7 +68,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const common = { store, kinds, logger, signal };
   const changes = new KindChanges();
   const program = typeof thread === "string" ? thread : undefined;
-  const api = thread
+  const api: TestServer["api"] = thread
     ? await startInThread({ ...common, changes, stateDir: folder, ...defined({ kubelet, program }) })
     : await startApiServer({ ...common, listen: "127.0.0.1:0", stateDir: folder, ...defined({ kubelet }) });
   const parts: { done: Promise<void> }[] = [api];

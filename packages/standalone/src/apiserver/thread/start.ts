@@ -22,7 +22,10 @@ export interface ApiThreadOptions {
 }
 
 /** An API server that answers from another thread. */
-export type ServingThread = Omit<ApiServer, "tokens">;
+export interface ServingThread extends Omit<ApiServer, "tokens"> {
+  /** Lists and watches that it has begun in the store and not ended. */
+  streams(): number;
+}
 
 /**
  * The API server in a thread of its own: what those who ask have sent is read, checked and merged there. Whatever one of them
@@ -31,6 +34,7 @@ export type ServingThread = Omit<ApiServer, "tokens">;
 export class ApiThread {
   readonly #worker: Worker;
   readonly #options: ApiThreadOptions;
+  readonly #streams: () => number;
   /** Settles when the thread has ended; rejects when it has done so by itself. */
   readonly done: Promise<void>;
 
@@ -38,7 +42,8 @@ export class ApiThread {
   constructor(options: ApiThreadOptions) {
     this.#options = options;
     const { store, changes, signal } = options;
-    const { link, transfer } = serveStore(store, { epoch: () => changes.count, signal });
+    const { link, transfer, streams } = serveStore(store, { epoch: () => changes.count, signal });
+    this.#streams = streams;
     const kinds = new MessageChannel();
     const unfollow = changes.follow((change) => kinds.port1.postMessage(change));
     this.#worker = new Worker(options.program ?? threadProgram(), {
@@ -68,7 +73,7 @@ export class ApiThread {
     const end = () => this.#post({ do: "stop" });
     if (signal.aborted) end();
     else signal.addEventListener("abort", end, { once: true });
-    return { url, caPem, token, kubeconfig, done: stopped };
+    return { url, caPem, token, kubeconfig, done: stopped, streams: this.#streams };
   }
 
   #post(message: ToThread): void {
