@@ -5,18 +5,22 @@ type Item = Items["items"][number];
 
 type Source = AsyncGenerator<Item, JsonListEnd> | AsyncGenerator<Item, void>;
 
+/** Characters that are read ahead, and go in one message: what nobody reads is kept, and copied in one turn. */
+const AHEAD = 262_144;
+
 /** A generator whose items are fetched in bunches: whatever has come since, so that one message has many of them. */
 export class Outlet {
   readonly #source: Source;
   readonly #most: number;
   #items: Item[] = [];
+  #characters = 0;
   #end: JsonListEnd | undefined;
   #error: unknown;
   #failed = false;
   #arrived = () => {};
   #fetched = () => {};
 
-  /** `most`: items that are read ahead. */
+  /** `most`: items that are read ahead, fewer where they are large. */
   constructor(source: Source, most: number) {
     this.#source = source;
     this.#most = most;
@@ -31,6 +35,7 @@ export class Outlet {
       });
     const items = this.#items;
     this.#items = [];
+    this.#characters = 0;
     this.#fetched();
     if (items.length > 0) return { items };
     if (this.#failed) throw this.#error;
@@ -54,9 +59,10 @@ export class Outlet {
           break;
         }
         this.#items.push(value);
+        this.#characters += charactersOf(value);
         // Those that come in the same turn go together.
         setImmediate(() => this.#arrived());
-        if (this.#items.length >= this.#most)
+        if (this.#items.length >= this.#most || this.#characters >= AHEAD)
           await new Promise<void>((resolve) => {
             this.#fetched = resolve;
           });
@@ -67,4 +73,9 @@ export class Outlet {
     }
     this.#arrived();
   }
+}
+
+function charactersOf(item: Item): number {
+  if (!Array.isArray(item)) return item.json.length;
+  return item.reduce((sum, { length }) => sum + length, 0);
 }
