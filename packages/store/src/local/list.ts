@@ -1,15 +1,15 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { badRequest, tooLarge } from "../object/errors.ts";
 import { StatusError } from "../object/status-error.ts";
 import type { ListOptions } from "../object-store.ts";
+import { nextSlice, sliceLasts } from "../runtime/slices.ts";
 import type { ObjectDatabase } from "./database.ts";
 import type { Selection } from "./selection.ts";
 import { Snapshot } from "./snapshot.ts";
 import type { Timeline } from "./timeline.ts";
 
-/** After so many milliseconds or objects, whichever is first, a list lets others run. */
-const SLICE_MS = 8;
-const SLICE_OBJECTS = 256;
+/** A piece of a list has so many objects at most, and ends with the one that makes it larger than so many characters. */
+const PIECE_OBJECTS = 256;
+const PIECE_CHARACTERS = 262_144;
 
 /** What comes behind the items of a page: how to get the next one, and how many are left. */
 export interface JsonListEnd {
@@ -48,32 +48,56 @@ async function* pages(
   const limit = options.limit !== undefined && options.limit > 0 ? options.limit : Number.POSITIVE_INFINITY;
   let left = limit;
   let from: string | undefined = start;
+  const piece = new Piece();
   while (from !== undefined) {
     options.signal?.throwIfAborted();
-    const deadline = performance.now() + SLICE_MS;
-    const page: string[] = [];
-    while (from !== undefined && page.length < SLICE_OBJECTS && performance.now() < deadline) {
-      const batch: { rows: { path: string; json: string }[]; next: string | undefined } = snapshot.read(
-        from,
-        selection.end,
-        64,
-      );
-      from = batch.next;
-      for (const { path, json } of batch.rows) {
-        if (!selection.matches(json)) continue;
-        if (left === 0) {
-          // `path` is the first of the next page.
-          if (page.length > 0) yield page;
-          return endOfPage(source, snapshot, selection, path);
-        }
-        left -= 1;
-        page.push(selection.present(json));
+    while (!sliceLasts()) await nextSlice();
+    const batch: { rows: { path: string; json: string }[]; next: string | undefined } = snapshot.read(
+      from,
+      selection.end,
+      64,
+    );
+    from = batch.next;
+    for (const { path, json } of batch.rows) {
+      if (piece.full || !sliceLasts()) {
+        yield* piece.take();
+        while (!sliceLasts()) await nextSlice();
       }
+      if (!selection.matches(json)) continue;
+      if (left === 0) {
+        // `path` is the first of the next page.
+        yield* piece.take();
+        return endOfPage(source, snapshot, selection, path);
+      }
+      left -= 1;
+      piece.add(selection.present(json));
     }
-    if (page.length > 0) yield page;
-    if (from !== undefined) await nextTurn();
   }
+  yield* piece.take();
   return {};
+}
+
+/** What goes together. */
+class Piece {
+  #objects: string[] = [];
+  #characters = 0;
+
+  get full(): boolean {
+    return this.#objects.length >= PIECE_OBJECTS || this.#characters >= PIECE_CHARACTERS;
+  }
+
+  add(json: string): void {
+    this.#objects.push(json);
+    this.#characters += json.length;
+  }
+
+  /** One array, or none where there is nothing. */
+  take(): string[][] {
+    const taken = this.#objects;
+    this.#objects = [];
+    this.#characters = 0;
+    return taken.length > 0 ? [taken] : [];
+  }
 }
 
 function endOfPage(source: ListSource, snapshot: Snapshot, selection: Selection, next: string): JsonListEnd {

@@ -70,3 +70,29 @@ test("who is refused reads what the refusal is founded on", async (t) => {
   assert.deepEqual((await store.get(Widgets, at)).spec, { size: 4 });
   await again;
 });
+
+test("a watch that selects hardly any of many events, and a list that does, let others run between them", async (t) => {
+  const store = await openStore(t);
+  const { resourceVersion } = store;
+  for (let at = 0; at < 100; at += 1) await store.create(Widgets, widget(`other-${at}`));
+  await store.create(Widgets, widget("wanted", {}, { wanted: "yes" }));
+  const over = new AbortController();
+  // Whatever is done takes 5 ms.
+  let now = performance.now();
+  t.mock.method(performance, "now", () => (now += 5));
+  const turnsUntil = async (found: Promise<unknown>) => {
+    let [turns, done] = [0, false];
+    void found.finally(() => (done = true));
+    for (; !done; turns += 1) await nextTurn();
+    return turns;
+  };
+  const selected = { labelSelector: "wanted=yes" };
+  const watch = store.watch(Widgets, { ...selected, resourceVersion, signal: over.signal });
+  const watching = await turnsUntil(watch.next());
+  const listing = await turnsUntil(store.list(Widgets, selected));
+  t.mock.restoreAll();
+  over.abort();
+  await watch.return();
+  assert.ok(watching >= 50, `${watching} turns of the watch`);
+  assert.ok(listing >= 50, `${listing} turns of the list`);
+});

@@ -1,7 +1,7 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { tooLarge } from "../object/errors.ts";
 import { apiVersionOf, type Resource } from "../object/resource.ts";
 import type { WatchEvent, WatchOptions } from "../object-store.ts";
+import { nextSlice, sliceLasts } from "../runtime/slices.ts";
 import { allowManyListeners } from "../runtime/wait.ts";
 import type { ObjectDatabase } from "./database.ts";
 import type { History } from "./history.ts";
@@ -50,16 +50,14 @@ export async function* watchJson(
   while (!signal.aborted && !source.history.closed) {
     const events = source.history.after(selection.collection, revision, BATCH);
     for (const event of events) {
+      // A watcher that catches up, or selects, must not keep everybody else waiting.
+      while (!sliceLasts()) await nextSlice();
+      if (signal.aborted) return;
       revision = event.revision;
       const seen = selection.view(event);
       if (seen !== undefined) yield seen;
-      if (signal.aborted) return;
     }
-    if (events.length > 0) {
-      // A watcher that catches up must not keep everybody else waiting.
-      if (events.length === BATCH) await nextTurn();
-      continue;
-    }
+    if (events.length > 0) continue;
     // No event of this collection lies between: the watcher is as far as the store.
     const reached = source.timeline.revision;
     await source.history.changed(selection.collection, revision, signal, BOOKMARK_MS);
