@@ -1,10 +1,16 @@
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import { StatusError } from "../object/status-error.ts";
 import { opened } from "./errors.ts";
-import type { AtOnce, Call, Notice, Numbered, Outcome, StoreLink } from "./protocol.ts";
-
-/** The thread of the store answers in its next turn; without a response for so long it has gone. */
-const LONGEST_MS = 60_000;
+import {
+  ANSWERS,
+  type AtOnce,
+  type Call,
+  ENDED,
+  type Notice,
+  type Numbered,
+  type Outcome,
+  type StoreLink,
+} from "./protocol.ts";
 
 /** Asks the thread that has the store. */
 export class Link {
@@ -23,19 +29,22 @@ export class Link {
     calls.once("close", () => this.close());
   }
 
-  /** Waits, and this whole thread with it, for what the other one has in memory. */
+  /**
+   * Waits, and this whole thread with it, for what the other one has in memory. There is no time after which it is given up:
+   * the other one answers in its next turn, unless the whole process stands still.
+   */
   atOnce(request: AtOnce): unknown {
     if (this.#closed) throw closed();
-    const before = Atomics.load(this.#answered, 0);
+    const before = Atomics.load(this.#answered, ANSWERS);
     this.#atOnce.postMessage(request);
     // A notice of the response before may come late: what counts is the number.
-    while (Atomics.load(this.#answered, 0) === before) {
-      if (Atomics.wait(this.#answered, 0, before, LONGEST_MS) !== "timed-out") continue;
+    while (Atomics.load(this.#answered, ANSWERS) === before && !this.#ended())
+      Atomics.wait(this.#answered, ANSWERS, before);
+    const received = receiveMessageOnPort(this.#atOnce);
+    if (received === undefined) {
       this.close();
       throw closed();
     }
-    const received = receiveMessageOnPort(this.#atOnce);
-    if (received === undefined) throw closed();
     return opened(received.message as Outcome);
   }
 
@@ -58,6 +67,11 @@ export class Link {
     this.#atOnce.close();
     for (const { reject } of this.#waiting.values()) reject(closed());
     this.#waiting.clear();
+  }
+
+  /** The store is served no more: nobody answers. */
+  #ended(): boolean {
+    return Atomics.load(this.#answered, ENDED) === 1;
   }
 
   #settle({ id, ...outcome }: Numbered<Outcome>): void {

@@ -6,13 +6,16 @@ import type { ObjectKey, Resource } from "../object/resource.ts";
 import type { StatusDetails, StatusReason } from "../object/status-error.ts";
 import type { ListOptions, WatchOptions } from "../object-store.ts";
 
+/** Of the numbers of a link: how many of `atOnce` have been answered, and 1 from when nobody answers any more. */
+export const [ANSWERS, ENDED] = [0, 1];
+
 /** What one thread has of another's store. Goes to the other thread as a message, with both ports in its transfer list. */
 export interface StoreLink {
   /** Requests, and responses when they are there. */
   calls: MessagePort;
   /** Requests that are waited for, one at a time. */
   atOnce: MessagePort;
-  /** One number, which changes when the response of `atOnce` has been sent. */
+  /** {@link ANSWERS}, which changes when the response of `atOnce` has been sent, and {@link ENDED}. */
   answered: SharedArrayBuffer;
   requireNamespaces: boolean;
 }

@@ -4,7 +4,15 @@ import { StatusError } from "../object/status-error.ts";
 import { allowManyListeners } from "../runtime/wait.ts";
 import { outcomeAtOnce, outcomeOf } from "./errors.ts";
 import { Outlet } from "./outlet.ts";
-import type { AtOnce, Call, Notice, Numbered, StoreLink } from "./protocol.ts";
+import {
+  ANSWERS,
+  type AtOnce,
+  type Call,
+  ENDED,
+  type Notice,
+  type Numbered,
+  type StoreLink,
+} from "./protocol.ts";
 
 /** What is read of a list, and of a watch, before it is asked for. */
 const [PAGES_AHEAD, EVENTS_AHEAD] = [2, 128];
@@ -32,19 +40,26 @@ export interface ServedStore {
  */
 export function serveStore(store: LocalStore, options: ServeStoreOptions): ServedStore {
   const [calls, atOnce] = [new MessageChannel(), new MessageChannel()];
-  const answered = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+  const answered = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT);
   const serving = new Serving(store, options);
-  const count = new Int32Array(answered);
+  const numbers = new Int32Array(answered);
+  const answer = () => {
+    Atomics.add(numbers, ANSWERS, 1);
+    Atomics.notify(numbers, ANSWERS);
+  };
   atOnce.port1.on("message", (request: AtOnce) => {
     atOnce.port1.postMessage(outcomeAtOnce(() => serving.answerAtOnce(request)));
-    Atomics.add(count, 0, 1);
-    Atomics.notify(count, 0);
+    answer();
   });
   calls.port1.on("message", (request: Numbered<Call> | Notice) => {
     if (request.do === "end" || request.do === "forget") serving.note(request);
     else void serving.answer(request).then((response) => calls.port1.postMessage(response));
   });
-  untilAborted(options.signal, [calls.port1, atOnce.port1], serving);
+  untilAborted(options.signal, [calls.port1, atOnce.port1], () => {
+    serving.stop();
+    Atomics.store(numbers, ENDED, 1);
+    answer();
+  });
   const link = {
     calls: calls.port2,
     atOnce: atOnce.port2,
@@ -54,12 +69,12 @@ export function serveStore(store: LocalStore, options: ServeStoreOptions): Serve
   return { link, transfer: [link.calls, link.atOnce], streams: () => serving.streams };
 }
 
-function untilAborted(signal: AbortSignal, ports: MessagePort[], serving: Serving): void {
+function untilAborted(signal: AbortSignal, ports: MessagePort[], end: () => void): void {
   // The other thread keeps this one alive, or it does not: a link is no reason.
   for (const port of ports) port.unref();
   const stop = () => {
     for (const port of ports) port.close();
-    serving.stop();
+    end();
   };
   if (signal.aborted) stop();
   else signal.addEventListener("abort", stop, { once: true });
