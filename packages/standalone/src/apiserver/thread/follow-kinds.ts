@@ -22,13 +22,16 @@ export function followKinds(
 ): FollowedKinds {
   const served = new ServedKinds(registry, kinds);
   let count = 0;
-  const apply = (message: CountedChange) => {
-    const { change } = message;
-    count = message.count;
+  const serve = (change: CountedChange["change"]) => {
     if (change === undefined) return;
     if (change.do === "withdraw") return served.withdraw(change.name);
     served.serve(change.crd);
     if (change.do === "freeze") served.freeze(change.crd);
+  };
+  const apply = (message: CountedChange) => {
+    serve(message.change);
+    // Not before: a write by rules that this thread does not have must not count as one by those of now.
+    count = message.count;
   };
   const catchUp = () => {
     for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port))
