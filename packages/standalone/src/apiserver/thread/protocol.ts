@@ -29,7 +29,20 @@ export type FromThread =
   | { is: "serving"; url: string; caPem: string; token: string; kubeconfig: string }
   | { is: "failed"; error: Error; code: string | undefined }
   | { is: "stopped" }
-  | { is: "log"; level: LogLevel; bindings: object; fields: object; message: string }
+  | { is: "log"; level: LogLevel; bindings: LoggedFields; fields: LoggedFields; message: string }
   | { is: "measuring"; id: number };
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
+
+/** What is logged, as it can be sent. */
+export type LoggedFields = Record<string, LoggedField>;
+export type LoggedField = { value: unknown } | { error: LoggedError };
+
+/** An error with all that a log shows of it. */
+export interface LoggedError {
+  name: string;
+  message: string;
+  stack: string | undefined;
+  cause?: LoggedField;
+  own: LoggedFields;
+}
