@@ -5,6 +5,7 @@ import { type Pool, Pools } from "../api/pool.ts";
 import { type ShareManager, ShareManagers } from "../api/share-manager.ts";
 import { type Snapshot, Snapshots } from "../api/snapshot.ts";
 import { type Volume, Volumes } from "../api/volume.ts";
+import { writersReport } from "./pool/report-to-volumes.ts";
 
 /** What the controllers of a node watch; one set for all of them. */
 export interface AgentInformers {
@@ -18,6 +19,10 @@ export interface AgentInformers {
 
 /** They list and watch once they are run. */
 export function createInformers(store: ObjectStore, logger: Logger): AgentInformers {
+  const stopped = (volume: Volume): string[] => {
+    const { reported } = writersReport(volume);
+    return reported?.held || reported?.fail ? [volume.spec.pool] : [];
+  };
   const sourceKey = ({ spec }: Volume): string[] =>
     spec.source === undefined ? [] : [`${spec.source.kind}/${spec.source.name}`];
   return {
@@ -26,7 +31,7 @@ export function createInformers(store: ObjectStore, logger: Logger): AgentInform
     shares: createInformer(store, ShareManagers, { logger }),
     volumes: createInformer(store, Volumes, {
       logger,
-      indexers: { source: sourceKey, pool: ({ spec }) => [spec.pool] },
+      indexers: { source: sourceKey, pool: ({ spec }) => [spec.pool], "stopped-in-pool": stopped },
     }),
     snapshots: createInformer(store, Snapshots, {
       logger,

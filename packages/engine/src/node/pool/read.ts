@@ -13,7 +13,7 @@ import { unreportedVolumes, writersReport, writersState } from "./report-to-volu
 
 interface PoolSources {
   pools: Informer<Pool>;
-  /** Indexed by `pool`, both. */
+  /** Indexed by `pool`, both; volumes that report stopped or failing writers also by `stopped-in-pool`. */
   volumes: Informer<Volume>;
   snapshots: Informer<Snapshot>;
 }
@@ -51,8 +51,11 @@ export async function readPool(
   const deleting = pool.metadata.deletionTimestamp !== undefined;
   const { backing, images } = layoutOf(context, pool);
   const held = (await backend?.writersHeld()) === true;
-  const reported = reader.over(volumes, writersReport).byIndex("pool", name);
-  const unreported = backing === undefined ? [] : unreportedVolumes(reported, writersState(pool));
+  const state = writersState(pool);
+  // While all is well, only those count that say otherwise: a pool may have ten thousand volumes, and each change asks here.
+  const index = state.held || state.fail ? "pool" : "stopped-in-pool";
+  const reported = reader.over(volumes, writersReport).byIndex(index, name);
+  const unreported = backing === undefined ? [] : unreportedVolumes(reported, state);
   return {
     ...{ pool, nodeID, held, unreported },
     onDisk: existsSync(backing?.file ?? images),
