@@ -7,8 +7,8 @@ import { readBody } from "../http/body.ts";
 import type { Call } from "../http/call.ts";
 import { send } from "../http/respond.ts";
 import { methodNotAllowed } from "../resources/target.ts";
-import { fingerprint, IDENTITY } from "./identity.ts";
-import { redeemJoinToken } from "./tokens.ts";
+import { fingerprint, IDENTITY, nodeByCertificate } from "./identity.ts";
+import { isJoinToken, redeemJoinToken } from "./tokens.ts";
 
 const NODE_NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
@@ -21,28 +21,68 @@ interface JoinRequest {
 
 /**
  * `POST /join`: gives a machine a certificate of its own. Whoever has a join token gets one as a new node, once; a node that
- * has one gets the next. The response is `{certificate, ca}`, both PEM.
+ * has one gets the next. The response is `{certificate, ca}`, both PEM. The Node names the key before anybody has the
+ * certificate.
  */
 export async function handleJoin(call: Call, api: Api): Promise<void> {
   if (call.method !== "POST") throw methodNotAllowed();
   const order = readOrder((await readBody(call))?.value);
-  const known = nodeOf(call.user);
-  if (known !== undefined) {
-    if (known !== order.nodeName)
-      throw new StatusError("Forbidden", `this is node ${known}, not ${order.nodeName}`);
-    return sendCredential(call, api, order, await sign(api, order));
+  const leave = await api.turns.take(call.user.username);
+  let certificate: string;
+  try {
+    certificate =
+      nodeOf(call.user) === undefined ? await admit(call, api, order) : await renew(call, api, order);
+  } finally {
+    leave();
   }
-  const certificate = await sign(api, order);
-  await refuseNamesake(api, order);
+  await send(call, 201, { certificate, ca: api.authority.cert });
+}
+
+/** Without a good token nobody learns which nodes there are, and nothing is signed; a request that fails keeps its token. */
+async function admit(call: Call, api: Api, order: JoinRequest): Promise<string> {
   const [id = "", secret = ""] =
     /^bearer\s+(\S+)$/i.exec(call.request.headers.authorization ?? "")?.[1]?.split(".") ?? [];
-  if (!(await redeemJoinToken(api.store, { id, secret }, order.nodeName, new Date()))) {
-    const why =
-      "the join token is not valid: it is used up, too old or for another node; make one with `mooring token create`";
-    throw new StatusError("Unauthorized", why);
-  }
-  await sendCredential(call, api, order, certificate);
+  const token = { id, secret };
+  const { store } = api;
+  if (!(await isJoinToken(store, token, order.nodeName, new Date()))) throw invalidToken();
+  await refuseNamesake(api, order);
+  const certificate = await sign(api, order);
+  if (!(await redeemJoinToken(store, token, order.nodeName, new Date()))) throw invalidToken();
+  const { nodeName: name, taints = [] } = order;
+  await store.create(Nodes, {
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: { name, annotations: { [IDENTITY]: keyIn(certificate) } },
+    spec: taints.length > 0 ? { taints } : {},
+  });
+  return certificate;
 }
+
+/**
+ * Who the caller is was known before the body had come. The Node is read before the certificate is checked again, and is
+ * written as it was read: who deletes it at any time has revoked the certificate.
+ */
+async function renew(call: Call, api: Api, order: JoinRequest): Promise<string> {
+  const { nodeName: name } = order;
+  const known = nodeOf(call.user);
+  if (known !== name) throw new StatusError("Forbidden", `this is node ${known}, not ${name}`);
+  const certificate = await sign(api, order);
+  const present = await getIfAny(api.store, Nodes, { name });
+  const caller = nodeByCertificate(call.request, api.store);
+  if (present === undefined || caller === undefined || nodeOf(caller) !== name)
+    throw new StatusError("Unauthorized", "Unauthorized");
+  const annotations = { ...present.metadata.annotations, [IDENTITY]: keyIn(certificate) };
+  await api.store.update(Nodes, { ...present, metadata: { ...present.metadata, annotations } });
+  return certificate;
+}
+
+function invalidToken(): StatusError {
+  const why =
+    "the join token is not valid: it is used up, too old or for another node; make one with `mooring token create`";
+  return new StatusError("Unauthorized", why);
+}
+
+const keyIn = (certificate: string) => fingerprint(new X509Certificate(certificate));
 
 function readOrder(value: unknown): JoinRequest {
   if (!isObject(value)) throw badRequest("a join request is an object with nodeName and csr");
@@ -70,31 +110,6 @@ async function refuseNamesake({ store }: Api, { nodeName }: JoinRequest): Promis
   if (node === undefined) return;
   const why = `node ${nodeName} is there already: choose another name, or delete it first (kubectl delete node ${nodeName})`;
   throw conflict(Nodes, nodeName, why);
-}
-
-/** The Node names the key before anybody has the certificate. */
-async function sendCredential(
-  call: Call,
-  { store, authority }: Api,
-  order: JoinRequest,
-  certificate: string,
-): Promise<void> {
-  const key = fingerprint(new X509Certificate(certificate));
-  const { nodeName: name, taints = [] } = order;
-  const present = await getIfAny(store, Nodes, { name });
-  if (present === undefined) {
-    const metadata = { name, annotations: { [IDENTITY]: key } };
-    await store.create(Nodes, {
-      apiVersion: "v1",
-      kind: "Node",
-      metadata,
-      spec: taints.length > 0 ? { taints } : {},
-    });
-  } else {
-    const annotations = { ...present.metadata.annotations, [IDENTITY]: key };
-    await store.update(Nodes, { ...present, metadata: { ...present.metadata, annotations } });
-  }
-  await send(call, 201, { certificate, ca: authority.cert });
 }
 
 /** What a join token has of the authority: SHA-256 of its certificate (DER), in hex. */

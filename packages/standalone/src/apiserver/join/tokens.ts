@@ -1,5 +1,13 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { apiVersionOf, isConflict, isNotFound, type ObjectStore, type Secret, Secrets } from "@mooring/store";
+import {
+  apiVersionOf,
+  getIfAny,
+  isConflict,
+  isNotFound,
+  type ObjectStore,
+  type Secret,
+  Secrets,
+} from "@mooring/store";
 
 const NAMESPACE = "kube-system";
 const PREFIX = "mooring-join-";
@@ -53,25 +61,47 @@ export async function createJoinToken(
   return `${id}.${secret}.${authority}`;
 }
 
-/** Takes a token away for good. True for the one caller who had it, when it was good for that node and is not too old. */
-export async function redeemJoinToken(
+/** True when a token is good for that node and is not too old. It stays. */
+export async function isJoinToken(
   store: ObjectStore,
-  { id, secret }: Pick<JoinToken, "id" | "secret">,
+  token: Pick<JoinToken, "id" | "secret">,
   nodeName: string,
   now: Date,
 ): Promise<boolean> {
+  return (await goodToken(store, token, nodeName, now)) !== undefined;
+}
+
+/** Takes a token away for good. True for the one caller who had it, when it was good for that node and is not too old. */
+export async function redeemJoinToken(
+  store: ObjectStore,
+  token: Pick<JoinToken, "id" | "secret">,
+  nodeName: string,
+  now: Date,
+): Promise<boolean> {
+  const good = await goodToken(store, token, nodeName, now);
+  if (good === undefined) return false;
+  const { uid = "" } = good.metadata;
   try {
-    const { metadata, type, data } = await store.get<Secret>(Secrets, keyOf(id));
-    const matches = timingSafeEqual(Buffer.from(hash(decoded(data?.hash))), Buffer.from(hash(hash(secret))));
-    const fits = data?.node === undefined || decoded(data.node) === nodeName;
-    if (!matches || !fits || type !== TYPE || !(Date.parse(decoded(data?.expires)) > now.getTime()))
-      return false;
-    const { uid = "" } = metadata;
     // Of two that come with it at once, one finds it gone.
-    await store.delete(Secrets, keyOf(id), { preconditions: { uid } });
+    await store.delete(Secrets, keyOf(token.id), { preconditions: { uid } });
     return true;
   } catch (error) {
     if (isNotFound(error) || isConflict(error)) return false;
     throw error;
   }
+}
+
+async function goodToken(
+  store: ObjectStore,
+  { id, secret }: Pick<JoinToken, "id" | "secret">,
+  nodeName: string,
+  now: Date,
+): Promise<Secret | undefined> {
+  const found = await getIfAny<Secret>(store, Secrets, keyOf(id));
+  if (found === undefined) return undefined;
+  const { type, data } = found;
+  const matches = timingSafeEqual(Buffer.from(hash(decoded(data?.hash))), Buffer.from(hash(hash(secret))));
+  const fits = data?.node === undefined || decoded(data.node) === nodeName;
+  const lasts = Date.parse(decoded(data?.expires)) > now.getTime();
+  return matches && fits && lasts && type === TYPE ? found : undefined;
 }

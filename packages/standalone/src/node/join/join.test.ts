@@ -1,12 +1,26 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdtemp } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
+import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { isForbidden, Leases, Nodes, Pods, RestStore, Secrets, silentLogger } from "@mooring/store";
+import {
+  isForbidden,
+  isNotFound,
+  kubeconfigAccess,
+  Leases,
+  Nodes,
+  Pods,
+  RestStore,
+  Secrets,
+  silentLogger,
+} from "@mooring/store";
 import { authorityHash } from "../../apiserver/join/handle.ts";
 import { createJoinToken } from "../../apiserver/join/tokens.ts";
 import { startTestServer, type TestServer } from "../../apiserver/testing/test-server.ts";
+import { requestNode } from "../../pki/issue.ts";
 import { certificateOf, nodeKubeconfig } from "./credential.ts";
 import { joinCluster } from "./join.ts";
 import { renewIfDue } from "./rotate.ts";
@@ -127,6 +141,63 @@ test("who deletes the node has revoked it", async () => {
   await assert.rejects(store.list(Nodes), /Unauthorized/);
   store.close();
   next.store.close();
+});
+
+test("a node that is deleted while it asks for its next certificate gets none, and is not back", async () => {
+  const { stateDir, store } = await joined("halfway");
+  const { tls } = await kubeconfigAccess(nodeKubeconfig(stateDir));
+  const { csr } = await requestNode("halfway");
+  const body = JSON.stringify({ nodeName: "halfway", csr });
+  const sent = request(`${server.api.url}/join`, {
+    ...{ method: "POST", agent: false, ...tls },
+    headers: {
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(body),
+      // The server says by it that it has the headers, and with them the certificate.
+      expect: "100-continue",
+    },
+  });
+  const response = once(sent, "response");
+  sent.flushHeaders();
+  await once(sent, "continue");
+  sent.write(body.slice(0, 20));
+  await server.store.delete(Nodes, { name: "halfway" });
+  sent.end(body.slice(20));
+  const [{ statusCode }] = (await response) as [IncomingMessage];
+  sent.destroy();
+  assert.equal(statusCode, 401);
+  await assert.rejects(server.store.get(Nodes, { name: "halfway" }), isNotFound);
+  store.close();
+});
+
+test("whoever has no good token does not learn which nodes there are, nor gets anything signed", async () => {
+  const { store } = await joined("hidden");
+  const ask = async (nodeName: string, csr: string) =>
+    server.http.send("/join", {
+      method: "POST",
+      headers: { authorization: `Bearer ${"0".repeat(10)}.${"x".repeat(32)}` },
+      body: { nodeName, csr },
+    });
+  const { csr } = await requestNode("hidden");
+  for (const [nodeName, given] of [
+    ["hidden", csr],
+    ["unheard-of", csr],
+    ["hidden", "none"],
+  ] as const) {
+    const { status, json } = await ask(nodeName, given);
+    assert.equal(status, 401, `${nodeName}: ${json.message}`);
+  }
+  store.close();
+});
+
+test("a token that did not get its bearer in is not used up", async () => {
+  const { store } = await joined("namesake");
+  const given = await token();
+  const at = async (nodeName: string) =>
+    joinCluster({ server: server.api.url, nodeName }, given, await folder());
+  await assert.rejects(at("namesake"), /is there already/);
+  await at("another-name");
+  store.close();
 });
 
 test("a node renews its certificate before it ends, and the old one is worth nothing then", async () => {
