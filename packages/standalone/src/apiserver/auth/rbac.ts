@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { defineResource, type JsonStore, type UnstructuredObject } from "@mooring/store";
 import type { User } from "../http/call.ts";
 import type { Attributes } from "./attributes.ts";
@@ -33,6 +34,15 @@ interface Binding extends UnstructuredObject {
   roleRef?: { kind?: string; name?: string };
 }
 
+interface RoleKey {
+  kind: "Role" | "ClusterRole";
+  namespace: string;
+  name: string;
+}
+
+/** How long roles are read before others get their turn. */
+const TURN_MS = 5;
+
 /** Decides by the stored roles and bindings. */
 export class Authorizer {
   readonly #store: JsonStore;
@@ -63,21 +73,41 @@ export class Authorizer {
     const local = namespace === "" ? [] : (await this.#store.list(RoleBindings, { namespace })).items;
     const bindings = [...cluster.items, ...local] as Binding[];
     const mine = bindings.filter(({ subjects = [] }) => subjects.some((subject) => isAbout(subject, user)));
-    const rules = await Promise.all(mine.map((binding) => this.#rulesOf(binding)));
-    return rules.flat();
+    return this.#rulesOf(rolesOf(mine));
   }
 
-  async #rulesOf({ roleRef, metadata }: Binding): Promise<readonly PolicyRule[]> {
-    const name = roleRef?.name ?? "";
-    const { namespace = "" } = metadata;
-    const role =
-      roleRef?.kind === "Role"
-        ? this.#store.get(Roles, { namespace, name })
-        : this.#store.get(ClusterRoles, { name });
-    // A binding to a role that is not there grants nothing.
-    const found = await role.catch(() => undefined);
-    return Array.isArray(found?.rules) ? (found.rules as PolicyRule[]) : [];
+  /** Reads of the store come back at once: however many there are, others get their turn in between. */
+  async #rulesOf(roles: readonly RoleKey[]): Promise<PolicyRule[]> {
+    const rules: PolicyRule[] = [];
+    let began = performance.now();
+    for (const { kind, namespace, name } of roles) {
+      const role =
+        kind === "Role"
+          ? this.#store.get(Roles, { namespace, name })
+          : this.#store.get(ClusterRoles, { name });
+      // A binding to a role that is not there grants nothing.
+      const found = await role.catch(() => undefined);
+      for (const rule of Array.isArray(found?.rules) ? (found.rules as PolicyRule[]) : []) rules.push(rule);
+      if (performance.now() - began < TURN_MS) continue;
+      await nextTurn();
+      began = performance.now();
+    }
+    return rules;
   }
+}
+
+/** Every role once, however many bindings name it. */
+function rolesOf(bindings: readonly Binding[]): RoleKey[] {
+  const roles = new Map<string, RoleKey>();
+  for (const { roleRef, metadata } of bindings) {
+    const { name = "" } = roleRef ?? {};
+    const role: RoleKey =
+      roleRef?.kind === "Role"
+        ? { kind: "Role", namespace: metadata.namespace ?? "", name }
+        : { kind: "ClusterRole", namespace: "", name };
+    roles.set(`${role.kind}/${role.namespace}/${name}`, role);
+  }
+  return [...roles.values()];
 }
 
 /** A group may have the name of anything. */
