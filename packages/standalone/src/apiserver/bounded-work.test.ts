@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { request } from "node:https";
 import { after, before, test } from "node:test";
 import { connect } from "node:tls";
 import { eventually } from "@mooring/store/testing";
@@ -24,6 +25,8 @@ after(() => server.stop());
 const MAPS = "/api/v1/namespaces/default/configmaps?dryRun=All";
 /** Of the thread that server and client share; another thread that is kept busy does not count. */
 const MOST_CPU_MS = 250;
+/** Ten seconds are promised, and a busy machine gets two more; Node's own limit would be a minute. */
+const MOST_SILENCE_MS = 12_000;
 
 async function bounded(
   what: string,
@@ -191,7 +194,28 @@ test("whoever does not say what they want is sent away", async () => {
   const began = performance.now();
   socket.resume();
   await once(socket, "close");
-  assert.ok(performance.now() - began < 60_000);
+  assert.ok(performance.now() - began < MOST_SILENCE_MS);
+});
+
+test("a user who sends slowly makes nobody else wait", async () => {
+  const { url, caPem: ca, token } = server.api;
+  const slow = Array.from({ length: 80 }, () => {
+    const sent = request(new URL(MAPS, url), {
+      ...{ method: "POST", agent: false, ca },
+      headers: {
+        ...{ authorization: `Bearer ${token}`, "impersonate-user": "untrusted" },
+        ...{ "content-type": "application/json", "content-length": 1_000, expect: "100-continue" },
+      },
+    });
+    sent.on("error", () => {});
+    sent.flushHeaders();
+    return sent;
+  });
+  await Promise.all(slow.map((sent) => once(sent, "continue")));
+  for (const sent of slow) sent.write("{");
+  const other = await server.http.get("/version", { "impersonate-user": "somebody" });
+  for (const sent of slow) sent.destroy();
+  assert.equal(other.status, 200, other.text);
 });
 
 test("tokens live for a day at most, and numbers that are none are refused", async () => {

@@ -32,3 +32,17 @@ test("beyond what may wait, and after a time, a user is asked to retry", async (
   const again = await turns.take("b");
   again();
 });
+
+test("one user does not have all seats, and goes on when one of their own is free", async () => {
+  const turns = new Turns({ seats: 3, seatsOfOne: 2, longestWaitMs: 10_000 });
+  const held = [await turns.take("greedy"), await turns.take("greedy")];
+  const third = turns.take("greedy");
+  const modest = await turns.take("modest");
+  const waits = turns.take("other");
+  // A seat that greedy may not have goes to the next one, though greedy came first.
+  modest();
+  const other = await waits;
+  held[0]?.();
+  const again = await third;
+  for (const leave of [other, again, held[1]]) leave?.();
+});

@@ -2,6 +2,8 @@ import { StatusError } from "@mooring/store";
 
 /** Requests that are worked on at the same time, over all users; those that wait for ever (watches, logs) do not count. */
 const SEATS = 64;
+/** Of them, those of one user: whoever sends slowly or reads slowly keeps their own requests waiting, and nobody else's. */
+const SEATS_OF_ONE = 16;
 /** Requests of one user that wait; the next one is asked to retry. */
 const MOST_WAITING = 128;
 /** A request that has not had its turn by then is asked to retry. */
@@ -16,6 +18,8 @@ interface Waiting {
 
 interface TurnsOptions {
   seats?: number;
+  /** Of one user. */
+  seatsOfOne?: number;
   mostWaiting?: number;
   longestWaitMs?: number;
 }
@@ -27,23 +31,25 @@ interface TurnsOptions {
 export class Turns {
   readonly #options: Required<TurnsOptions>;
   readonly #waiting = new Map<string, Waiting[]>();
-  #taken = 0;
+  readonly #taken = new Map<string, number>();
+  #allTaken = 0;
 
   constructor({
     seats = SEATS,
+    seatsOfOne = SEATS_OF_ONE,
     mostWaiting = MOST_WAITING,
     longestWaitMs = LONGEST_WAIT_MS,
   }: TurnsOptions = {}) {
-    this.#options = { seats, mostWaiting, longestWaitMs };
+    this.#options = { seats, seatsOfOne, mostWaiting, longestWaitMs };
   }
 
   /** Resolves with how to give the seat back. Throws TooManyRequests (429). */
   async take(user: string): Promise<() => void> {
-    if (this.#taken >= this.#options.seats) await this.#wait(user);
-    else this.#taken += 1;
+    if (this.#allTaken < this.#options.seats && this.#mayHaveMore(user)) this.#occupy(user);
+    else await this.#wait(user);
     let occupied = true;
     return () => {
-      if (occupied) this.#leave();
+      if (occupied) this.#leave(user);
       occupied = false;
     };
   }
@@ -64,18 +70,32 @@ export class Turns {
     });
   }
 
+  #mayHaveMore(user: string): boolean {
+    return (this.#taken.get(user) ?? 0) < this.#options.seatsOfOne;
+  }
+
+  #occupy(user: string): void {
+    this.#taken.set(user, (this.#taken.get(user) ?? 0) + 1);
+    this.#allTaken += 1;
+  }
+
   /** The seat goes to the user whose turn it is, who is the last one then. */
-  #leave(): void {
+  #leave(from: string): void {
+    const left = (this.#taken.get(from) ?? 0) - 1;
+    if (left > 0) this.#taken.set(from, left);
+    else this.#taken.delete(from);
+    this.#allTaken -= 1;
     for (const [user, queue] of this.#waiting) {
+      if (queue.length > 0 && !this.#mayHaveMore(user)) continue;
       this.#waiting.delete(user);
       const next = queue.shift();
       if (next === undefined) continue;
       if (queue.length > 0) this.#waiting.set(user, queue);
       clearTimeout(next.timer);
+      this.#occupy(user);
       next.go();
       return;
     }
-    this.#taken -= 1;
   }
 }
 
