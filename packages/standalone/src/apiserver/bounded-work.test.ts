@@ -216,6 +216,9 @@ test("a user who sends slowly makes nobody else wait", async () => {
   const other = await server.http.get("/version", { "impersonate-user": "somebody" });
   for (const sent of slow) sent.destroy();
   assert.equal(other.status, 200, other.text);
+  // Those who went away while they waited have no seat either.
+  const own = await server.http.get("/version", { "impersonate-user": "untrusted" });
+  assert.equal(own.status, 200, own.text);
 });
 
 test("tokens live for a day at most, and numbers that are none are refused", async () => {

@@ -32,6 +32,9 @@ function readBytes(call: Call): Promise<Buffer> {
       if (size > MOST_BYTES) refuse();
       else chunks.push(chunk);
     };
+    // Whoever left while they waited for their turn sends nothing more, and no event says so.
+    if (request.destroyed && !request.readableEnded)
+      return reject(request.errored ?? new Error("the client has left"));
     if (Number(request.headers["content-length"] ?? 0) > MOST_BYTES) return refuse();
     request.on("data", keep);
     request.once("end", () => resolve(Buffer.concat(chunks)));
