@@ -1,16 +1,7 @@
-import type { JsonStore } from "../json-store.ts";
 import { notFound } from "../object/errors.ts";
-import type { KubeObject } from "../object/meta.ts";
 import type { ObjectKey, Resource } from "../object/resource.ts";
 import { StatusError } from "../object/status-error.ts";
-import type {
-  DeleteOptions,
-  ListOptions,
-  ListResult,
-  Patch,
-  WatchEvent,
-  WatchOptions,
-} from "../object-store.ts";
+import type { ListOptions, WatchOptions } from "../object-store.ts";
 import type { StoreReport } from "./check/check-store.ts";
 import { ObjectDatabase } from "./database.ts";
 import { type DecidedWrite, DecidedWrites, type Foundation } from "./decided.ts";
@@ -23,7 +14,8 @@ import type { ResourceDefinition, ResourceRegistry } from "./registry.ts";
 import { Selection } from "./selection.ts";
 import { Timeline } from "./timeline.ts";
 import { type JsonWatchEvent, watchJson } from "./watch.ts";
-import { type AdmittedOptions, Writer } from "./writer.ts";
+import { Writer } from "./writer.ts";
+import { WritingStore } from "./writing-store.ts";
 
 /** Where a store lies, what it serves, its clock and how much history it keeps. */
 export interface LocalStoreOptions {
@@ -45,18 +37,19 @@ export interface LocalStoreOptions {
  * Kubernetes objects in an embedded database, by the rules of an API server. A write resolves when it is on disk;
  * what readers and watchers see is on disk, too. One process at a time.
  */
-export class LocalStore implements JsonStore {
+export class LocalStore extends WritingStore {
   readonly registry: ResourceRegistry;
   readonly #database: ObjectDatabase;
   readonly #history: History;
   readonly #timeline: Timeline;
-  readonly #writer: Writer;
+  protected readonly writer: Writer;
   readonly #decided: DecidedWrites;
   /** See {@link LocalStoreOptions.requireNamespaces}. */
   readonly requireNamespaces: boolean;
   #closing: Promise<void> | undefined;
 
   private constructor(options: LocalStoreOptions, database: ObjectDatabase) {
+    super();
     this.registry = options.registry;
     this.#database = database;
     const past = [...database.events()].map(({ revision, text }) => decodeEvent(revision, text));
@@ -65,7 +58,7 @@ export class LocalStore implements JsonStore {
     this.#timeline = new Timeline(database, this.#history);
     this.requireNamespaces = options.requireNamespaces ?? false;
     this.#decided = new DecidedWrites(this.#timeline, this.registry);
-    this.#writer = new Writer({
+    this.writer = new Writer({
       log: this.#timeline,
       definition: (resource) => this.#definition(resource),
       clock: options.clock ?? Date.now,
@@ -110,10 +103,6 @@ export class LocalStore implements JsonStore {
     await this.#database.close();
   }
 
-  async get<T extends KubeObject>(resource: Resource<T>, key: ObjectKey): Promise<T> {
-    return JSON.parse(this.getJson(resource, key)) as T;
-  }
-
   /** Like `get`, as JSON. Throws NotFound. */
   getJson(resource: Resource, key: ObjectKey): string {
     const { definition, path } = locate(this.#definition(resource), resource, key);
@@ -122,29 +111,10 @@ export class LocalStore implements JsonStore {
     return new Selection(definition, resource, {}).present(json);
   }
 
-  async list<T extends KubeObject>(resource: Resource<T>, options: ListOptions = {}): Promise<ListResult<T>> {
-    const { resourceVersion, pages } = this.listJson(resource, options);
-    const items: T[] = [];
-    for (;;) {
-      const page = await pages.next();
-      if (page.done) return { items, resourceVersion, ...page.value };
-      for (const json of page.value) items.push(JSON.parse(json) as T);
-    }
-  }
-
   /** Like `list`, piece by piece and unparsed; never holds the event loop for long. */
   listJson(resource: Resource, options: ListOptions = {}): JsonList {
     const selection = new Selection(this.#definition(resource), resource, options);
     return listJson({ database: this.#database, timeline: this.#timeline }, selection, options);
-  }
-
-  async *watch<T extends KubeObject>(
-    resource: Resource<T>,
-    options: WatchOptions,
-  ): AsyncGenerator<WatchEvent<T>, void> {
-    for await (const { type, json } of this.watchJson(resource, options)) {
-      yield { type, object: JSON.parse(json) as T };
-    }
   }
 
   /** Like `watch`, unparsed. */
@@ -152,39 +122,6 @@ export class LocalStore implements JsonStore {
     const selection = new Selection(this.#definition(resource), resource, options);
     const source = { database: this.#database, timeline: this.#timeline, history: this.#history };
     return watchJson(source, selection, resource, options);
-  }
-
-  create<T extends KubeObject>(resource: Resource<T>, object: T, options: AdmittedOptions = {}): Promise<T> {
-    return this.#writer.create(resource, object, options);
-  }
-
-  update<T extends KubeObject>(resource: Resource<T>, object: T, options: AdmittedOptions = {}): Promise<T> {
-    return this.#writer.replace(resource, object, options);
-  }
-
-  updateStatus<T extends KubeObject>(
-    resource: Resource<T>,
-    object: T,
-    options: AdmittedOptions = {},
-  ): Promise<T> {
-    return this.#writer.replace(resource, object, { ...options, subresource: "status" });
-  }
-
-  patch<T extends KubeObject>(
-    resource: Resource<T>,
-    key: ObjectKey,
-    patch: Patch,
-    options: AdmittedOptions & { subresource?: string } = {},
-  ): Promise<T> {
-    return this.#writer.patch(resource, key, patch, options);
-  }
-
-  delete<T extends KubeObject>(
-    resource: Resource<T>,
-    key: ObjectKey,
-    options: DeleteOptions = {},
-  ): Promise<T> {
-    return this.#writer.delete(resource, key, options);
   }
 
   /** What the next write of the object at this path builds on, for a thread that decides writes. */

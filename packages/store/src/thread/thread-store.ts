@@ -1,19 +1,11 @@
-import type { JsonStore } from "../json-store.ts";
 import type { JsonList, JsonListEnd } from "../local/list.ts";
 import type { ResourceDefinition, ResourceRegistry } from "../local/registry.ts";
 import { Selection } from "../local/selection.ts";
 import type { JsonWatchEvent } from "../local/watch.ts";
-import { type AdmittedOptions, Writer } from "../local/writer.ts";
-import type { KubeObject } from "../object/meta.ts";
+import { Writer } from "../local/writer.ts";
+import { WritingStore } from "../local/writing-store.ts";
 import { defineResource, type ObjectKey, type Resource } from "../object/resource.ts";
-import type {
-  DeleteOptions,
-  ListOptions,
-  ListResult,
-  Patch,
-  WatchEvent,
-  WatchOptions,
-} from "../object-store.ts";
+import type { ListOptions, WatchOptions } from "../object-store.ts";
 import { ifNeverBegun } from "../runtime/abandon.ts";
 import { orAborted } from "../runtime/wait.ts";
 import { Link } from "./link.ts";
@@ -31,18 +23,19 @@ export interface ThreadStoreOptions {
  * The store of another thread. Everything that depends on what a client has sent is done here: decoding, defaults, validation,
  * merging. The other thread reads, compares and writes.
  */
-export class ThreadStore implements JsonStore {
+export class ThreadStore extends WritingStore {
   readonly registry: ResourceRegistry;
   readonly #link: Link;
-  readonly #writer: Writer;
+  protected readonly writer: Writer;
   readonly #epoch: () => number;
   #streams = 0;
 
   constructor(link: StoreLink, { registry, epoch = () => 0 }: ThreadStoreOptions) {
+    super();
     this.registry = registry;
     this.#link = new Link(link);
     this.#epoch = epoch;
-    this.#writer = new Writer({
+    this.writer = new Writer({
       log: new RemoteLog(this.#link, {
         epoch,
         hasAdmission: ({ resource }) => registry.get(resource).strategy?.admit !== undefined,
@@ -62,23 +55,9 @@ export class ThreadStore implements JsonStore {
     return this.#link.atOnce({ do: "disk-full" }) as string | undefined;
   }
 
-  async get<T extends KubeObject>(resource: Resource<T>, key: ObjectKey): Promise<T> {
-    return JSON.parse(this.getJson(resource, key)) as T;
-  }
-
   getJson(resource: Resource, key: ObjectKey): string {
     this.#definition(resource);
     return this.#link.atOnce({ do: "get", resource: defineResource(resource), key }) as string;
-  }
-
-  async list<T extends KubeObject>(resource: Resource<T>, options: ListOptions = {}): Promise<ListResult<T>> {
-    const { resourceVersion, pages } = this.listJson(resource, options);
-    const items: T[] = [];
-    for (;;) {
-      const page = await pages.next();
-      if (page.done) return { items, resourceVersion, ...page.value };
-      for (const json of page.value) items.push(JSON.parse(json) as T);
-    }
   }
 
   listJson(resource: Resource, { signal, ...options }: ListOptions = {}): JsonList {
@@ -89,50 +68,9 @@ export class ThreadStore implements JsonStore {
     return { resourceVersion, pages: this.#read<string[]>(stream, signal) };
   }
 
-  async *watch<T extends KubeObject>(
-    resource: Resource<T>,
-    options: WatchOptions,
-  ): AsyncGenerator<WatchEvent<T>, void> {
-    for await (const { type, json } of this.watchJson(resource, options))
-      yield { type, object: JSON.parse(json) as T };
-  }
-
   watchJson(resource: Resource, { signal, ...options }: WatchOptions): AsyncGenerator<JsonWatchEvent, void> {
     this.#check(resource, options);
     return this.#watch(defineResource(resource), options, signal);
-  }
-
-  create<T extends KubeObject>(resource: Resource<T>, object: T, options: AdmittedOptions = {}): Promise<T> {
-    return this.#writer.create(resource, object, options);
-  }
-
-  update<T extends KubeObject>(resource: Resource<T>, object: T, options: AdmittedOptions = {}): Promise<T> {
-    return this.#writer.replace(resource, object, options);
-  }
-
-  updateStatus<T extends KubeObject>(
-    resource: Resource<T>,
-    object: T,
-    options: AdmittedOptions = {},
-  ): Promise<T> {
-    return this.#writer.replace(resource, object, { ...options, subresource: "status" });
-  }
-
-  patch<T extends KubeObject>(
-    resource: Resource<T>,
-    key: ObjectKey,
-    patch: Patch,
-    options: AdmittedOptions & { subresource?: string } = {},
-  ): Promise<T> {
-    return this.#writer.patch(resource, key, patch, options);
-  }
-
-  delete<T extends KubeObject>(
-    resource: Resource<T>,
-    key: ObjectKey,
-    options: DeleteOptions = {},
-  ): Promise<T> {
-    return this.#writer.delete(resource, key, options);
   }
 
   async *#watch(
