@@ -114,6 +114,7 @@ async function contextFor(
     store,
   } = base;
   const { can, controller, name } = driver.info;
+  const hasSnapshotKinds = await isServed(store, VolumeSnapshots, logger, signal);
   return {
     store,
     cluster: new Cluster(store, { driver: name, namespace, logger }, signal),
@@ -127,9 +128,10 @@ async function contextFor(
     concurrency,
     health,
     onDriverChanged,
-    reclaims: names.includes("provision"),
+    // It does not heed snapshot kinds that are installed later.
+    reclaims: names.includes("provision") && hasSnapshotKinds,
     attaches: names.includes("attach") && controller && can.has("PUBLISH_UNPUBLISH_VOLUME"),
-    hasSnapshotKinds: await isServed(store, VolumeSnapshots, logger, signal),
+    hasSnapshotKinds,
     hasAttributesClasses:
       can.has("MODIFY_VOLUME") && (await isServed(store, VolumeAttributesClasses, logger, signal)),
     hasGroupKinds: await isServed(store, VolumeGroupSnapshots, logger, signal),

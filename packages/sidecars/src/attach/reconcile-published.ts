@@ -6,7 +6,7 @@ import { listVolumes } from "../csi/list-volumes.ts";
 import type { AttachEffects } from "./apply.ts";
 
 /** A difference counts when it was seen that many times in a row: listing is never a picture of one moment. */
-const SIGHTINGS = 2;
+const IN_A_ROW = 2;
 
 /**
  * Compares attachments with what the driver lists as published, and has an attachment published again when the
@@ -64,7 +64,7 @@ function compare(
     }
     const seen = (mismatches.get(uid) ?? 0) + 1;
     mismatches.set(uid, seen);
-    if (seen < SIGHTINGS) continue;
+    if (seen < IN_A_ROW) continue;
     logger.warn(
       { attachment: metadata.name, nodeId },
       "the driver does not list the volume as published there",

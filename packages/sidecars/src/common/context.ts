@@ -26,7 +26,7 @@ export interface SidecarContext {
   onDriverChanged: (info: DriverInfo) => void;
   /** The attacher runs beside, and asks the driver: it takes its finalizer off what is deleted. */
   attaches: boolean;
-  /** What is released is deleted by the provisioner beside, which knows what is being copied; else by somebody else's. */
+  /** What is released is deleted by the provisioner beside, which keeps what is being copied. */
   reclaims: boolean;
   /** Snapshot kinds are installed. */
   hasSnapshotKinds: boolean;
