@@ -9,7 +9,7 @@ import { costOf } from "./testing/thread-cost.ts";
 
 let server: TestServer;
 before(async () => {
-  server = await startTestServer();
+  server = await startTestServer({ thread: false });
   const rbac = { apiGroup: "rbac.authorization.k8s.io" };
   const bound = await server.http.post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
     apiVersion: "rbac.authorization.k8s.io/v1",

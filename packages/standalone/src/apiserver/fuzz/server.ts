@@ -48,7 +48,7 @@ function fieldsOf(kind: KindInfo, version: string): string[] {
 }
 
 async function serve(): Promise<void> {
-  const server = await startTestServer();
+  const server = await startTestServer({ thread: false });
   await installCrds(server.store, await bundledCrds());
   await server.http.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", PILES);
   const inFlight = new Map<IncomingMessage, string>();

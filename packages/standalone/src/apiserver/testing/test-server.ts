@@ -10,7 +10,7 @@ import {
   ResourceRegistry,
   silentLogger,
 } from "@mooring/store";
-import { nothingSleeps } from "@mooring/store/testing";
+import { currentPart, nothingSleeps } from "@mooring/store/testing";
 import { registerBuiltins } from "../../builtin/index.ts";
 import { startGarbageCollector } from "../../controllers/garbage-collector/index.ts";
 import { startNamespaceController } from "../../controllers/namespace/index.ts";
@@ -42,8 +42,8 @@ export interface TestServerOptions {
   controllers?: boolean;
   logger?: Logger;
   /**
-   * The server runs in a thread of its own, as in `mooring up`, where this is true, or has that thread's program. Default:
-   * where MOORING_TEST_API_THREAD is 1.
+   * The server runs in a thread of its own, as in `mooring up`, where this is true, or has that thread's program. Default: not
+   * in the tests of every day, which `test/e2e` goes through with the thread, but in all others.
    */
   thread?: boolean | string;
 }
@@ -51,7 +51,7 @@ export interface TestServerOptions {
 /** An API server with the built-in kinds on a free port and in a temporary folder. */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const { logger = silentLogger, kubelet, history, controllers = true } = options;
-  const thread = options.thread ?? process.env["MOORING_TEST_API_THREAD"] === "1";
+  const thread = options.thread ?? currentPart() !== "everyday";
   const folder = await mkdtemp(join(tmpdir(), "mooring-apiserver-"));
   const registry = new ResourceRegistry();
   const kinds = createKindRegistry();
