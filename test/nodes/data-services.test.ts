@@ -10,7 +10,7 @@ import {
   Pods,
   VolumeSnapshots,
 } from "@mooring/store";
-import { eventually, everyday, inItsTurn } from "@mooring/store/testing";
+import { eventually, everyday, thorough } from "@mooring/store/testing";
 import { claim, pod, snapshot } from "../support/manifests.ts";
 import { Nodes } from "./support/world.ts";
 
@@ -118,7 +118,7 @@ describe("data services of a pool that two nodes share, by kubectl", () => {
 
   test(
     "a snapshot of a volume that nobody has is made, and restored for a pod on the other node",
-    inItsTurn(),
+    thorough(),
     async () => {
       await written("cold");
       await apply(snapshot(NAMESPACE, "cold-snap", "cold"));
@@ -183,7 +183,7 @@ describe("data services of a pool that two nodes share, by kubectl", () => {
 
   test(
     "a clone of a volume that nobody has is a volume of its own, wherever its pod runs",
-    inItsTurn(),
+    thorough(),
     async () => {
       await written("twin");
       await apply(claim(NAMESPACE, "twin-clone", { className: "common", claim: "twin", size: "96Mi" }));
@@ -201,7 +201,7 @@ describe("data services of a pool that two nodes share, by kubectl", () => {
 
   test(
     "a volume that nobody has grows, and its file system with it where it is used next",
-    inItsTurn(),
+    thorough(),
     async () => {
       await written("grown");
       const more = JSON.stringify({ spec: { resources: { requests: { storage: "160Mi" } } } });
@@ -213,7 +213,7 @@ describe("data services of a pool that two nodes share, by kubectl", () => {
     },
   );
 
-  test("a volume is put back to its snapshot after it was used on both nodes", inItsTurn(), async () => {
+  test("a volume is put back to its snapshot after it was used on both nodes", thorough(), async () => {
     await written("undone");
     await apply(snapshot(NAMESPACE, "undone-snap", "undone"));
     await ready("undone-snap");
@@ -235,7 +235,7 @@ describe("data services of a pool that two nodes share, by kubectl", () => {
 
   test(
     "a job makes snapshots of a volume by the clock, whether nobody has it or a node",
-    inItsTurn(),
+    thorough(),
     async () => {
       await written("timed");
       const id = await handle("timed");
@@ -285,7 +285,7 @@ describe("data services of a pool that two nodes share, by kubectl", () => {
 
   test(
     "a volume that fails on one node is repaired and goes on at the other, where its next pod waits",
-    inItsTurn(),
+    thorough(),
     async () => {
       await apply(claim(NAMESPACE, "failed", { className: "common" }));
       await apply(podOn("a", "failed-a", WRITE_AND_STAY, "failed"));

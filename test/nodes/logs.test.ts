@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { type Pod, Pods, Secrets } from "@mooring/store";
-import { eventually, everyday, inItsTurn, thorough } from "@mooring/store/testing";
+import { eventually, everyday, thorough } from "@mooring/store/testing";
 import { KUBECTL } from "../support/kubectl.ts";
 import { pod } from "../support/manifests.ts";
 import { command } from "./support/command.ts";
@@ -183,7 +183,7 @@ describe("logs of pods on a machine that has joined, and streams into them", () 
     },
   );
 
-  test("end with a reason when the machine is lost, and are there again with it", inItsTurn(), async () => {
+  test("end with a reason when the machine is lost, and are there again with it", thorough(), async () => {
     const follow = spawn(KUBECTL, ["--kubeconfig", nodes.up.kubeconfig, "logs", "-f", "talker"]);
     let seen = "";
     follow.stdout.on("data", (chunk: Buffer) => {
@@ -207,7 +207,7 @@ describe("logs of pods on a machine that has joined, and streams into them", () 
 
   test(
     "are reported as away when the node was stopped, and nothing of the way to them is left",
-    inItsTurn(),
+    thorough(),
     async () => {
       await nodes.machine("a").stop();
       await assert.rejects(access(), /not found/);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { NodeAgents } from "@mooring/engine";
 import { Nodes as KubeNodes, KubeVolumeAttachments, PersistentVolumeClaims, Pods } from "@mooring/store";
-import { eventually, everyday, inItsTurn } from "@mooring/store/testing";
+import { eventually, everyday, thorough } from "@mooring/store/testing";
 import { claim, pod } from "../support/manifests.ts";
 import { pairOfNodes } from "./support/pair.ts";
 import { condition, nodeIs, PodWriter, taintsOf } from "./support/pods.ts";
@@ -79,7 +79,7 @@ describe("pods of a machine that is lost", () => {
 
   test(
     "its network is cut: its writers stop before others begin, and it cleans up when it is back",
-    inItsTurn(),
+    thorough(),
     async () => {
       const a = nodes.machine("a");
       await claimed("parted", "common");
@@ -102,7 +102,7 @@ describe("pods of a machine that is lost", () => {
 
   test(
     "the API server is killed at every step of it: the next one goes on, and nobody writes at once",
-    inItsTurn(),
+    thorough(),
     async () => {
       const { up } = nodes;
       await claimed("killed", "common");
@@ -128,7 +128,7 @@ describe("pods of a machine that is lost", () => {
 
   test(
     "data that only it has: they wait, also when it is tainted as off, and go on when it is back",
-    inItsTurn(),
+    thorough(),
     async () => {
       await claimed("kept", "own");
       const store = await nodes.store();

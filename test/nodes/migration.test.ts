@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { Volumes } from "@mooring/engine";
-import { covers, eventually, everyday, inItsTurn } from "@mooring/store/testing";
+import { covers, eventually, everyday, thorough } from "@mooring/store/testing";
 import { mooring } from "../support/mooring.ts";
 import { devicesBelow } from "./support/devices.ts";
 import { pairOfNodes } from "./support/pair.ts";
@@ -72,7 +72,7 @@ describe("a migratable volume of a shared pool", () => {
 
   test(
     "the workload stays: what the other node was given is taken back, and nothing else changes",
-    inItsTurn(),
+    thorough(),
     async () => {
       const { volume, writer } = await written("stays");
       await volume.publish("b");
@@ -89,7 +89,7 @@ describe("a migratable volume of a shared pool", () => {
 
   test(
     "a node that dies in the middle: the other one has the volume, and all that was acknowledged",
-    inItsTurn(),
+    thorough(),
     async () => {
       const a = nodes.machine("a");
       const { volume, writer: first } = await written("death");
@@ -115,7 +115,7 @@ describe("a migratable volume of a shared pool", () => {
 
   test(
     "the target dies before its turn: the volume stays with its workload, and the migration is over",
-    inItsTurn(),
+    thorough(),
     async () => {
       const b = nodes.machine("b");
       const { volume, writer } = await written("target");
@@ -140,7 +140,7 @@ describe("a migratable volume of a shared pool", () => {
 
   test(
     "the target dies while the volume is handed over to it: it is free again, with all that was acknowledged",
-    inItsTurn(),
+    thorough(),
     async () => {
       const a = nodes.machine("a");
       const { volume, writer: first } = await written("handed");
@@ -178,7 +178,7 @@ describe("a migratable volume of a shared pool", () => {
 
   test(
     "a third node, a file system and a local pool are refused, each with its reason",
-    inItsTurn(),
+    thorough(),
     async () => {
       covers("LHA-078");
       const refused = async (call: Promise<unknown>) => {

@@ -9,7 +9,7 @@ import {
   PersistentVolumes,
   ResourceRegistry,
 } from "@mooring/store";
-import { eventually, everyday, inItsTurn } from "@mooring/store/testing";
+import { eventually, everyday, thorough } from "@mooring/store/testing";
 import { claim } from "../support/manifests.ts";
 import { PodWriter } from "./support/pods.ts";
 import { TestVolume } from "./support/volume.ts";
@@ -63,7 +63,7 @@ describe("an upgrade or a restart takes nothing from who has it on another machi
 
   test(
     "kill -9 of the API server: writers go on without it, and it finds things as they are",
-    inItsTurn(),
+    thorough(),
     async () => {
       const before = await volume();
       await nodes.up.end("SIGKILL");
@@ -76,7 +76,7 @@ describe("an upgrade or a restart takes nothing from who has it on another machi
 
   test(
     "an API server without tickets, as before there were any: they are made of its attachments first",
-    inItsTurn(),
+    thorough(),
     async () => {
       const before = await volume();
       const id = await handle();

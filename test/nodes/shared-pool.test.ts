@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { NodeAgents, Volumes } from "@mooring/engine";
-import { eventually, everyday, howMany, inItsTurn, thorough } from "@mooring/store/testing";
+import { eventually, everyday, howMany, thorough } from "@mooring/store/testing";
 import { devicesBelow } from "./support/devices.ts";
 import { pairOfNodes } from "./support/pair.ts";
 import { TestVolume } from "./support/volume.ts";
@@ -83,7 +83,7 @@ describe("a pool that two nodes share", () => {
 
     test(
       `an agent that is killed leaves no writer behind: the guard disconnects its device (${round})`,
-      inItsTurn(),
+      thorough(),
       async () => {
         const a = nodes.machine("a");
         const volume = await TestVolume.create(nodes, `killed-${round}`, "common");
@@ -110,7 +110,7 @@ describe("a pool that two nodes share", () => {
 
     test(
       `an agent and its guard are killed: what their writer still writes harms nobody, and it is stopped when the agent is back (${round})`,
-      inItsTurn(),
+      thorough(),
       async () => {
         const a = nodes.machine("a");
         const volume = await TestVolume.create(nodes, `unguarded-${round}`, "common");
@@ -147,7 +147,7 @@ describe("a pool that two nodes share", () => {
 
     test(
       `a node that dies is fenced by an operator's taint, and what it was promised is there on the other (${round})`,
-      inItsTurn(),
+      thorough(),
       async () => {
         const a = nodes.machine("a");
         const volume = await TestVolume.create(nodes, `death-${round}`, "common");

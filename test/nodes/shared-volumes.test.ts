@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { before, describe, test } from "node:test";
 import { Code, type CsiError } from "@mooring/csi";
 import { type ShareManager, ShareManagers } from "@mooring/engine";
-import { covers, eventually, everyday, inItsTurn, thorough } from "@mooring/store/testing";
+import { covers, eventually, everyday, thorough } from "@mooring/store/testing";
 import { command } from "./support/command.ts";
 import { pairOfNodes } from "./support/pair.ts";
 import { ReportedNode } from "./support/reported-node.ts";
@@ -132,7 +132,7 @@ describe("a volume that many nodes use", () => {
 
   test(
     "a node that dies while it serves is replaced when it is fenced, with everything that was written",
-    inItsTurn(),
+    thorough(),
     async () => {
       const id = await create("moves");
       await publish(id, "a");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { NodeAgents, Volumes } from "@mooring/engine";
-import { eventually, inItsTurn } from "@mooring/store/testing";
+import { eventually, thorough } from "@mooring/store/testing";
 import { devicesBelow } from "./support/devices.ts";
 import { TestVolume } from "./support/volume.ts";
 import { Nodes } from "./support/world.ts";
@@ -50,7 +50,7 @@ describe("three nodes that share a pool", () => {
     }
   }
 
-  test("a volume goes round: from each node to the next, and back to the first", inItsTurn(), async () => {
+  test("a volume goes round: from each node to the next, and back to the first", thorough(), async () => {
     const volume = await TestVolume.create(nodes, "round", "common");
     const writers: Writer[] = [];
     for (const name of NAMES) {
@@ -70,7 +70,7 @@ describe("three nodes that share a pool", () => {
 
   test(
     "one is cut off: its volume waits for the fence and goes to another; the third notices nothing",
-    inItsTurn(),
+    thorough(),
     async () => {
       const [moving, still] = [
         await TestVolume.create(nodes, "cut-off", "common"),
@@ -107,7 +107,7 @@ describe("three nodes that share a pool", () => {
 
   test(
     "one dies with the volume, and both others want it: one of them gets it, the other one after it",
-    inItsTurn(),
+    thorough(),
     async () => {
       const volume = await TestVolume.create(nodes, "wanted", "common");
       const first = await write(volume, "a");
@@ -132,7 +132,7 @@ describe("three nodes that share a pool", () => {
     },
   );
 
-  test("two are cut off at once: the volumes of both go to the one that is left", inItsTurn(), async () => {
+  test("two are cut off at once: the volumes of both go to the one that is left", thorough(), async () => {
     const lost = ["a", "b"] as const;
     const volumes = new Map<Name, TestVolume>();
     const first = new Map<Name, Writer>();

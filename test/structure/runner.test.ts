@@ -201,6 +201,18 @@ test("files begin as long as their costs fit, and more while processors idle; wh
   assert.deepEqual(await begun(items, 0.5), { atRest: ["a", "b", "c", "d"], all: order });
 });
 
+test("what may be spared comes after the others, whatever its length, and is left out when the time is over", async () => {
+  const item = (name: string, seconds: number, spare: boolean) => ({ name, seconds, spare, cost: 1 });
+  const items = [item("late", 9, true), item("later", 8, true), item("b", 1, false), item("a", 2, false)];
+  for (const begun of [4, 3, 1]) {
+    const all: string[] = [];
+    const work = async ({ name }: { name: string }) => void all.push(name);
+    const bounds = { capacity: 1, hasTime: () => all.length < begun };
+    await schedule(items, bounds, work, new AbortController().signal);
+    assert.deepEqual(all, ["a", "b", "late", "later"].slice(0, Math.max(begun, 2)));
+  }
+});
+
 test("the times by which a new clone begins its longest files first are of files that are there", async () => {
   const names = Object.keys(JSON.parse(await readFile(KEPT, "utf8")));
   const root = fileURLToPath(new URL("../../", import.meta.url));

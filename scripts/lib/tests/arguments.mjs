@@ -8,7 +8,7 @@ const PARTS = ["everyday", "rest", "all"];
 export function parseArguments(args) {
   const wanted = {
     ...{ roots: [], flags: [], changed: undefined, record: false, keepTimes: false },
-    ...{ show: false, inTurn: false },
+    ...{ show: false, inTurn: false, spareUntil: Number.POSITIVE_INFINITY },
     part: process.env.MOORING_TESTS ?? "everyday",
     // A test waits for disks, locks and others about a third of its time.
     capacity: availableParallelism() * 1.5,
@@ -23,6 +23,7 @@ export function parseArguments(args) {
     else if (name === "--jobs") Object.assign(wanted, { capacity: Number(value), most: 0 });
     else if (name === "--record") wanted.record = true;
     else if (name === "--in-turn") wanted.inTurn = true;
+    else if (name === "--spare-until") wanted.spareUntil = Number(value) * 1000;
     else if (name === "--keep-times") wanted.keepTimes = true;
     else if (name === "--show") wanted.show = true;
     else wanted.flags.push(arg);
@@ -34,5 +35,7 @@ export function parseArguments(args) {
   if (wanted.keepTimes && (wanted.part !== "everyday" || wanted.roots.length > 0))
     stop("--keep-times needs a run of all files of every day", "npm test -- --keep-times");
   if (!(wanted.capacity >= 1)) stop("--jobs takes a number from 1");
+  if (!(wanted.spareUntil >= 0))
+    stop("--spare-until takes the seconds since 1970", "--spare-until=$(date +%s)");
   return wanted;
 }

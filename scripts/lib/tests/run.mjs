@@ -50,8 +50,7 @@ async function choose(files, compiled, wanted) {
   const chosen = await chooseAll(files, compiled, wanted);
   // Whoever names a file means it.
   if (wanted.part !== "rest" || wanted.roots.length > 0) return chosen;
-  const due = chosen.filter((file) => isDue(file));
-  return wanted.inTurn ? filesOfDay(due) : due;
+  return wanted.inTurn ? filesOfDay(chosen.filter((file) => isDue(file))) : chosen;
 }
 
 async function chooseAll(files, { metafile }, { part, changed }) {
@@ -62,14 +61,22 @@ async function chooseAll(files, { metafile }, { part, changed }) {
 }
 
 async function runAll(files, compiled, wanted) {
-  const { flags, part, record, keepTimes, show } = wanted;
+  const { flags, part, record, keepTimes, show, spareUntil } = wanted;
   const at = await revision();
   const place = await openPlace();
   const stop = interruptible();
   const times = await readTimes();
   const items = files.map((file) => {
     const name = relative(ROOT, file);
-    return { ...asMeasured(laneOf(file, part), times[name]), name, file, program: compiled.pathOf(file) };
+    // Without an end of the time there is nothing to spare.
+    const spare = Number.isFinite(spareUntil) && !isDue(file);
+    return {
+      ...asMeasured(laneOf(file, part), times[name]),
+      name,
+      file,
+      spare,
+      program: compiled.pathOf(file),
+    };
   });
   // What is asked of node is asked of each file, and few files are each somebody's who looks at them.
   const share = items.length >= MANY && flags.length === 0;
@@ -93,11 +100,16 @@ async function runAll(files, compiled, wanted) {
       if (!live) showFile(result, { done: ended.length, of: items.length, show });
     }
   };
-  const bounds = live ? { capacity: 1 } : { ...wanted, idle: idleProcessors() };
+  const hasTime = () => Date.now() < spareUntil;
+  const bounds = live ? { capacity: 1 } : { ...wanted, hasTime, idle: idleProcessors() };
   await schedule(groups, bounds, work, stop);
   await place.remove();
   await writeTimes(ended, { keep: keepTimes });
-  showSummary(ended, { of: items.length, seconds: (performance.now() - startedAt) / 1000, live });
+  const spared = items.filter(({ name, spare }) => spare && !ended.some((result) => result.name === name));
+  showSummary(ended, {
+    ...{ of: items.length, seconds: (performance.now() - startedAt) / 1000, live },
+    spared: stop.aborted ? [] : spared.map(({ name }) => name),
+  });
   if (stop.aborted) return 130;
   if (record) await recordResults(ended, { ...at, part });
   return ended.every(({ code }) => code === 0) ? 0 : 1;

@@ -24,7 +24,7 @@ function showTroubles({ hung, left }) {
   for (const what of left) write(`    left behind: ${what}\n`);
 }
 
-export function showSummary(files, { of, seconds: total, live }) {
+export function showSummary(files, { of, seconds: total, live, spared }) {
   const bad = files.filter((file) => !isGood(file));
   const tests = files.flatMap((file) => ran(file.tests));
   const cpu = files.reduce((sum, { cpuMs }) => sum + cpuMs, 0) / 1000;
@@ -37,6 +37,8 @@ export function showSummary(files, { of, seconds: total, live }) {
     if (!live) write(`${indented(reasons(file.output))}\n`);
     showTroubles(file);
   }
+  if (spared.length > 0)
+    write(`\nno time was left for what has its turn on another day:\n${lines(spared)}\n`);
   const counts = [`${files.length} of ${of} files`, `${tests.length} tests`, `${bad.length} files failed`];
   const times = [`${total.toFixed(0)} s`, `${cpu.toFixed(0)} s of processor`];
   write(`\n${[...counts, ...times].join(", ")}\n`);
@@ -51,4 +53,5 @@ function reasons(output) {
   return from < 0 ? output.slice(-4000) : output.slice(from + FAILED.length);
 }
 
+const lines = (names) => names.map((name) => `    ${name}`).join("\n");
 const indented = (text) => text.trim().replaceAll(/^/gm, "    ");

@@ -34,8 +34,8 @@ export async function together(items) {
   return groups;
 }
 
-async function mayShareProcess({ shares, seconds, file }) {
-  if (!shares || seconds > LONG_SECONDS) return false;
+async function mayShareProcess({ shares, seconds, spare, file }) {
+  if (!shares || spare || seconds > LONG_SECONDS) return false;
   const text = await readFile(file, "utf8");
   // What is imported for its effect has it in every other file as well.
   return !OF_EACH_TEST.test(text) && !FOR_EFFECT.test(text);

@@ -1,4 +1,4 @@
-// Long proofs that the rest of the tests runs every third day, so that all of it stays short enough to run every day.
+// Long proofs, in the order of days: where the time is short, the gate runs the ones of the day first, and so all in three days.
 
 /**
  * By day, each about as long: kills at more failpoints of one part, longer random histories, larger sets and tables. What they are about

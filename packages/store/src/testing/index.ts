@@ -13,7 +13,6 @@ export {
   currentPart,
   everyday,
   howMany,
-  inItsTurn,
   killEveryFailpoint,
   type Part,
   type SampleSizes,

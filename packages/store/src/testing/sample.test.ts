@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { everyday, howMany, inItsTurn, killEveryFailpoint, sample, thorough } from "./sample.ts";
+import { everyday, howMany, killEveryFailpoint, sample, thorough } from "./sample.ts";
 
 const CASES = Array.from({ length: 40 }, (_, index) => `case-${index}`);
 const SIZES = { everyday: 3, full: 12 };
@@ -67,20 +67,6 @@ test("a suite kills on one day of six, and in the rest what it has not killed th
       assert.equal(both.length, SIZES.full);
     }
   }
-});
-
-test("of those that run in their turn a third runs in the rest, each of them within three days", () => {
-  const days = ["1", "2", "3"].map((MOORING_SEED) => {
-    const skips = Array.from({ length: 6 }, () => inItsTurn({ MOORING_TESTS: "rest", MOORING_SEED }).skip);
-    return skips.map((skip) => skip === false);
-  });
-  assert.deepEqual(
-    days.map((runs) => runs.filter(Boolean).length),
-    [2, 2, 2],
-  );
-  assert.ok(days[0]?.every((_, index) => days.some((runs) => runs[index])));
-  assert.equal(inItsTurn({ MOORING_TESTS: "all" }).skip, false);
-  assert.equal(typeof inItsTurn({ MOORING_TESTS: "everyday" }).skip, "string");
 });
 
 test("what is thorough runs in every part but the everyday one", () => {

@@ -2,7 +2,7 @@
  * Which part of the tests runs, from `MOORING_TESTS`:
  *
  * - `everyday` (`npm test`, and by default): every flow once, a few of the many cases;
- * - `rest` (`npm run test:rest`): what `everyday` leaves out, of the longest a third;
+ * - `rest` (`npm run test:rest`): what `everyday` leaves out;
  * - `all` (`npm run test:all`): everything of both;
  * - `deep` (`MOORING_DEEP=1`): every case there is, for hours.
  */
@@ -16,8 +16,6 @@ export function currentPart(env: NodeJS.ProcessEnv = process.env): Part {
   throw new Error(`MOORING_TESTS is ${part}; it may be everyday, rest or all`);
 }
 
-/** Days until it is the turn again of what runs in turn in the rest. */
-const TURNS = 3;
 /** Days until a suite kills again every day. */
 const KILL_TURNS = 6;
 
@@ -81,20 +79,6 @@ function checksum(text: string): number {
  */
 export function thorough(env: NodeJS.ProcessEnv = process.env): { skip: string | false } {
   return { skip: currentPart(env) === "everyday" && "npm run test:rest runs it" };
-}
-
-let inTurn = 0;
-
-/**
- * Options of a test that is too long for `rest` as well, such as one that waits for a machine to be given up: of those of a
- * file every third runs there each day, in turn; `all` and `deep` run each.
- */
-export function inItsTurn(env: NodeJS.ProcessEnv = process.env): { skip: string | false } {
-  const part = currentPart(env);
-  const isDue = (inTurn++ + seedOf(env)) % TURNS === 0;
-  if (part === "everyday" || (part === "rest" && !isDue))
-    return { skip: "npm run test:all runs it, npm run test:rest every third day" };
-  return { skip: false };
 }
 
 /**
