@@ -1,4 +1,4 @@
-import { POOL_TYPES } from "@mooring/engine";
+import { LOCAL_POOL_TYPES } from "@mooring/engine";
 import { parseQuantity } from "@mooring/store";
 import { InvalidArgumentError, Option } from "commander";
 
@@ -32,7 +32,7 @@ export function poolSizeOption(): Option {
 export function poolOption(): Option {
   const description =
     "kind of the node's own pool; when it is full its writers fail (the default), or wait where spec.holdWriters of the Pool is true";
-  return new Option("--pool <type>", description).choices(POOL_TYPES).default("xfs");
+  return new Option("--pool <type>", description).choices(LOCAL_POOL_TYPES).default("xfs");
 }
 
 /** Volumes are thin: a pool may promise more than it has when somebody asks for it. */

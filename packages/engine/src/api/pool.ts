@@ -1,10 +1,13 @@
 import { type Condition, defined, defineResource, type KubeObject } from "@mooring/store";
 import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
 
+/** Pools that a node makes itself, on a file system of its own. */
+export const LOCAL_POOL_TYPES = ["xfs", "btrfs", "directory"] as const;
+/** One of {@link LOCAL_POOL_TYPES}. */
+export type LocalPoolType = (typeof LOCAL_POOL_TYPES)[number];
+
 /** What a pool lies on: it decides how images are copied, and what a group snapshot costs. */
-export const POOL_TYPES = ["xfs", "btrfs", "directory"] as const;
-/** One of {@link POOL_TYPES}. */
-export type PoolType = (typeof POOL_TYPES)[number];
+export type PoolType = LocalPoolType;
 
 /**
  * `local`: the images are on one node. `shared`: every node sees the same folder on an XFS that several machines can

@@ -1,6 +1,7 @@
 import type { PoolType } from "../api/pool.ts";
 import type { Copy, GroupCopy, PreCopies } from "./group-copy.ts";
 import type { Image } from "./image.ts";
+import type { ImageDevices } from "./image-devices.ts";
 
 /** How full a pool is, in bytes. */
 export interface PoolUsage {
@@ -38,6 +39,8 @@ export interface PoolBackend {
   readonly type: PoolType;
   /** Block devices can be made of the images; false for `directory`. */
   readonly block: boolean;
+  /** How images become devices; only where `block` is true. */
+  readonly devices: ImageDevices;
   /** False before `open` and after `close`: nothing may be done then. */
   readonly isOpen: boolean;
   /** Makes the pool when it is not there, mounts it, removes half-made images. */

@@ -1,50 +1,38 @@
-import { defined, KeyedLock, makeFolder } from "@mooring/store";
-import { canBeThick, type PoolType } from "../api/pool.ts";
+import { join } from "node:path";
+import { KeyedLock, makeFolder } from "@mooring/store";
+import type { PoolType } from "../api/pool.ts";
 import { EngineError } from "../errors.ts";
-import type { Host } from "../host/host.ts";
 import type { MakeOptions, PoolBackend, PoolLimits, PoolUsage } from "./backend.ts";
-import { closeBacking, enlargeBacking, openBacking } from "./backing-file.ts";
 import { type BudgetRules, DEFAULT_OVERCOMMIT, DEFAULT_RESERVE_FRACTION, requireBudget } from "./budget.ts";
-import { fileImages } from "./file-images.ts";
-import { folderImages } from "./folder-images.ts";
-import { folderUsers } from "./folder-users.ts";
-import { copierOf } from "./group-copiers.ts";
 import type { Copy, GroupCopier, GroupCopy, PreCopies, Work } from "./group-copy.ts";
 import type { Image } from "./image.ts";
+import type { ImageDevices } from "./image-devices.ts";
 import { checkImageId } from "./image-id.ts";
 import type { ImageStore } from "./image-store.ts";
-import { type PoolLayout, poolLayout, sharedLayout } from "./layout.ts";
+import { LOCK_FILE } from "./layout.ts";
 import { Ledger } from "./ledger.ts";
-import { POOL_STARTS } from "./pool-filesystems.ts";
+import { LocalMedium, type LocalOptions } from "./local-medium.ts";
+import type { Medium } from "./medium.ts";
 import { acquirePoolLock, type PoolLock } from "./pool-lock.ts";
-import { poolRoom } from "./room.ts";
-import { closeShared, openShared } from "./shared-folder.ts";
-import { ThickFiles } from "./thick-files.ts";
+import type { ThickFiles } from "./thick-files.ts";
 
 /** Where a pool lies, and its limits. */
-export interface PoolOptions extends PoolLimits {
-  host: Host;
-  /** Absolute folder of the pool; made when it is not there. */
-  path: string;
-  /** Bytes of the sparse file behind an `xfs` or `btrfs` pool; default 20 GiB. A larger value grows the pool. */
-  size?: number;
-  /** A pool of several nodes: the folder that they all see, and this node's name. `path` is this node's own part. */
-  shared?: { source: string; nodeID: string };
-}
+export interface PoolOptions extends PoolLimits, LocalOptions {}
 
 /** Volumes are whole sectors: a loop device would leave out the rest. */
 const SECTOR_BYTES = 4096;
 
-/** A pool on this machine. Nothing happens before `open`. */
+/** A pool, as this node sees it. Nothing happens before `open`. */
 export function createPool(type: PoolType, options: PoolOptions): PoolBackend {
-  return new LocalPool(type, options);
+  return new Pool(type, options, new LocalMedium(type, options));
 }
 
-class LocalPool implements PoolBackend {
+class Pool implements PoolBackend {
   readonly type: PoolType;
   readonly block: boolean;
+  readonly devices: ImageDevices;
   readonly #options: PoolOptions;
-  readonly #layout: PoolLayout;
+  readonly #medium: Medium;
   readonly #images: ImageStore;
   readonly #copier: GroupCopier;
   readonly #work = new KeyedLock();
@@ -53,21 +41,16 @@ class LocalPool implements PoolBackend {
   #limits: PoolLimits;
   #lock: PoolLock | undefined;
 
-  constructor(type: PoolType, options: PoolOptions) {
+  constructor(type: PoolType, options: PoolOptions, medium: Medium) {
     this.type = type;
-    this.block = type !== "directory";
+    this.block = medium.block;
+    this.devices = medium.devices;
     this.#options = options;
     this.#limits = options;
-    const { path, shared, host } = options;
-    this.#layout = shared === undefined ? poolLayout(type, path) : sharedLayout(path, shared.source);
-    const { images } = this.#layout;
-    const maker = shared === undefined ? "" : `${shared.nodeID}~`;
-    const thick = canBeThick(type, shared !== undefined) ? new ThickFiles(host, this.#layout) : undefined;
-    this.#thick = thick;
-    this.#images = this.block
-      ? fileImages(images, { loops: host.loops, maker, thick })
-      : folderImages(images, host);
-    this.#copier = copierOf(type, host, { layout: this.#layout, images: this.#images, maker, thick });
+    this.#medium = medium;
+    this.#thick = medium.thick;
+    this.#images = medium.images;
+    this.#copier = medium.copier;
   }
 
   get limits(): PoolLimits {
@@ -86,9 +69,9 @@ class LocalPool implements PoolBackend {
     if (this.isOpen) return;
     const { host, path } = this.#options;
     await makeFolder(path, 0o700);
-    this.#lock = await acquirePoolLock(this.#layout.lock, host);
+    this.#lock = await acquirePoolLock(join(path, LOCK_FILE), host);
     try {
-      await this.#prepare();
+      await this.#medium.open();
       await this.#images.sweep();
       await this.#copier.sweep();
       await this.#count();
@@ -104,24 +87,13 @@ class LocalPool implements PoolBackend {
     this.#ledger.count(await this.#images.list(), (id) => this.#work.isHeld(id));
   }
 
-  async #prepare(): Promise<void> {
-    const { host, size } = this.#options;
-    const { images, shared } = this.#layout;
-    if (shared !== undefined) return openShared(host, this.#layout, shared);
-    const { filesystem, makeImages } = POOL_STARTS[this.type];
-    if (filesystem !== undefined) await openBacking(host, this.#layout, filesystem, size);
-    await makeImages(host, images);
-  }
-
   async close(): Promise<void> {
     if (this.#lock === undefined) return;
-    const users = await this.#users();
+    const users = await this.#medium.users();
     if (users.length > 0) {
       throw new EngineError("FAILED_PRECONDITION", `the pool has images in use: ${users.join(", ")}`);
     }
-    const { host } = this.#options;
-    const { shared } = this.#layout;
-    await (shared === undefined ? closeBacking(host, this.#layout) : closeShared(host, shared));
+    await this.#medium.close();
     await this.leave();
   }
 
@@ -130,18 +102,10 @@ class LocalPool implements PoolBackend {
     this.#lock = undefined;
   }
 
-  async #users(): Promise<string[]> {
-    const { host } = this.#options;
-    const { images } = this.#layout;
-    if (!this.block) return folderUsers(await host.mounts.list(), images);
-    return (await host.loops.list(images)).map((loop) => loop.path);
-  }
-
   async usage(): Promise<PoolUsage> {
     this.#requireOpen();
-    if (this.#layout.shared !== undefined) await this.#count();
-    const room = await poolRoom(this.#options.host, this.#layout, this.type);
-    return { ...room, ...this.#ledger.promised };
+    if (this.#medium.several) await this.#count();
+    return { ...(await this.#medium.room()), ...this.#ledger.promised };
   }
 
   async writersHeld(): Promise<boolean> {
@@ -152,9 +116,7 @@ class LocalPool implements PoolBackend {
 
   async enlarge(size: number): Promise<void> {
     this.#requireOpen();
-    const { host } = this.#options;
-    const { filesystem } = POOL_STARTS[this.type];
-    if (filesystem !== undefined) await enlargeBacking(host, this.#layout, filesystem, size);
+    await this.#medium.enlarge(size);
   }
 
   async list(): Promise<Image[]> {
@@ -239,8 +201,7 @@ class LocalPool implements PoolBackend {
 
   #requireThick(thick: boolean): void {
     if (!thick || this.#thick !== undefined) return;
-    const what = this.#layout.shared === undefined ? `of type ${this.type}` : "shared by several nodes";
-    throw new EngineError("INVALID_ARGUMENT", `a pool ${what} has no thick volumes`, {
+    throw new EngineError("INVALID_ARGUMENT", `a pool ${this.#medium.description} has no thick volumes`, {
       hint: "use a local pool of type xfs, or thin volumes",
     });
   }
@@ -340,9 +301,7 @@ class LocalPool implements PoolBackend {
     this.#requireOpen();
     await this.#work.run(checkImageId(id), async () => {
       const image = await this.#images.find(id);
-      // Committed by a rename, which puts the copy in the image's place.
-      if (image !== undefined)
-        await this.#images.clone(image, id, image.size, defined({ thick: image.thick }));
+      if (image !== undefined) await this.#images.renew(image);
     });
   }
 

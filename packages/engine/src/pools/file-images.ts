@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { copyFile, lstat, readdir, rename, rm, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { failpoint, syncFolder } from "@mooring/store";
+import { defined, failpoint, syncFolder } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import type { LoopDevices } from "../host/host.ts";
 import type { MakeOptions } from "./backend.ts";
@@ -170,6 +170,10 @@ export function fileImages(
       if (image.thick) await thickFiles?.allocate(image.path, size);
       await resizeFile(image.path, size);
       return { ...image, size };
+    },
+    // The same rename.
+    renew: async (image) => {
+      await copy(image, image.id, image.size, defined({ thick: image.thick }));
     },
     remove: async (id) => {
       await requireDetached(id);

@@ -98,6 +98,9 @@ export function folderImages(folder: string, host: Host): ImageStore {
       await writeSize(pathOf(image.id), size);
       return { ...image, size };
     },
+    renew: async ({ id }) => {
+      throw new EngineError("FAILED_PRECONDITION", `folder ${id} is not an image that several nodes have`);
+    },
     remove: async (id) => {
       await requireUnused(id);
       await discard(id);

@@ -1,4 +1,4 @@
-import type { PoolType } from "../api/pool.ts";
+import type { LocalPoolType } from "../api/pool.ts";
 import type { Host } from "../host/host.ts";
 import type { GroupCopier } from "./group-copy.ts";
 import type { Image } from "./image.ts";
@@ -18,7 +18,7 @@ interface CopierOptions {
 
 /** How pools of this type copy several images at once. */
 export function copierOf(
-  type: PoolType,
+  type: LocalPoolType,
   host: Host,
   { layout, images, maker = "", thick }: CopierOptions,
 ): GroupCopier {

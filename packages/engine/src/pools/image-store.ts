@@ -4,7 +4,7 @@ import type { MakeOptions } from "./backend.ts";
 import type { Image } from "./image.ts";
 
 /**
- * How one kind of pool keeps images in its `images` folder. Callers have checked ids and budget and make sure that
+ * How one kind of pool keeps images. Callers have checked ids and budget and make sure that
  * one image is worked on once at a time.
  */
 export interface ImageStore {
@@ -17,6 +17,8 @@ export interface ImageStore {
   /** Like clone, but in the place of an image that is there, and thick when that is. */
   replace(source: Image, id: string, size: number, signal?: AbortSignal): Promise<Image>;
   grow(image: Image, size: number): Promise<Image>;
+  /** See `PoolBackend.renew`. */
+  renew(image: Image): Promise<void>;
   remove(id: string): Promise<void>;
 }
 

@@ -1,5 +1,8 @@
 import { join } from "node:path";
-import type { PoolType } from "../api/pool.ts";
+import type { LocalPoolType } from "../api/pool.ts";
+
+/** In the pool's folder: who has the pool open. */
+export const LOCK_FILE = "lock";
 
 /** Where the parts of a pool are below its folder. */
 export interface PoolLayout {
@@ -9,20 +12,24 @@ export interface PoolLayout {
   backing?: { file: string; mount: string };
   /** The folder that all nodes see, and where this node has it; absent for local pools. */
   shared?: { source: string; mount: string };
+  /** Several nodes have the pool, with a lease for each image. */
+  several: boolean;
   images: string;
   /** btrfs: snapshots of `images` from which a group's images are being taken. */
   groupCopies: string;
 }
 
 /** Where a pool of this type has what below its folder. */
-export function poolLayout(type: PoolType, folder: string): PoolLayout {
-  const lock = join(folder, "lock");
+export function poolLayout(type: LocalPoolType, folder: string): PoolLayout {
+  const lock = join(folder, LOCK_FILE);
+  const several = false;
   if (type === "directory")
-    return { folder, lock, images: join(folder, "images"), groupCopies: join(folder, "cuts") };
+    return { folder, lock, several, images: join(folder, "images"), groupCopies: join(folder, "cuts") };
   const mount = join(folder, "mnt");
   return {
     folder,
     lock,
+    several,
     backing: { file: join(folder, "pool.img"), mount },
     images: join(mount, "images"),
     groupCopies: join(mount, "cuts"),
@@ -36,5 +43,5 @@ export function poolLayout(type: PoolType, folder: string): PoolLayout {
 export function sharedLayout(folder: string, source: string): PoolLayout {
   const mount = join(folder, "mnt");
   const parts = { images: join(mount, "images"), groupCopies: join(mount, "cuts") };
-  return { folder, lock: join(folder, "lock"), shared: { source, mount }, ...parts };
+  return { folder, lock: join(folder, LOCK_FILE), several: true, shared: { source, mount }, ...parts };
 }

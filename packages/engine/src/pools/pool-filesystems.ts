@@ -1,5 +1,5 @@
 import { mkdir, stat } from "node:fs/promises";
-import type { PoolType } from "../api/pool.ts";
+import type { LocalPoolType } from "../api/pool.ts";
 import type { Host } from "../host/host.ts";
 import type { PoolFilesystem } from "./backing-file.ts";
 import { absent } from "./file-images.ts";
@@ -36,7 +36,7 @@ interface PoolStart {
 }
 
 /** By type: what a new type of pool needs besides its copier. */
-export const POOL_STARTS: Readonly<Record<PoolType, PoolStart>> = {
+export const POOL_STARTS: Readonly<Record<LocalPoolType, PoolStart>> = {
   xfs: { filesystem: XFS_POOL, makeImages: (_, path) => plainFolder(path) },
   btrfs: { filesystem: BTRFS_POOL, makeImages: imagesSubvolume },
   directory: { makeImages: (_, path) => plainFolder(path) },

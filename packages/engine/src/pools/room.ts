@@ -1,23 +1,18 @@
 import { existsSync } from "node:fs";
 import { readdir, readFile, stat, statfs } from "node:fs/promises";
 import { basename, join } from "node:path";
-import type { PoolType } from "../api/pool.ts";
+import type { LocalPoolType } from "../api/pool.ts";
 import type { Host } from "../host/host.ts";
 import { absent } from "./file-images.ts";
 import type { PoolLayout } from "./layout.ts";
+import type { PoolRoom } from "./medium.ts";
 
 const SYSFS = "/sys/fs/btrfs";
 /** What btrfs has set aside of a kind of block groups. */
 const TAKEN = ["bytes_used", "bytes_reserved", "bytes_may_use", "bytes_pinned", "bytes_readonly"] as const;
 
-/** Bytes of a pool, and those that images can still take, to this moment. */
-interface PoolRoom {
-  totalBytes: number;
-  freeBytes: number;
-}
-
 /** What the pool's file system reports, or what the disk below has left for the pool's sparse file if that is less. */
-export async function poolRoom(host: Host, layout: PoolLayout, type: PoolType): Promise<PoolRoom> {
+export async function poolRoom(host: Host, layout: PoolLayout, type: LocalPoolType): Promise<PoolRoom> {
   const [inside, below, file] = await Promise.all([
     statfs(layout.images),
     statfs(layout.folder),

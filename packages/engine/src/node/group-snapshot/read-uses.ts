@@ -46,7 +46,7 @@ export function requireLeases(
   code: "UNAVAILABLE" | "ABORTED",
 ): void {
   for (const { open, volume } of members) {
-    if (open.layout.shared === undefined || sharing?.leases.holds(volume) === true) continue;
+    if (!open.layout.several || sharing?.leases.holds(volume) === true) continue;
     throw new EngineError(code, `the lease of the image of volume ${volume} is not held by this node`);
   }
 }

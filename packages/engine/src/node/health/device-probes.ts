@@ -51,7 +51,7 @@ export class DeviceProbes {
     const { nodeID, pools, sharing } = this.#context;
     const { status, spec, metadata } = volume;
     const here = status?.state === "attached" && status.currentNodeID === nodeID && !isMoving(volume);
-    const shared = pools.get(spec.pool)?.layout.shared !== undefined;
+    const shared = pools.get(spec.pool)?.layout.several === true;
     return here && (!shared || sharing?.leases.holds(metadata.name) === true);
   }
 
@@ -64,7 +64,7 @@ export class DeviceProbes {
     const what = `device ${device.path} of volume ${name}`;
     // Of a shared pool it may be withheld: from whom, and until when, its lease and its migration record.
     if (device.fenced === true) {
-      return pool.layout.shared === undefined ? `${what} is fenced off from its image` : undefined;
+      return pool.layout.several ? undefined : `${what} is fenced off from its image`;
     }
     return (await this.#readFails(image.path)) ? `${what} fails with input/output errors` : undefined;
   }

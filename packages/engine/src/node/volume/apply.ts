@@ -130,7 +130,7 @@ async function changeData(
       if (await pool.backend.writersHeld()) throw poolFrozen(pool);
       // Not in the middle of a copy: a device that appears then would be written to unseen.
       await context.copies.after(copyKey(pool.name, name), () =>
-        openDevice(context, name, present(file), view.lease !== undefined),
+        openDevice(context, pool, present(file), view.lease !== undefined),
       );
       return;
     case "renew-image":
@@ -139,7 +139,7 @@ async function changeData(
       return;
     case "drop-device":
       await endShare(context, name);
-      if (device !== undefined) await dropDevice(context, name, device);
+      if (device !== undefined) await dropDevice(context.sharing, pool, name, device);
       return;
     case "refresh-device":
       if (device !== undefined) await host.loops.refresh(device.path);
@@ -154,16 +154,16 @@ async function changeData(
 
 /** Between the two calls nobody uses the device; after them it works for as long as the lease does. */
 async function openDevice(
-  { host, sharing }: AgentContext,
-  name: string,
+  { sharing }: AgentContext,
+  { backend }: OpenPool,
   file: Image,
   leased: boolean,
 ): Promise<void> {
-  if (leased && sharing?.leases.holds(name) !== true) {
-    throw new EngineError("ABORTED", `the lease of ${name} was lost`);
+  if (leased && sharing?.leases.holds(file.id) !== true) {
+    throw new EngineError("ABORTED", `the lease of ${file.id} was lost`);
   }
-  const { path } = await host.loops.attach(file.path, { discard: file.thick !== true });
-  if (leased) await sharing?.leases.protect(name, path);
+  const { path } = await backend.devices.attach(file, { discard: file.thick !== true });
+  if (leased) await sharing?.leases.protect(file.id, path);
 }
 
 async function createImage(context: AgentContext, { volume }: VolumeReading, pool: OpenPool): Promise<Image> {
@@ -182,7 +182,7 @@ async function closeDevice(context: AgentContext, view: VolumeReading, pool: Ope
   if (device === undefined) return;
   if (pool.backend.block) {
     await endShare(context, volume.metadata.name);
-    await context.host.loops.detach(device.path);
+    await pool.backend.devices.detach(device.path);
     return;
   }
   throw new EngineError("FAILED_PRECONDITION", `volume ${volume.metadata.name} is still mounted`, {

@@ -60,7 +60,7 @@ async function hasItOpen({ host, pools, sharing }: ReadContext, volume: Volume):
   if (isMoving(volume)) return false;
   const { metadata, spec } = volume;
   const layout = pools.get(spec.pool)?.layout;
-  if (sharing?.leases.holds(metadata.name) !== true || layout?.shared === undefined) return false;
+  if (sharing?.leases.holds(metadata.name) !== true || layout?.several !== true) return false;
   const device = await host.loops.find(`${layout.images}/${metadata.name}.img`, { recent: true });
   return device !== undefined && device.fenced !== true;
 }

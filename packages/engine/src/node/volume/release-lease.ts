@@ -2,6 +2,7 @@ import { getIfAny } from "@mooring/store";
 import { Volumes } from "../../api/volume.ts";
 import type { LoopDevice } from "../../host/host.ts";
 import type { AgentContext } from "../context.ts";
+import type { OpenPool } from "../open-pools.ts";
 
 /**
  * The end of a round with a shared pool's volume: a lease that the record does not need any more goes back, one
@@ -20,12 +21,12 @@ export async function releaseUnneeded(
   if (volume?.spec.migrationNodeID === nodeID || volume?.status?.currentMigrationNodeID === nodeID) return;
   // It is wanted here and it is here: another owner was written by hand, and the next round corrects that.
   if (volume?.spec.nodeID === nodeID && leases.holds(name)) return;
-  const layout = volume === undefined ? undefined : pools.get(volume.spec.pool)?.layout;
-  if (volume !== undefined && layout?.shared === undefined) return;
-  if (layout !== undefined) {
-    const path = `${layout.images}/${name}.img`;
+  const pool = volume === undefined ? undefined : pools.get(volume.spec.pool);
+  if (volume !== undefined && pool?.layout.several !== true) return;
+  if (pool !== undefined) {
+    const path = `${pool.layout.images}/${name}.img`;
     // By its path, which only this node has: the file below that name may be another one by now.
-    for (const loop of await host.loops.list(path)) await dropDevice({ host, sharing }, name, loop);
+    for (const loop of await host.loops.list(path)) await dropDevice(sharing, pool, name, loop);
   }
   if (volume === undefined) await leases.drop(name, signal);
   else await leases.release(name, signal);
@@ -36,10 +37,11 @@ export async function releaseUnneeded(
  * while nothing could fence it here is fenced first: its users would go on writing into a file without a name.
  */
 export async function dropDevice(
-  { host, sharing }: Pick<AgentContext, "host" | "sharing">,
+  sharing: AgentContext["sharing"],
+  { backend }: OpenPool,
   name: string,
   { path, deleted, fenced }: Pick<LoopDevice, "path" | "deleted" | "fenced">,
 ): Promise<void> {
   if (deleted === true && fenced !== true) await sharing?.leases.fence(name, path);
-  await host.loops.detach(path, { lastUser: true });
+  await backend.devices.detach(path, { lastUser: true });
 }

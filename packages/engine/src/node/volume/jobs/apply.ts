@@ -61,19 +61,19 @@ async function swap(
   { pool, name }: { pool: OpenPool; name: string },
   restore: VolumeRestore,
 ): Promise<void> {
-  const { host, store, signal, copies } = context;
+  const { store, signal, copies } = context;
   const { name: id } = volume.metadata;
   const snapshot = await store.get(Snapshots, { name }, signal);
   if (snapshot.status?.readyToUse !== true) {
     throw new EngineError("UNAVAILABLE", `snapshot ${name} is not ready to use`);
   }
   await copies.without(copyKey(pool.name, id), async () => {
-    if (pool.backend.block && device !== undefined) await host.loops.detach(device.path);
+    if (pool.backend.block && device !== undefined) await pool.backend.devices.detach(device.path);
     const image = await pool.backend.replace(name, id, volume.status?.size ?? 0, signal);
     swapped();
     const discard = image.thick !== true;
     const opened = pool.backend.block
-      ? await host.loops.attach(image.path, { discard })
+      ? await pool.backend.devices.attach(image, { discard })
       : { path: image.path };
     const { formatted: _, error: __, ...status } = volume.status ?? { state: "attached" as const };
     const { formatted } = snapshot.status ?? {};

@@ -1,0 +1,21 @@
+import type { AttachOptions, LoopDevice, LoopDevices } from "../host/host.ts";
+import type { Image } from "./image.ts";
+
+/**
+ * How images of a pool become block devices of this node. Which device an image has is in sysfs, whatever made it:
+ * `Host.loops` finds it by `Image.path`.
+ */
+export interface ImageDevices {
+  /** The image's device, made where there is none. */
+  attach(image: Image, options?: Pick<AttachOptions, "discard">): Promise<LoopDevice>;
+  /** As in {@link LoopDevices}; with the device goes whatever was made for it. */
+  detach(device: string, options?: { lastUser?: boolean }): Promise<void>;
+}
+
+/** Of images that are files: a loop device needs nothing else. */
+export function fileDevices(loops: LoopDevices): ImageDevices {
+  return {
+    attach: ({ path }, options) => loops.attach(path, options),
+    detach: (device, options) => loops.detach(device, options),
+  };
+}

@@ -1,0 +1,37 @@
+import type { GroupCopier } from "./group-copy.ts";
+import type { ImageDevices } from "./image-devices.ts";
+import type { ImageStore } from "./image-store.ts";
+import type { ThickFiles } from "./thick-files.ts";
+
+/** Bytes of a pool, and those that images can still take, to this moment. */
+export interface PoolRoom {
+  totalBytes: number;
+  freeBytes: number;
+}
+
+/**
+ * What the images of a pool lie on: all that differs between kinds of pools. What they have in common is in `createPool`:
+ * who may have the pool open, what it has promised, and that an image is worked on once at a time.
+ */
+export interface Medium {
+  /** Block devices can be made of the images. */
+  readonly block: boolean;
+  /** Others make and remove images in it as well: what there is has to be counted anew each time. */
+  readonly several: boolean;
+  readonly images: ImageStore;
+  readonly copier: GroupCopier;
+  readonly devices: ImageDevices;
+  /** Absent where there are no thick images. */
+  readonly thick?: ThickFiles | undefined;
+  /** What a message calls pools of this kind: `of type btrfs`. */
+  readonly description: string;
+  /** Makes it where it is not there, and brings it within reach. */
+  open(): Promise<void>;
+  /** Lets go of it; images stay. Nobody uses one. */
+  close(): Promise<void>;
+  /** Who uses images here, as texts for messages. */
+  users(): Promise<string[]>;
+  room(): Promise<PoolRoom>;
+  /** Larger, while it is in use; nothing where it has no size of its own. */
+  enlarge(size: number): Promise<void>;
+}
