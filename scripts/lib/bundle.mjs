@@ -131,17 +131,21 @@ const loading = (path) => `
   const { loadWithCodeCache } = require(${JSON.stringify(CODE_CACHE)});
   module.exports = loadWithCodeCache("./parts/${basename(path)}", process.argv[2]);`;
 
-/** The documents of each file of deploy/crds, by the SHA-256 of its text: see packages/standalone/src/crd/read-definitions.ts. */
+/** The documents of each definition that comes with Mooring, by the SHA-256 of its text: see packages/standalone/src/crd/read-definitions.ts. */
 async function definitions() {
   const { parseAllDocuments } = await import("yaml");
-  const folder = join(ROOT, "deploy", "crds");
   const texts = await Promise.all(
-    (await readdir(folder)).sort().map((name) => readFile(join(folder, name), "utf8")),
+    ["crds", "standalone-crds"].map(async (name) => {
+      const folder = join(ROOT, "deploy", name);
+      return Promise.all((await readdir(folder)).sort().map((file) => readFile(join(folder, file), "utf8")));
+    }),
   );
-  const parsed = texts.map((text) => [
-    createHash("sha256").update(text).digest("hex"),
-    parseAllDocuments(text).map((document) => document.toJS()),
-  ]);
+  const parsed = texts
+    .flat()
+    .map((text) => [
+      createHash("sha256").update(text).digest("hex"),
+      parseAllDocuments(text).map((document) => document.toJS()),
+    ]);
   return Object.fromEntries(parsed);
 }
 

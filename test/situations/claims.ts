@@ -124,6 +124,28 @@ export const CLAIMS: readonly Situation[] = [
     next: /create StorageClass gold/,
   },
   {
+    name: "a claim of another namespace to clone, without a grant",
+    objects: [
+      withSpec(aClaim("data"), {
+        dataSourceRef: { kind: "PersistentVolumeClaim", name: "origin", namespace: "elsewhere" },
+      }),
+    ],
+    target: "pvc/data",
+    cause: /PersistentVolumeClaim elsewhere\/origin: no ReferenceGrant in namespace elsewhere lets claims of/,
+    next: /let the owner of namespace elsewhere create a ReferenceGrant there: from \{group: ""/,
+  },
+  {
+    name: "a data source of a kind that nobody fills volumes from",
+    objects: [
+      withSpec(aClaim("data"), {
+        dataSourceRef: { apiGroup: "hello.example.com", kind: "Hello", name: "world" },
+      }),
+    ],
+    target: "pvc/data",
+    cause: /Hello\.hello\.example\.com \S+\/world: no VolumePopulator is registered for its kind/,
+    next: /install the populator of Hello\.hello\.example\.com/,
+  },
+  {
     name: "a restore that is smaller than its snapshot",
     objects: [
       aClaim("origin"),

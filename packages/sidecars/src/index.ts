@@ -4,10 +4,12 @@ export {
   type Published,
   publishedFor,
 } from "./attach/protection.ts";
+export { dataSourceReference, isElsewhere, isGranted } from "./common/data-source.ts";
 export { SNAPSHOT_OF_GROUP, WANTED_GROUP } from "./common/volume-group-names.ts";
 export { CONTROLLERS, type ControllerName, type ControllerOptions } from "./controllers.ts";
 export { chooseMode, type ModeName } from "./csi/access-modes.ts";
 export type { ControllerCapability, DriverInfo } from "./csi/driver-info.ts";
+export * from "./kube/data-sources.ts";
 export * from "./kube/group-clone.ts";
 export * from "./kube/group-restore.ts";
 export * from "./kube/volume-group.ts";

@@ -19,6 +19,7 @@ import { CONTROLLERS, type ControllerName } from "./controllers.ts";
 import type { Driver } from "./csi/driver.ts";
 import type { DriverInfo } from "./csi/driver-info.ts";
 import { Cluster } from "./kube/cluster.ts";
+import { ReferenceGrants, VolumePopulators } from "./kube/data-sources.ts";
 import { VolumeGroupClones } from "./kube/group-clone.ts";
 import { VolumeGroupRestores } from "./kube/group-restore.ts";
 import { VolumeGroups } from "./kube/volume-group.ts";
@@ -138,6 +139,8 @@ async function contextFor(
     hasRestoreKind: await isServed(store, VolumeGroupRestores, logger, signal),
     hasCloneKind: await isServed(store, VolumeGroupClones, logger, signal),
     hasVolumeGroupKinds: await isServed(store, VolumeGroups, logger, signal),
+    hasReferenceGrants: await isServed(store, ReferenceGrants, logger, signal),
+    hasPopulators: await isServed(store, VolumePopulators, logger, signal),
   };
 }
 

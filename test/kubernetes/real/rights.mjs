@@ -31,6 +31,7 @@ const ELSEWHERE = [
   [/ get .*\/volumegrouprestores$/, "what a group clone reads of it"],
   [/ list \/events$/, "group restores whose claims take long"],
   [/mooring-node \(cluster\): get .*\/volumeattachments$/, "what is read again after a conflict"],
+  [/ watch .*\/(referencegrants|volumepopulators)$/, "sources in other namespaces and of other kinds"],
   [/ list \/pods$/, "group reverts: who has the volumes"],
   [/ update .*\/nodeagents\/status$/, "machines that do not answer"],
   [/ update .*\/(volumes|snapshots)\/status$/, "machines that are lost, and damaged volumes"],

@@ -10,8 +10,9 @@ import {
 } from "@mooring/store";
 import { claimNames } from "./claim-names.ts";
 import { type Context, lastWarning, read } from "./context.ts";
+import { explainSource } from "./explain-source.ts";
 import { explainVolume } from "./explain-volume.ts";
-import { type Finding, type FindingState, finding, result } from "./finding.ts";
+import { type Finding, type FindingState, finding } from "./finding.ts";
 
 const PVC_PROTECTION = "kubernetes.io/pvc-protection";
 const SELECTED_NODE = "volume.kubernetes.io/selected-node";
@@ -84,22 +85,6 @@ async function toBeProvisioned(context: Context, provisioner: string | undefined
   return driver === undefined
     ? `no driver ${provisioner} is registered: install it, or create the claim again with another class (kubectl get csidrivers,sc)`
     : `see that the controllers of driver ${provisioner} run`;
-}
-
-/** The snapshot, or the claim, that it is made of, as long as that is what it waits for. */
-async function explainSource(context: Context, claim: PersistentVolumeClaim): Promise<Finding | undefined> {
-  const { namespace = "default" } = claim.metadata;
-  const { dataSource, dataSourceRef } = claim.spec ?? {};
-  const source = dataSource ?? dataSourceRef;
-  // The provisioner refuses it, and its event says so.
-  if (dataSource === undefined && (dataSourceRef?.namespace ?? namespace) !== namespace) return undefined;
-  if (source?.kind === "VolumeSnapshot") {
-    const snapshot = await context.explain("volumesnapshot", namespace, source.name);
-    return result(snapshot) === "ok" ? undefined : snapshot;
-  }
-  if (source?.kind !== "PersistentVolumeClaim") return undefined;
-  const origin = await read(context, PersistentVolumeClaims, { namespace, name: source.name });
-  return origin?.status?.phase === "Bound" ? undefined : explainClaim(context, namespace, source.name);
 }
 
 /** Names of the pods that use it and have not ended. */

@@ -38,6 +38,10 @@ export interface SidecarContext {
   hasRestoreKind: boolean;
   /** VolumeGroupClones are installed. */
   hasCloneKind: boolean;
+  /** ReferenceGrants are installed, and followed. */
+  hasReferenceGrants: boolean;
+  /** VolumePopulators are installed: whoever fills volumes registers what from. */
+  hasPopulators: boolean;
   /** VolumeGroups, their contents and classes are installed. */
   hasVolumeGroupKinds: boolean;
 }

@@ -49,6 +49,12 @@ import { CAPACITY_DRIVER_LABEL, MEMBER_OF_UID } from "../common/names.ts";
 import { WANTED_GROUP } from "../common/volume-group-names.ts";
 import type { Indexers, ObjectCache } from "./cache.ts";
 import { slotKey, slotOf } from "./capacity-slot.ts";
+import {
+  type ReferenceGrant,
+  ReferenceGrants,
+  type VolumePopulator,
+  VolumePopulators,
+} from "./data-sources.ts";
 import { type VolumeGroupClone, VolumeGroupClones } from "./group-clone.ts";
 import { type VolumeGroupRestore, VolumeGroupRestores } from "./group-restore.ts";
 import {
@@ -267,6 +273,18 @@ export class Cluster {
 
   get volumeGroupClasses(): ObjectCache<VolumeGroupClass> {
     return this.cacheOf(VolumeGroupClasses);
+  }
+
+  get referenceGrants(): ObjectCache<ReferenceGrant> {
+    return this.cacheOf(ReferenceGrants, () => ({
+      indexers: { namespace: ({ metadata }) => some(metadata.namespace) },
+    }));
+  }
+
+  get populators(): ObjectCache<VolumePopulator> {
+    return this.cacheOf(VolumePopulators, () => ({
+      indexers: { sourceKind: ({ sourceKind: { group, kind } }) => [`${kind}.${group}`] },
+    }));
   }
 
   /** The one cache of a kind. `more` is asked once, when the cache is made. */

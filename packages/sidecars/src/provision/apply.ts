@@ -58,12 +58,7 @@ export class ProvisionEffects {
   async apply(step: ProvisionStep, view: ProvisionView, uid: string, requestKey: string): Promise<void> {
     switch (step.do) {
       case "announce-populator":
-        this.#event(
-          view.claim,
-          "Normal",
-          "Provisioning",
-          "Assuming an external populator will provision the volume",
-        );
+        this.#announcePopulator(step, view);
         return void this.backoff.fail(uid, requestKey, this.#context.retry.infeasibleMs);
       case "report":
         if (step.pending === true && this.#isYoung(view.claim))
@@ -88,6 +83,18 @@ export class ProvisionEffects {
       case "delete-intent":
         return this.#close(step.intent, step.outcome, view, uid);
     }
+  }
+
+  #announcePopulator(
+    { what, unpopulated }: Extract<ProvisionStep, { do: "announce-populator" }>,
+    { claim }: ProvisionView,
+  ): void {
+    const message = "Assuming an external populator will provision the volume";
+    this.#event(claim, "Normal", "Provisioning", message);
+    if (unpopulated !== true) return;
+    const nobody = "The datasource for this PVC does not match any registered VolumePopulator";
+    const next = `install what fills volumes from ${what}, with its VolumePopulator`;
+    this.#event(claim, "Warning", "UnrecognizedDataSourceKind", `${nobody}: ${next}`);
   }
 
   /** It may have come before what it is made from, in the same `kubectl apply`. */

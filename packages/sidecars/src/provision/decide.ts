@@ -9,6 +9,7 @@ import {
   wait,
 } from "@mooring/store";
 import type { Intent, SourceRef } from "../common/create-volume/intent.ts";
+import { PROVISIONED_BY } from "../common/names.ts";
 import { type CallFailure, isCreateVolumeUncertain, provesNothingMade } from "../csi/codes.ts";
 import type { DriverInfo } from "../csi/driver-info.ts";
 import { stillWanted, wantsVolume } from "./claim.ts";
@@ -53,7 +54,8 @@ export interface ProvisionView {
 
 /** One visible change on the way to a PersistentVolume, or one call to the driver. */
 export type ProvisionStep =
-  | { do: "announce-populator"; what: string }
+  /** `unpopulated`: nobody has registered to fill volumes from it. */
+  | { do: "announce-populator"; what: string; unpopulated?: true }
   /** `pending`: time alone may help. */
   | { do: "report"; error: string; pending?: true }
   | { do: "reschedule"; error: string }
@@ -79,7 +81,10 @@ function decideStart(view: ProvisionView): ProvisionStep | Outcome {
   if (view.volume !== undefined)
     return { do: "report", error: `volume ${view.volume.metadata.name} exists and belongs to another claim` };
   if (plan === undefined) return DONE;
-  if (plan.kind === "foreign") return { do: "announce-populator", what: plan.what };
+  if (plan.kind === "foreign") {
+    const { what, unpopulated } = plan;
+    return { do: "announce-populator", what, ...defined({ unpopulated }) };
+  }
   if (plan.kind === "error") {
     const { error, pending } = plan;
     return { do: "report", error, ...defined({ pending }) };
@@ -96,8 +101,7 @@ function decideOutcome(view: ProvisionView, intent: Intent): ProvisionStep | Out
   const { result, volume } = view;
   const wanted = stillWanted(view.claim, intent.arguments.name);
   const made = result?.kind === "created" ? result.volume : undefined;
-  if (isOurs(volume, intent) && (made === undefined || made.handle === volume?.spec?.csi?.volumeHandle))
-    return { do: "delete-intent", intent, outcome: "provisioned" };
+  if (isOurs(volume, intent, made)) return { do: "delete-intent", intent, outcome: "provisioned" };
   if (made !== undefined) {
     const error = volume === undefined ? problemWith(made, intent) : "another volume took the place";
     if (wanted && error === undefined) return { do: "create-pv", intent, volume: made };
@@ -116,8 +120,19 @@ function isSettled(failure: CallFailure, mayExist: boolean): boolean {
   return provesNothingMade(failure, isCreateVolumeUncertain(failure), mayExist);
 }
 
-function isOurs(volume: PersistentVolume | undefined, intent: Intent): boolean {
-  return volume?.spec?.claimRef?.uid === intent.claim.uid && volume.spec.csi?.driver === intent.driver;
+/**
+ * Whether the PersistentVolume is that of the driver's volume. It may have been given to another claim since: a populator does
+ * that when it has filled the volume, and what is in it then is that claim's.
+ */
+function isOurs(
+  volume: PersistentVolume | undefined,
+  { claim, driver }: Intent,
+  made: CreatedVolume | undefined,
+): boolean {
+  const { csi, claimRef } = volume?.spec ?? {};
+  if (csi?.driver !== driver) return false;
+  if (made !== undefined) return csi.volumeHandle === made.handle;
+  return claimRef?.uid === claim.uid || volume?.metadata.annotations?.[PROVISIONED_BY] === driver;
 }
 
 /** The driver has made certain that there is no volume. Where there is no room, another node may have some. */

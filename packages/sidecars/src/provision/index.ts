@@ -67,7 +67,8 @@ export async function runProvision(
 }
 
 /** A record or a volume may outlive its claim: each brings its key by itself. */
-function sourcesOf({ cluster, driver, hasSnapshotKinds, hasAttributesClasses }: SidecarContext) {
+function sourcesOf(context: SidecarContext) {
+  const { cluster, driver, hasSnapshotKinds, hasAttributesClasses } = context;
   return {
     sources: [
       source(cluster.claims, ({ metadata }) => [metadata.uid]),
@@ -79,6 +80,8 @@ function sourcesOf({ cluster, driver, hasSnapshotKinds, hasAttributesClasses }: 
       ...(hasAttributesClasses ? [cluster.attributesClasses] : []),
       ...(driver.info.topology ? [cluster.csiNodes, cluster.nodes] : []),
       ...(hasSnapshotKinds ? [cluster.snapshots, cluster.contents] : []),
+      ...(context.hasReferenceGrants ? [cluster.referenceGrants] : []),
+      ...(context.hasPopulators ? [cluster.populators] : []),
     ],
   };
 }

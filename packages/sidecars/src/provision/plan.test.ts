@@ -162,7 +162,14 @@ test("data sources of other kinds are left to populators", () => {
     name: "s",
     namespace: "other",
   };
-  rejects({ claim: claim("data", { dataSourceRef: elsewhere }) }, /another namespace/);
+  const refused = make({ claim: claim("data", { dataSourceRef: elsewhere }) });
+  assert.match(refused.kind === "error" ? refused.error : "", /other\/s of VolumeSnapshot .* isn't allowed/);
+  const everybody = { granted: true, unpopulated: true };
+  assert.deepEqual(make({ claim: claim("data", { dataSourceRef }), sourceRules: everybody }), {
+    kind: "foreign",
+    what: "Hello.hello.example.com",
+    unpopulated: true,
+  });
 });
 
 test("VolumeAttributesClass: must exist and be for this driver", () => {

@@ -7,7 +7,7 @@ import type {
 } from "@mooring/store";
 import { defined, parseQuantity } from "@mooring/store";
 import type { Intent } from "../common/create-volume/intent.ts";
-import { dataSourceOf } from "../common/data-source.ts";
+import { dataSourceOf, dataSourceReference, isElsewhere } from "../common/data-source.ts";
 import { RESERVED_PARAMETERS } from "../common/names.ts";
 import { toMode } from "../csi/access-modes.ts";
 import type { Capability } from "../csi/capability.ts";
@@ -59,6 +59,16 @@ export interface PlanInput {
   nodes: readonly Node[];
   csiNodes: readonly CSINode[];
   attributesClass: VolumeAttributesClass | undefined;
+  /** What others allow and do about the data source; absent where they say nothing. */
+  sourceRules?: SourceRules;
+}
+
+/** What decides about a data source beside the source itself. */
+export interface SourceRules {
+  /** A ReferenceGrant of its namespace lets the claim refer to it. Asked for sources in other namespaces only. */
+  granted: boolean;
+  /** Nobody has registered to fill volumes from sources of its kind. */
+  unpopulated: boolean;
 }
 
 /** The arguments of CreateVolume, or why there are none. */
@@ -68,7 +78,8 @@ export type Plan =
   | { kind: "error"; error: string; pending?: true }
   /** The chosen node cannot be used: ask the scheduler for another. */
   | { kind: "reschedule"; error: string }
-  | { kind: "foreign"; what: string };
+  /** `unpopulated`: see {@link SourceRules}. */
+  | { kind: "foreign"; what: string; unpopulated?: true };
 
 /** Ends planning from inside a helper. */
 class Rejection extends Error {
@@ -99,7 +110,11 @@ function planOrThrow(input: PlanInput): Plan {
   const { claim, storageClass, driver, options } = input;
   const source = dataSourceOf(claim);
   if (source.kind === "error") return { kind: "error", error: source.error };
-  if (source.kind === "foreign") return { kind: "foreign", what: source.what };
+  checkGrant(input);
+  if (source.kind === "foreign") {
+    const unpopulated = input.sourceRules?.unpopulated === true;
+    return { kind: "foreign", what: source.what, ...(unpopulated && { unpopulated }) };
+  }
   checkCapabilities(claim, driver, source.kind);
   if (claim.spec?.selector !== undefined) reject("claim Selector is not supported");
   const { uid = "", name: claimName, namespace = "" } = claim.metadata;
@@ -147,6 +162,20 @@ function planOrThrow(input: PlanInput): Plan {
       },
     },
   };
+}
+
+/** Who may write claims in one namespace must not read the data of another by that alone. */
+function checkGrant({ claim, sourceRules }: PlanInput): void {
+  const source = dataSourceReference(claim);
+  if (source === undefined || !isElsewhere(claim, source) || sourceRules?.granted === true) return;
+  const { kind, namespace, name } = source;
+  const { name: claimName, namespace: from } = claim.metadata;
+  // The grant may come with the claim, in the same `kubectl apply`.
+  reject(
+    `accessing ${namespace}/${name} of ${kind} dataSource from ${from}/${claimName} isn't allowed: ` +
+      `no ReferenceGrant in namespace ${namespace} lets PersistentVolumeClaims of namespace ${from} refer to it`,
+    true,
+  );
 }
 
 function checkCapabilities(claim: PersistentVolumeClaim, driver: DriverInfo, source: string): void {

@@ -2,6 +2,8 @@ import {
   defined,
   getIfAny,
   hasFinalizer,
+  isForbidden,
+  isNotFound,
   keyOf,
   type PersistentVolumeClaim,
   type StorageClass,
@@ -9,12 +11,13 @@ import {
 } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import type { Intent, SourceRef } from "../common/create-volume/intent.ts";
-import { dataSourceOf } from "../common/data-source.ts";
+import { dataSourceOf, dataSourceReference, isElsewhere, isGranted } from "../common/data-source.ts";
 import { CLONE_SOURCE_FINALIZER, SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
+import { ReferenceGrants } from "../kube/data-sources.ts";
 import { volumeNameFor, wantsVolume } from "./claim.ts";
 import type { SourceObjects } from "./data-source.ts";
 import type { CallResult, ProvisionView } from "./decide.ts";
-import { type Plan, type ProvisionOptions, plan } from "./plan.ts";
+import { type Plan, type ProvisionOptions, plan, type SourceRules } from "./plan.ts";
 
 /** What is known about one claim UID, and the key of the request that the driver would get. */
 interface ClaimInput {
@@ -77,18 +80,46 @@ async function makePlan(
   const attributes = claim.spec?.volumeAttributesClassName;
   // The server is asked, as the class may be newer than the cache; its next change is to wake the claim.
   if (hasAttributesClasses && attributes) cluster.attributesClasses.get(attributes);
+  const sourceRules = await readSourceRules(context, claim);
   return plan({
     claim,
     storageClass,
     driver: driver.info,
     options,
-    source: await readSource(context, claim, fresh),
+    // Nothing of a source that the claim may not refer to gets into its events.
+    source: sourceRules.granted ? await readSource(context, claim, fresh) : {},
+    sourceRules,
     nodes: driver.info.topology ? cluster.nodes.list() : [],
     csiNodes: driver.info.topology ? cluster.csiNodes.list() : [],
     attributesClass: attributes
       ? await getIfAny(store, VolumeAttributesClasses, { name: attributes })
       : undefined,
   });
+}
+
+async function readSourceRules(context: SidecarContext, claim: PersistentVolumeClaim): Promise<SourceRules> {
+  const reference = dataSourceReference(claim);
+  if (reference === undefined) return { granted: true, unpopulated: false };
+  const { apiGroup, kind } = reference;
+  const { cluster, hasPopulators } = context;
+  return {
+    granted:
+      !isElsewhere(claim, reference) ||
+      isGranted(claim, reference, await grantsIn(context, reference.namespace)),
+    unpopulated:
+      hasPopulators && cluster.populators.byIndex("sourceKind", `${kind}.${apiGroup}`).length === 0,
+  };
+}
+
+/** A kind that was installed after the start is not followed: the next attempt finds what is there by then. */
+async function grantsIn({ cluster, hasReferenceGrants, store }: SidecarContext, namespace: string) {
+  if (hasReferenceGrants) return cluster.referenceGrants.byIndex("namespace", namespace);
+  try {
+    return (await store.list(ReferenceGrants, { namespace })).items;
+  } catch (error) {
+    if (isNotFound(error) || isForbidden(error)) return [];
+    throw error;
+  }
 }
 
 async function readSource(

@@ -25,6 +25,7 @@ import {
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
+import { ReferenceGrants, VolumePopulators } from "../kube/data-sources.ts";
 import { VolumeGroupClones } from "../kube/group-clone.ts";
 import { VolumeGroupRestores } from "../kube/group-restore.ts";
 import { VolumeGroupClasses, VolumeGroupContents, VolumeGroups } from "../kube/volume-group.ts";
@@ -59,7 +60,9 @@ const WITHOUT_STATUS = [
   CSINodes,
   CSIStorageCapacities,
   Leases,
+  ReferenceGrants,
   Secrets,
+  VolumePopulators,
 ] as Resource[];
 
 const reasonOf = (event: UnstructuredObject) => ({ reason: String(event["reason"] ?? "") });

@@ -9,20 +9,27 @@ import { readDefinitions } from "./read-definitions.ts";
 import { type CustomResourceDefinition, CustomResourceDefinitions } from "./types.ts";
 import { isEstablished } from "./validate-definition.ts";
 
-/** `deploy/crds` of the repository or the package, however deep this file was bundled below it. */
-function crdFolder(): string {
+/** A folder of `deploy` in the repository or the package, however deep this file was bundled below it. */
+function deployFolder(name: string): string {
   const start = dirname(fileURLToPath(import.meta.url));
   for (let folder = start; ; folder = dirname(folder)) {
-    const crds = join(folder, "deploy", "crds");
-    if (existsSync(crds)) return crds;
+    const found = join(folder, "deploy", name);
+    if (existsSync(found)) return found;
     if (folder === dirname(folder))
-      throw new Error(`deploy/crds is missing above ${start}: install Mooring again`);
+      throw new Error(`deploy/${name} is missing above ${start}: install Mooring again`);
   }
 }
 
-/** The definitions that come with Mooring: `deploy/crds`. */
+/**
+ * The definitions that come with Mooring: `deploy/crds`, and those of `deploy/standalone-crds`, which a cluster gets from the
+ * projects that they are of.
+ */
 export async function bundledCrds(): Promise<string[]> {
-  const folder = crdFolder();
+  return [...(await definitionsIn("crds")), ...(await definitionsIn("standalone-crds"))];
+}
+
+async function definitionsIn(name: string): Promise<string[]> {
+  const folder = deployFolder(name);
   const files = await readdir(folder);
   return files
     .filter((file) => file.endsWith(".yaml"))

@@ -8,7 +8,7 @@ import type { CustomResourceDefinition } from "./types.ts";
 type Parsed = Readonly<Record<string, CustomResourceDefinition[]>>;
 
 /**
- * The definitions in these YAML files. Parsing those of `deploy/crds` takes a good part of a start, so the build leaves
+ * The definitions in these YAML files. Parsing those that come with Mooring takes a good part of a start, so the build leaves
  * what it parsed in `dist/definitions.json`; it counts for a file with just that content.
  */
 export async function readDefinitions(files: readonly string[]): Promise<CustomResourceDefinition[]> {

@@ -69,9 +69,17 @@ function sourceErrors(spec: Record<string, unknown>, path: string): FieldError[]
       const detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
       errors.push(invalid(`${path}.${field}`, source.kind ?? "", detail));
     }
+    const namespace = digText(source, "namespace");
+    if (namespace !== "")
+      errors.push(
+        ...nameProblems("label", namespace).map((p) => invalid(`${path}.${field}.namespace`, namespace, p)),
+      );
   }
   const { dataSource, dataSourceRef } = spec;
-  if (isObject(dataSource) && isObject(dataSourceRef) && !jsonEqual(dataSource, dataSourceRef)) {
+  if (isObject(dataSource) && isObject(dataSourceRef) && digText(dataSourceRef, "namespace") !== "") {
+    const detail = "may not be specified when dataSourceRef.namespace is specified";
+    errors.push(invalid(path, `${path}.dataSource`, detail));
+  } else if (isObject(dataSource) && isObject(dataSourceRef) && !jsonEqual(dataSource, dataSourceRef)) {
     errors.push(invalid(path, dataSource, "must match dataSourceRef"));
   }
   return errors;

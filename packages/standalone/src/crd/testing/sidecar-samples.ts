@@ -1,9 +1,11 @@
 import type {
+  ReferenceGrant,
   VolumeGroup,
   VolumeGroupClass,
   VolumeGroupClone,
   VolumeGroupContent,
   VolumeGroupRestore,
+  VolumePopulator,
 } from "@mooring/sidecars";
 import type { KubeObject } from "@mooring/store";
 import { conditions, type Full, metadata, time } from "./full.ts";
@@ -142,7 +144,21 @@ const volumeGroupContent: Full<VolumeGroupContent> = {
   },
 };
 
-/** One of each kind of ours that sidecars serve for any driver, with every field. */
+const referenceGrant: Full<ReferenceGrant> = {
+  apiVersion: "gateway.networking.k8s.io/v1beta1",
+  kind: "ReferenceGrant",
+  metadata,
+  spec: { from: [{ group: "", kind: "K", namespace: "n" }], to: [{ group: "g", kind: "K", name: "n" }] },
+};
+const volumePopulator: Full<VolumePopulator> = {
+  apiVersion: "populator.storage.k8s.io/v1beta1",
+  kind: "VolumePopulator",
+  metadata,
+  sourceKind: { group: "g", kind: "K" },
+};
+
+/** One of each kind, of ours and of others, that sidecars serve for any driver, with every field. */
 export const SIDECAR_SAMPLES: readonly KubeObject[] = [
   ...[groupRestore, groupClone, volumeGroup, volumeGroupClass, volumeGroupContent],
+  ...[referenceGrant, volumePopulator],
 ];
