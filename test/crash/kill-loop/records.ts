@@ -16,6 +16,7 @@ const PROGRAM = String.raw`
 use strict;
 use IO::Handle;
 use Fcntl;
+use Errno;
 $SIG{TERM} = sub { exit 0 };
 my ($pod, $owner, $do, $wanted) = @ARGV;
 my ($data, $acks) = ("/data/records", "/acks/acks");
@@ -30,12 +31,16 @@ my $done = acked();
 $wanted = $done if $wanted eq 'acks';
 my $found = 0;
 if (open(my $f, '<', $data)) {
-  while ((my $length = read($f, my $bytes, 128)) > 0) {
+  my ($length, $bytes);
+  while ($length = read($f, $bytes, 128)) {
     last if $length < 128;
     my $is = record($found + 1);
     if ($bytes ne $is) { last if $found >= $wanted; result("record", $found + 1, "of $wanted differs") }
     $found++;
   }
+  result("read: $!") if !defined $length;
+} elsif (!$!{ENOENT}) {
+  result("open: $!");
 }
 result("only $found of $wanted records") if $found < $wanted;
 result('intact');

@@ -192,7 +192,9 @@ export class VolumeClient implements Client {
 
   /** A full pool fails writes, never what was acknowledged. */
   #check({ isFull }: Life, results: readonly string[]): void {
-    const bad = results.find((each) => each !== "intact" && !(isFull && /^(open|write|fsync): /.test(each)));
+    const bad = results.find(
+      (each) => each !== "intact" && !(isFull && /^(open|read|write|fsync): /.test(each)),
+    );
     if (bad !== undefined) throw new Error(`${this.key("claim").name}: ${bad}`);
   }
 
