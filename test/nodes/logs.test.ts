@@ -9,10 +9,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
-import { type Pod, Pods, Secrets } from "@mooring/store";
+import { PersistentVolumeClaims, type Pod, Pods, Secrets } from "@mooring/store";
 import { eventually, everyday, thorough } from "@mooring/store/testing";
 import { KUBECTL } from "../support/kubectl.ts";
-import { pod } from "../support/manifests.ts";
+import { claim, pod } from "../support/manifests.ts";
+import { parseScrape } from "../support/prometheus.ts";
 import { command } from "./support/command.ts";
 import { pairOfNodes } from "./support/pair.ts";
 import { nodeIs } from "./support/pods.ts";
@@ -109,6 +110,34 @@ describe("logs of pods on a machine that has joined, and streams into them", () 
       }
     },
   );
+
+  test("what their claims have left is in /metrics, by node", thorough(), async () => {
+    const store = await nodes.store();
+    await store.create(PersistentVolumeClaims, claim(NAMESPACE, "measured", { size: "64Mi" }));
+    const writer = pod(NAMESPACE, "measured", "df -B1 --output=size /data; exec sleep infinity", {
+      mounts: { "/data": "measured" },
+    });
+    const spec = { ...writer.spec, nodeSelector: { "kubernetes.io/hostname": "a" } };
+    await store.create(Pods, { ...writer, spec } as Pod);
+    const names = ["capacity", "used", "available"];
+    const scraped = await eventually("the claim to be measured", async () => {
+      const families = parseScrape(await nodes.kubectl.run("get", "--raw", "/metrics"));
+      const values = names.map((name) => {
+        const samples = families.get(`kubelet_volume_stats_${name}_bytes`)?.samples ?? [];
+        return samples.filter(({ labels }) => labels["persistentvolumeclaim"] === "measured");
+      });
+      return values.every((each) => each.length > 0) ? values.flat() : undefined;
+    });
+    const labels = { namespace: NAMESPACE, persistentvolumeclaim: "measured", node: "a" };
+    for (const sample of scraped) assert.deepEqual(sample.labels, labels);
+    // The pool is a folder: others use the same disk meanwhile.
+    const size = await eventually("the pod to say how large it is", async () =>
+      /\d{6,}/.exec(await nodes.kubectl.run("logs", "measured"))?.at(0),
+    );
+    assert.equal(scraped[0]?.value, Number(size));
+    await store.delete(Pods, { namespace: NAMESPACE, name: "measured" });
+    await store.delete(PersistentVolumeClaims, { namespace: NAMESPACE, name: "measured" });
+  });
 
   test("can be followed while they are written, to the end of the container", thorough(), async () => {
     const lines = "for n in 1 2 3; do echo line $n; while [ ! -e /tmp/go$n ]; do sleep 0.1; done; done";

@@ -6,9 +6,9 @@ import { logLine } from "./log-line.ts";
 
 /** What a person reads of something that is logged as `fields` and `message`. */
 function line(fields: object, message: string, colors = false): string {
-  let written = "";
-  pino({}, { write: (text: string) => void (written = text) }).warn(fields, message);
-  return logLine(JSON.parse(written), { colors });
+  const written: string[] = [];
+  pino({}, { write: (text: string) => written.push(text) }).warn(fields, message);
+  return logLine(JSON.parse(written.join("")), { colors });
 }
 
 class Refused extends Error {

@@ -1,7 +1,6 @@
 import { mkdir, readdir } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { join } from "node:path";
-import type { MetricFamily } from "@mooring/csi";
 import { createHost, type Host } from "@mooring/engine";
 import {
   defined,
@@ -34,7 +33,7 @@ import { stopPods } from "./stop.ts";
 import { traceClaim } from "./volumes/csi-volume.ts";
 import { startVolumeManager, type VolumeManager } from "./volumes/index.ts";
 import { type IssueToken, PodTokens } from "./volumes/tokens.ts";
-import { type UsageSources, usageMetrics } from "./volumes/usage-metrics.ts";
+import { type ClaimUsage, measureClaims, type UsageSources } from "./volumes/usage.ts";
 
 /** What a kubelet is started with. */
 export interface KubeletOptions {
@@ -66,8 +65,8 @@ export interface Kubelet {
   exec(request: ExecRequest): Promise<ExecSession>;
   /** Connects to a port on which a program of a pod of this node listens. */
   forward(request: ForwardRequest): Promise<Socket>;
-  /** What is measured of the volumes of this node's pods, for a scrape. */
-  volumeMetrics(): Promise<MetricFamily[]>;
+  /** What is measured of the volumes of this node's pods. */
+  measureClaims(): Promise<ClaimUsage[]>;
   /** Settles when no process, mount or attachment of a pod is left on the machine. */
   readonly done: Promise<void>;
 }
@@ -100,7 +99,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       logs: (request) => readPodLog(options, request),
       exec: (request) => openExec(options, request),
       forward: (request) => openPort(options, request),
-      volumeMetrics: () => usageMetrics(usageSources(parts), working.signal),
+      measureClaims: () => measureClaims(usageSources(parts), working.signal),
       done,
     };
   } catch (error) {

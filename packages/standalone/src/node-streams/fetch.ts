@@ -17,17 +17,17 @@ export async function* fetchNodeLog(
   asked: LogRequest,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  const response = await open(access, asked, signal);
+  const response = await openResponse(access, `${LOGS_PATH}?${writeQuery(asked)}`, signal);
   if (response.statusCode !== 200) throw await failure(response);
   for await (const chunk of response) yield chunk as Buffer;
 }
 
-async function open(
+/** What a node answers to a GET, whatever its status; its body is still to be read. */
+export async function openResponse(
   access: NodeAccess | LocalAccess,
-  asked: LogRequest,
+  path: string,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
-  const path = `${LOGS_PATH}?${writeQuery(asked)}`;
   const { sent: request, connected } = requestTo(access, { path, signal });
   const late = setTimeout(
     () => request.destroy(new Error(`no response for ${CONNECT_MS / 1000} s`)),

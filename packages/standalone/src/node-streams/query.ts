@@ -4,6 +4,8 @@ import type { ExecRequest, ForwardRequest, LogRequest } from "../kubelet/index.t
 /** The paths that a node serves; the last two take the connection over. */
 export const LOGS_PATH = "/logs";
 /** See {@link LOGS_PATH}. */
+export const CLAIMS_PATH = "/claims";
+/** See {@link LOGS_PATH}. */
 export const EXEC_PATH = "/exec";
 /** See {@link LOGS_PATH}. */
 export const FORWARD_PATH = "/portforward";

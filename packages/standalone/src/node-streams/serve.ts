@@ -16,13 +16,13 @@ import type { Upgrade } from "../streams/handshake.ts";
 import { sendLog } from "../streams/send-log.ts";
 import { acceptUpgrade } from "./accept-upgrade.ts";
 import { isToken, type LocalAccess, publishAccess, withdrawAccess } from "./access.ts";
-import { LOGS_PATH, readQuery, type WholeLogRequest } from "./query.ts";
+import { CLAIMS_PATH, LOGS_PATH, readQuery, type WholeLogRequest } from "./query.ts";
 
 /** Where a node serves the streams of its pods, and who runs them. */
 export interface StreamServerOptions {
   store: ObjectStore;
   nodeName: string;
-  kubelet: Pick<Kubelet, "exec" | "forward" | "logs">;
+  kubelet: Pick<Kubelet, "exec" | "forward" | "logs" | "measureClaims">;
   /** The one address to listen on: that of this machine from which it reaches the API server. */
   host: string;
   logger: Logger;
@@ -30,7 +30,7 @@ export interface StreamServerOptions {
 }
 
 /**
- * Serves the logs of this node's pods, and streams into them, to the API server, over TLS with an authority and a token that are made for this
+ * Serves the logs of this node's pods, streams into them, and what their claims have left, to the API server, over TLS with an authority and a token that are made for this
  * start and handed over in a Secret. Resolves when they can be asked for.
  */
 export async function serveNodeStreams(options: StreamServerOptions): Promise<{ done: Promise<void> }> {
@@ -72,9 +72,11 @@ export async function serveLocalStreams({
 
 /** Whose streams are served, as far as a request needs it. */
 interface Served extends Pick<StreamServerOptions, "logger" | "signal"> {
-  kubelet: Pick<Kubelet, "exec" | "forward"> & {
-    logs(request: WholeLogRequest): AsyncIterable<string | Uint8Array>;
-  };
+  /** In the process of the API server nobody asks over a socket what claims have left. */
+  kubelet: Pick<Kubelet, "exec" | "forward"> &
+    Partial<Pick<Kubelet, "measureClaims">> & {
+      logs(request: WholeLogRequest): AsyncIterable<string | Uint8Array>;
+    };
 }
 
 interface Answered {
@@ -127,6 +129,8 @@ async function serve(
     if (token !== undefined && !isToken(given, token)) throw new StatusError("Unauthorized", "Unauthorized");
     if (upgrade !== undefined)
       return await acceptUpgrade(kubelet, { request, response, upgrade, url }, signal);
+    if (request.method === "GET" && url.pathname === CLAIMS_PATH && kubelet.measureClaims !== undefined)
+      return sendJson(response, await kubelet.measureClaims());
     if (request.method !== "GET" || url.pathname !== LOGS_PATH) {
       throw new StatusError("NotFound", "a node serves its own pods only");
     }
@@ -139,6 +143,11 @@ async function serve(
   }
 }
 
+function sendJson(response: ServerResponse, value: unknown): void {
+  response.writeHead(200, { "Content-Type": "application/json" });
+  response.end(JSON.stringify(value));
+}
+
 function refuse(response: ServerResponse, error: unknown, over: AbortSignal, logger: Logger): void {
   if (over.aborted || response.headersSent) {
     response.destroy();
@@ -146,7 +155,7 @@ function refuse(response: ServerResponse, error: unknown, over: AbortSignal, log
   }
   const message = error instanceof Error ? error.message : String(error);
   const status = isStatus(error) ? error : new StatusError("InternalError", message);
-  if (status !== error) logger.error({ err: error }, "a log could not be read");
+  if (status !== error) logger.error({ err: error }, "the API server could not be answered");
   response.writeHead(status.code, { "Content-Type": "application/json" });
   response.end(`${JSON.stringify(status.toStatus())}\n`);
 }

@@ -8,6 +8,7 @@ import type { IssueToken } from "../kubelet/volumes/tokens.ts";
 import { Parts } from "../storage/parts.ts";
 import { failure, untilStopped } from "../storage/until-stopped.ts";
 import { startApi } from "./api.ts";
+import { claimMetrics } from "./claim-metrics.ts";
 import { startControllers, watchNodes } from "./controllers.ts";
 import { ensureClasses } from "./default-objects.ts";
 import { startNode } from "./node.ts";
@@ -52,7 +53,7 @@ export async function startStandalone(options: StandaloneOptions): Promise<Stand
     const { nodeName } = options;
     const kubelet = await startNode({ ...starting, nodeName, view, issueToken });
     api.serveStreams(kubelet);
-    api.measureVolumes(() => kubelet.volumeMetrics());
+    api.measureVolumes(() => claimMetrics({ store, nodes: view.nodes, nodeName, kubelet, signal }));
     return { url: api.url, kubeconfig: api.kubeconfig, done: untilStopped(signal, failed).finally(stop) };
   } catch (error) {
     await stop();

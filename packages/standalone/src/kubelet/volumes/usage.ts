@@ -1,24 +1,34 @@
-import { type MetricFamily, type MetricSample, v1 } from "@mooring/csi";
+import { v1 } from "@mooring/csi";
 import { type Pod, parseKey, withTimeLimit } from "@mooring/store";
 import type { Drivers } from "../csi/drivers.ts";
 import { type ClaimCaches, type CsiVolume, traceClaim } from "./csi-volume.ts";
 
 const { VolumeUsage_Unit: Unit } = v1;
 
-/** A scrape does not wait longer for a driver that does not answer; its volumes are left out. */
+/** Nobody waits longer for a driver that does not answer; its volumes are left out. */
 const LONGEST_MS = 5_000;
 
-type Amount = "available" | "total" | "used";
+/** What is measured, under the names that upstream's kubelet has for it, and where it is in a driver's response. */
+const AMOUNTS = {
+  available_bytes: [Unit.BYTES, "available"],
+  capacity_bytes: [Unit.BYTES, "total"],
+  used_bytes: [Unit.BYTES, "used"],
+  inodes: [Unit.INODES, "total"],
+  inodes_free: [Unit.INODES, "available"],
+  inodes_used: [Unit.INODES, "used"],
+} as const;
 
-/** Under the names and with the labels of upstream's kubelet, so that its dashboards and alerts fit. */
-const FAMILIES: readonly [name: string, help: string, unit: v1.VolumeUsage_Unit, amount: Amount][] = [
-  ["available_bytes", "Number of available bytes in the volume", Unit.BYTES, "available"],
-  ["capacity_bytes", "Capacity in bytes of the volume", Unit.BYTES, "total"],
-  ["used_bytes", "Number of used bytes in the volume", Unit.BYTES, "used"],
-  ["inodes", "Maximum number of inodes in the volume", Unit.INODES, "total"],
-  ["inodes_free", "Number of free inodes in the volume", Unit.INODES, "available"],
-  ["inodes_used", "Number of used inodes in the volume", Unit.INODES, "used"],
-];
+/** See {@link AMOUNTS}: bytes, or a number of inodes. */
+export type AmountName = keyof typeof AMOUNTS;
+/** All of {@link AmountName}. */
+export const AMOUNT_NAMES = Object.keys(AMOUNTS) as readonly AmountName[];
+
+/** What a claim has, and has left, on one node. A raw volume has no inodes. */
+export interface ClaimUsage {
+  namespace: string;
+  claim: string;
+  amounts: Readonly<Partial<Record<AmountName, number>>>;
+}
 
 /** Whose volumes are measured, and by whom. */
 export interface UsageSources {
@@ -30,23 +40,11 @@ export interface UsageSources {
   pathOf(podUID: string, volume: CsiVolume): string | undefined;
 }
 
-interface Measured {
-  labels: { namespace: string; persistentvolumeclaim: string };
-  usage: readonly v1.VolumeUsage[];
-}
-
-/** What the claims have, and have left, that pods of this node use now: `kubelet_volume_stats_*`. */
-export async function usageMetrics(sources: UsageSources, signal: AbortSignal): Promise<MetricFamily[]> {
+/** What the claims have, and have left, that pods of this node use now. */
+export async function measureClaims(sources: UsageSources, signal: AbortSignal): Promise<ClaimUsage[]> {
   const until = withTimeLimit(LONGEST_MS, signal);
   const found = await Promise.all(inUse(sources).map((each) => measure(sources.drivers, each, until)));
-  const measured = found.filter((each) => each !== undefined);
-  return FAMILIES.map(([name, help, unit, amount]) => ({
-    ...{ name: `kubelet_volume_stats_${name}`, help, type: "gauge" },
-    samples: measured.flatMap(({ labels, usage }): MetricSample[] => {
-      const value = usage.find((each) => each.unit === unit)?.[amount];
-      return value === undefined ? [] : [{ labels, value: Number(value) }];
-    }),
-  }));
+  return found.filter((each) => each !== undefined);
 }
 
 /** Each claim once, however many pods use it. */
@@ -67,16 +65,26 @@ async function measure(
   drivers: Drivers,
   { volume, path }: { volume: CsiVolume; path: string },
   signal: AbortSignal,
-): Promise<Measured | undefined> {
+): Promise<ClaimUsage | undefined> {
   try {
     const { client, measures } = await drivers.get(volume.driver, signal);
     if (!measures) return undefined;
     const request = { volumeId: volume.handle, volumePath: path };
     const { usage } = await client.node.nodeGetVolumeStats(request, { signal });
     const { namespace = "", name } = parseKey(volume.claim);
-    return { labels: { namespace, persistentvolumeclaim: name }, usage };
+    return { namespace, claim: name, amounts: amountsOf(usage) };
   } catch {
     // It may have been let go meanwhile; a gap in the figures is what upstream's kubelet leaves as well.
     return undefined;
   }
+}
+
+function amountsOf(usage: readonly v1.VolumeUsage[]): ClaimUsage["amounts"] {
+  const amounts: Partial<Record<AmountName, number>> = {};
+  for (const name of AMOUNT_NAMES) {
+    const [unit, part] = AMOUNTS[name];
+    const found = usage.find((each) => each.unit === unit);
+    if (found !== undefined) amounts[name] = Number(found[part]);
+  }
+  return amounts;
 }
