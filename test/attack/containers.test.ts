@@ -189,7 +189,8 @@ for (const kind of sample(KINDS, { everyday: 1 })) {
 }
 
 const AGAIN = ["-c", "main", "--", "sh", "/attempts/run"];
-const linesOf = (output: string) => output.split(/\r?\n/).filter((line) => line !== "");
+// A terminal that kubectl has not made raw yet, or not any more, adds a return to that of the pod's.
+const linesOf = (output: string) => output.split(/\r*\n/).filter((line) => line !== "");
 
 /** The attempts of somebody who was let in by `kubectl exec`. */
 async function byExec(pod: string): Promise<string[]> {

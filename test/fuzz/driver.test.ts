@@ -70,16 +70,7 @@ async function undo(driver: Driver, folder: string): Promise<void> {
   }
   for (const volumeId of ids) {
     await release(driver, volumeId, folder);
-    // A copy goes on when the one who asked for it has gone.
-    await eventually(`volume ${volumeId} to be deleted`, () =>
-      controller.deleteVolume({ volumeId }).then(
-        () => true,
-        (error: unknown) => {
-          if (error instanceof CsiError && error.code === Code.FAILED_PRECONDITION) return false;
-          throw error;
-        },
-      ),
-    );
+    await deleteWhenFree(driver, volumeId);
   }
   const groups = new Map<string, string[]>();
   for (const { snapshot } of (await controller.listSnapshots({})).entries) {
@@ -91,6 +82,21 @@ async function undo(driver: Driver, folder: string): Promise<void> {
       await groupController.deleteVolumeGroupSnapshot({ groupSnapshotId, snapshotIds });
     else for (const snapshotId of snapshotIds) await controller.deleteSnapshot({ snapshotId });
   }
+}
+
+/** A copy goes on when the one who asked for it has gone. */
+async function deleteWhenFree({ controller }: Driver, volumeId: string): Promise<void> {
+  let refusal = "";
+  const isDeleted = () =>
+    controller.deleteVolume({ volumeId }).then(
+      () => true,
+      (error: unknown) => {
+        if (!(error instanceof CsiError) || error.code !== Code.FAILED_PRECONDITION) throw error;
+        refusal = error.message;
+        return false;
+      },
+    );
+  await eventually(`volume ${volumeId} to be deleted`, isDeleted, { lastSeen: () => refusal });
 }
 
 /** Empties and deletes every volume group. However they came about, no volume is in two. */
