@@ -15,7 +15,7 @@ import { logFolderOf } from "./log-paths.ts";
 import type { OciMount } from "./oci/mounts.ts";
 import type { RunFolder } from "./run-folder.ts";
 import type { ContainerConfig, ContainerMount } from "./runtime.ts";
-import { bindRoot, makeMappedFolder, mapMounts, reachable, removeMappedVolumes } from "./user-namespace.ts";
+import { bindRoot, makeMappedFolder, mapMounts, reachable } from "./user-namespace.ts";
 import { writeBundle } from "./write-bundle.ts";
 
 const afterRecord = failpoint("standalone/runtime/recorded");
@@ -83,9 +83,7 @@ async function launchContainer(
     ...(config.users === undefined ? {} : { logOwner: config.users.first + config.user.uid }),
   });
   afterLaunch();
-  const container = await superviseContainer(record, own, monitor);
-  await removeMappedVolumes(context.host, run.mapped(config.id));
-  return container;
+  return superviseContainer(record, own, monitor);
 }
 
 /** The root of one container, with what belongs to it. */

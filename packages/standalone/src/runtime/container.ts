@@ -43,6 +43,8 @@ export interface ContainerContext {
   logger: Logger;
   /** After each change that status() shows. */
   changed: () => void;
+  /** Removes what only the start needed. The container may have ended by then, but is not cleaned up before. */
+  started(): Promise<void>;
   /** Removes what runc keeps of a container that has ended. */
   cleanUp(): Promise<void>;
 }
@@ -74,6 +76,14 @@ export async function superviseContainer(
     record = { ...record, init };
     await waitForProgram(init, closing.signal);
     await save({ startedAt: monitor === undefined ? record.createdAt : new Date().toISOString() });
+    await removeOfStart();
+  }
+
+  /** A program that runs is not started again because something of its start is still there: that goes at its end. */
+  async function removeOfStart(): Promise<void> {
+    await context.started().catch((error: unknown) => {
+      logger.warn({ container: record.id, err: error }, "cannot remove yet what a start needed");
+    });
   }
 
   /** Also ends what the program left running in the background: a container lives as long as its main process. */
@@ -130,10 +140,18 @@ export async function superviseContainer(
     });
   }
 
-  if (monitor !== undefined) await start();
+  try {
+    if (monitor !== undefined) await start();
+  } catch (error) {
+    closing.abort();
+    await stopStamps();
+    throw error;
+  }
   const starting = record.exit === undefined && record.startedAt === undefined && monitor === undefined;
   const decided = starting ? goOn() : Promise.resolve();
-  const ended = record.exit === undefined ? decided.then(untilEnded) : Promise.resolve();
+  const ended = (record.exit === undefined ? decided.then(untilEnded) : Promise.resolve()).finally(() =>
+    closing.abort(),
+  );
 
   return {
     status: () => statusOf(record),

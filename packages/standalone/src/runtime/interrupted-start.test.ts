@@ -5,6 +5,7 @@ import { appendFile, mkdir, mkdtemp, readFile, rm, stat, truncate } from "node:f
 import { join } from "node:path";
 import { after, afterEach, beforeEach, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
+import { createHost } from "@mooring/engine";
 import { silentLogger } from "@mooring/store";
 import { bundleProgram, eventually, killEveryFailpoint, thorough } from "@mooring/store/testing";
 import { cgroupName } from "./cgroups.ts";
@@ -130,6 +131,42 @@ killEveryFailpoint(["volume-mapped", "recorded", "launched"], { everyday: 1 }, (
     const mounts = await readFile("/proc/self/mountinfo", "utf8");
     assert.doesNotMatch(mounts, new RegExp(`/run/mooring/${cgroupName(stateDir)}/`));
   });
+});
+
+test("a container that ends before its start is over has run once, and nothing of it is looked at any more", async () => {
+  const volume = join(stateDir, "volume");
+  await mkdir(volume);
+  const wanted = {
+    ...config("echo x >>/mnt/file; exit 7"),
+    users: { first: 1024 * 65_536, size: 65_536 },
+    mounts: [{ source: volume, target: "/mnt", readOnly: false }],
+  };
+  const host = createHost();
+  const isThere = (path: string) =>
+    stat(path).then(
+      () => true,
+      () => false,
+    );
+  let asked = false;
+  const unmount = async (path: string) => {
+    await host.mounts.unmount(path);
+    if (asked) return;
+    asked = true;
+    await eventually("the program to have run", () => isThere(join(volume, "file")));
+    // Its end needs a moment to be seen. Whoever looks for it already takes this folder away.
+    for (let round = 0; round < 100 && (await isThere(path)); round += 1) await setTimeout(10);
+  };
+  const slow = { ...host, mounts: { ...host.mounts, unmount } };
+  const runtime = await createProcessRuntime({ stateDir, logger: silentLogger, host: slow });
+  try {
+    await runtime.start(wanted);
+    assert.equal((await reaches(runtime, "exited")).exit?.code, 7);
+    assert.equal(await readFile(join(volume, "file"), "utf8"), "x\n");
+    const watching = () => process.getActiveResourcesInfo().filter((name) => /FS_?EVENT/i.test(name));
+    assert.deepEqual(watching(), []);
+  } finally {
+    await end(runtime);
+  }
 });
 
 test("a container whose sandbox was still being made when its starter was killed comes to run", async () => {

@@ -28,7 +28,7 @@ import type {
   StopOptions,
 } from "./runtime.ts";
 import type { ExecSession, SessionOptions } from "./session.ts";
-import { removeMapped } from "./user-namespace.ts";
+import { removeMapped, removeMappedVolumes } from "./user-namespace.ts";
 
 const WANTED_CONTROLLERS: readonly string[] = ["memory", "cpu", "pids", "devices"];
 
@@ -73,6 +73,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
       ...{ cgroups, logger },
       files: filesOf(record.id),
       logFile: logFileOf(logs, record),
+      started: () => removeMappedVolumes(host, run.mapped(record.id)),
       cleanUp: () => cleanUp({ run, host, filesOf }, record.id),
       changed: () => {
         for (const listener of listeners) listener(record.pod.uid);

@@ -23,7 +23,7 @@ export function changesOf(files: ContainerFiles, monitor: StartedMonitor | undef
     changed = true;
     wake();
   };
-  const watcher = watch(files.folder, { signal }, notify);
+  const watcher = watch(files.folder, { signal, persistent: false }, notify);
   watcher.on("error", notify);
   monitor?.onEnd(notify);
   return async function next(): Promise<void> {
