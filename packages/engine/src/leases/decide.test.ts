@@ -21,6 +21,7 @@ const view = (more: Partial<LeaseView>): LeaseView => ({
   identity: "b_1",
   nodeID: "b",
   wanted: "b",
+  owner: "",
   durationMs: 15_000,
   safetyMs: 4_000,
   unchangedMs: 0,
@@ -31,6 +32,8 @@ const view = (more: Partial<LeaseView>): LeaseView => ({
 /** What there is -> what is written: number of the holding, and from whom it was taken without being given back. */
 const TABLE: readonly [string, Partial<LeaseView>, "wait" | { token: number; from?: string }][] = [
   ["nobody ever held it", {}, { token: 1 }],
+  ["somebody has deleted ours", { owner: "b" }, { token: 1 }],
+  ["somebody has deleted another node's, which has the image", { owner: "a" }, { token: 1, from: "a" }],
   ["it was given back", { lease: lease("") }, { token: 4 }],
   ["it is ours", { lease: lease("b_1") }, { token: 3 }],
   [

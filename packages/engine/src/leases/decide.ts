@@ -18,6 +18,8 @@ export interface LeaseView {
   nodeID: string;
   /** Where the volume belongs by its record; empty: nowhere. */
   wanted: string;
+  /** The node that has the image by the volume's record; empty: none. */
+  owner: string;
   durationMs: number;
   /** Added to the holder's time before it counts as over: clocks run at different speeds. */
   safetyMs: number;
@@ -54,8 +56,8 @@ export function decideLease(view: LeaseView): LeaseStep {
   const left = lease === undefined ? 0 : timeLeft(lease, view.unchangedMs, view.safetyMs);
   if (left > 0) return { do: "wait", holder: holderOf(lease), milliseconds: left };
   const leaseTransitions = (spec?.leaseTransitions ?? 0) + 1;
-  const before = spec?.holderIdentity;
-  const unclean = before === undefined || before === "" ? takenFrom(lease) : before;
+  const before = lease === undefined ? deletedFrom(view) : (spec?.holderIdentity ?? "");
+  const unclean = before === "" ? takenFrom(lease) : before;
   return { do: "write", spec: { ...spec, ...fresh, acquireTime: now, leaseTransitions }, takenFrom: unclean };
 }
 
@@ -64,6 +66,11 @@ export function timeLeft(lease: Lease, unchangedMs: number, safetyMs: number): n
   const { holderIdentity, leaseDurationSeconds = 0 } = lease.spec ?? {};
   if (holderIdentity === undefined || holderIdentity === "") return 0;
   return Math.max(0, leaseDurationSeconds * 1000 + safetyMs - unchangedMs);
+}
+
+/** Somebody has deleted the lease of an image that its node was not seen to close: whoever gives one back leaves it there. */
+function deletedFrom({ owner, nodeID }: LeaseView): string {
+  return owner === nodeID ? "" : owner;
 }
 
 /** The mark stays until the image has been replaced, through whatever hands the lease goes. */

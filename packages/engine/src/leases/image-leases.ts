@@ -90,8 +90,8 @@ export class ImageLeases {
     const lease = await this.#find(image, signal);
     const unchangedMs = lease === undefined ? 0 : watch.unchangedMs(lease);
     const now = `${clock.now().toISOString().slice(0, -1)}000Z`;
-    const wanted = volume.spec.nodeID ?? "";
-    const step = decideLease({ ...times, lease, identity, nodeID, wanted, unchangedMs, now });
+    const places = { wanted: volume.spec.nodeID ?? "", owner: volume.status?.ownerID ?? "" };
+    const step = decideLease({ ...times, ...places, lease, identity, nodeID, unchangedMs, now });
     if (step.do === "wait") return step;
     const next = this.#leaseFor(volume, lease, step);
     const written =

@@ -12,7 +12,7 @@ export interface FencingView {
   graceMs: number;
   /** An operator has reported that the machine is off: taint `node.kubernetes.io/out-of-service`. */
   outOfService: boolean;
-  /** The leases of images that it has, and how long each still counts. */
+  /** The leases of images that it has, or has lost otherwise than by giving them back, and how long each still counts. */
   leases: readonly { image: string; leftMs: number }[];
 }
 

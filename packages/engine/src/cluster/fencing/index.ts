@@ -20,6 +20,7 @@ import { holderOf, timeLeft } from "../../leases/decide.ts";
 import { LEASE_TIMES, type LeaseTimes } from "../../leases/image-leases.ts";
 import { LeaseWatch } from "../../leases/lease-watch.ts";
 import { decide, type FencingView } from "./decide.ts";
+import { LostLeases } from "./lost-leases.ts";
 
 /** An operator's report that a machine is off and will not come back by itself. */
 export const OUT_OF_SERVICE = "node.kubernetes.io/out-of-service";
@@ -48,6 +49,7 @@ export async function startFencing(options: FencingOptions): Promise<{ done: Pro
   const agents = createInformer(store, NodeAgents, { logger });
   const nodes = createInformer(store, Nodes, { logger });
   const watch = new LeaseWatch(store, clock, logger);
+  const lost = new LostLeases(store, clock, { ...LEASE_TIMES, ...options.leases });
   const informers = [agents.run(signal), nodes.run(signal), watch.informer.run(signal)];
   await Promise.all([agents, nodes, watch.informer].map((informer) => informer.synced(signal)));
   const heartbeats = new Map<string, { beat: string; at: number; beaten: boolean }>();
@@ -66,7 +68,7 @@ export async function startFencing(options: FencingOptions): Promise<{ done: Pro
   const events = new EventRecorder(store, { component: DRIVER_NAME, host: "fencing", logger });
   const check = async (): Promise<void> => {
     for (const agent of agents.list()) {
-      await evaluate({ ...options, events }, watch, agent, {
+      await evaluate({ ...options, events, lost }, watch, agent, {
         seen: observe(agent),
         node: nodes.get(agent.metadata.name),
       });
@@ -82,30 +84,20 @@ export async function startFencing(options: FencingOptions): Promise<{ done: Pro
   return { done };
 }
 
+type Evaluation = FencingOptions & { events: EventRecorder; lost: LostLeases };
+
 async function evaluate(
-  {
-    store,
-    clock,
-    logger,
-    events,
-    graceMs = DEFAULT_GRACE_MS,
-    leases: times,
-    signal,
-  }: FencingOptions & { events: EventRecorder },
+  options: Evaluation,
   watch: LeaseWatch,
   agent: NodeAgent,
   { seen, node }: { seen: Pick<FencingView, "silentMs" | "beaten">; node: Node | undefined },
 ): Promise<void> {
+  const { store, clock, logger, events, graceMs = DEFAULT_GRACE_MS, lost, signal } = options;
   const { name } = agent.metadata;
-  const { safetyMs } = { ...LEASE_TIMES, ...times };
   // The store is not read for nodes that respond.
   const silent = seen.silentMs >= graceMs;
-  const leases = (silent ? await freshLeases(store, signal) : [])
-    .filter((lease) => holderOf(lease) === name)
-    .map((lease) => ({
-      image: lease.metadata.labels?.[LEASE_IMAGE_LABEL] ?? "",
-      leftMs: timeLeft(lease, watch.unchangedMs(lease), safetyMs),
-    }));
+  if (!silent) lost.forget(name);
+  const leases = silent ? await leasesOf(name, options, watch) : [];
   const outOfService = (node?.spec?.taints ?? []).some(({ key }) => key === OUT_OF_SERVICE);
   const report = decide({ agent, ...seen, graceMs, outOfService, leases });
   if (report === undefined) return;
@@ -115,6 +107,22 @@ async function evaluate(
   );
   if (await write(store, agent, { report, now: clock.now() }, signal))
     events.event(agent, "Warning", `Node${report.state}`, report.message);
+}
+
+/** Those that it holds; of a node without any, those that it has lost. */
+async function leasesOf(
+  name: string,
+  { store, leases: times, lost, signal }: Evaluation,
+  watch: LeaseWatch,
+): Promise<FencingView["leases"]> {
+  const { safetyMs } = { ...LEASE_TIMES, ...times };
+  const held = (await freshLeases(store, signal)).filter((lease) => holderOf(lease) === name);
+  if (held.length === 0) return lost.of(name, signal);
+  lost.forget(name);
+  return held.map((lease) => ({
+    image: lease.metadata.labels?.[LEASE_IMAGE_LABEL] ?? "",
+    leftMs: timeLeft(lease, watch.unchangedMs(lease), safetyMs),
+  }));
 }
 
 /** From the store, not from the watch: a renewal that is under way to us must count. */

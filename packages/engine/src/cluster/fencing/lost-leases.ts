@@ -1,0 +1,69 @@
+import { listAll, type ObjectStore } from "@mooring/store";
+import { isShared, Pools } from "../../api/pool.ts";
+import { Volumes } from "../../api/volume.ts";
+import type { Clock } from "../../host/host.ts";
+import type { LeaseTimes } from "../../leases/image-leases.ts";
+
+/** All volumes are read for it, and nobody waits for a second that has been a node's silence for many. */
+const LOOK_MS = 5_000;
+
+interface Known {
+  /** Milliseconds since boot: when all volumes were last read for the node. */
+  lookedAt: number;
+  /** Images without the node's lease, and since when, by our own clock. */
+  since: ReadonlyMap<string, number>;
+}
+
+/**
+ * Images that a silent node has by their records, and no lease of: somebody has deleted it, or another node has taken it. An
+ * agent cannot renew what is not there, so its device is fenced as if the lease had not been renewed since we saw that.
+ */
+export class LostLeases {
+  readonly #store: ObjectStore;
+  readonly #clock: Clock;
+  readonly #times: LeaseTimes;
+  readonly #known = new Map<string, Known>();
+
+  constructor(store: ObjectStore, clock: Clock, times: LeaseTimes) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#times = times;
+  }
+
+  /** The node answers, or it has leases: whatever was counted is void. */
+  forget(nodeID: string): void {
+    this.#known.delete(nodeID);
+  }
+
+  /** For a node that has no lease now; how long each that it lost counts still. */
+  async of(nodeID: string, signal: AbortSignal): Promise<{ image: string; leftMs: number }[]> {
+    const known = await this.#look(nodeID, signal);
+    const { durationMs, safetyMs } = this.#times;
+    const now = this.#clock.sinceBoot();
+    return [...known.since].map(([image, since]) => ({
+      image,
+      leftMs: Math.max(0, durationMs + safetyMs - (now - since)),
+    }));
+  }
+
+  async #look(nodeID: string, signal: AbortSignal): Promise<Known> {
+    const before = this.#known.get(nodeID);
+    const now = this.#clock.sinceBoot();
+    if (before !== undefined && now - before.lookedAt < LOOK_MS) return before;
+    const images = await this.#imagesOf(nodeID, signal);
+    const since = new Map(images.map((image) => [image, before?.since.get(image) ?? now]));
+    const known = { lookedAt: now, since };
+    this.#known.set(nodeID, known);
+    return known;
+  }
+
+  async #imagesOf(nodeID: string, signal: AbortSignal): Promise<string[]> {
+    const pools = (await listAll(this.#store, Pools, { signal })).items.filter(isShared);
+    if (pools.length === 0) return [];
+    const shared = new Set(pools.map(({ metadata }) => metadata.name));
+    const { items } = await listAll(this.#store, Volumes, { signal });
+    return items
+      .filter(({ spec, status }) => status?.ownerID === nodeID && shared.has(spec.pool))
+      .map(({ metadata }) => metadata.name);
+  }
+}
