@@ -1,23 +1,33 @@
 #!/usr/bin/env node
 // `node scripts/image.mjs [--out FILE] [--name NAME:TAG]`: a container image of Mooring as an OCI archive, made of this
 // machine's Debian without a registry, a daemon or a download. `ctr images import FILE` and `podman load -i FILE` take it.
-import { copyFile, mkdir, mkdtemp, rm, stat } from "node:fs/promises";
+// `--root FOLDER` writes what is in it to a new folder instead, for whoever builds the image by deploy/Containerfile.
+import { copyFile, mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { bundle } from "./lib/bundle.mjs";
 import { writeArchive } from "./lib/image/archive.mjs";
 import { fillRoot } from "./lib/image/root.mjs";
-import { say } from "./lib/say.mjs";
+import { say, stop } from "./lib/say.mjs";
 import { ROOT } from "./lib/setup.mjs";
 
 const { values } = parseArgs({
   options: {
     out: { type: "string", default: join(ROOT, "dist", "mooring-image.tar") },
     name: { type: "string", default: "docker.io/library/mooring:0.1.0" },
+    root: { type: "string" },
   },
 });
 await bundle();
+if (values.root !== undefined) {
+  await mkdir(values.root, { recursive: true });
+  if ((await readdir(values.root)).length > 0)
+    stop(`${values.root} is not empty.`, "Name a new folder, or remove what is in it.");
+  await fillRoot(values.root);
+  say(`the root of the image: ${values.root}`);
+  process.exit(0);
+}
 const work = await mkdtemp(join(tmpdir(), "mooring-image-"));
 try {
   const root = join(work, "root");

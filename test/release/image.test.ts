@@ -25,6 +25,7 @@ async function freePort(): Promise<number> {
 describe("the container image", () => {
   let folder: string;
   let root: string;
+  let config: { Env: string[]; Entrypoint: string[]; Labels: Record<string, string> };
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "mooring-image-"));
@@ -37,7 +38,8 @@ describe("the container image", () => {
     const blob = async (digest: string) =>
       JSON.parse(await readFile(join(layout, "blobs", digest.replace(":", "/")), "utf8"));
     const index = JSON.parse(await readFile(join(layout, "index.json"), "utf8"));
-    const { layers } = await blob(index.manifests[0].digest);
+    const { layers, config: described } = await blob(index.manifests[0].digest);
+    config = (await blob(described.digest)).config;
     await execute("tar", ["-xf", join(layout, "blobs", layers[0].digest.replace(":", "/")), "-C", root]);
   });
   after(() => rm(folder, { recursive: true }));
@@ -45,6 +47,16 @@ describe("the container image", () => {
   test("the command runs in it, with nothing of this machine", async () => {
     const { stdout } = await execute("chroot", [root, "/usr/bin/mooring", "version"]);
     assert.match(stdout, /mooring/);
+  });
+
+  test("deploy/Containerfile has its environment, its labels and its command", async () => {
+    const text = await readFile(join(ROOT, "deploy/Containerfile"), "utf8");
+    const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+    const labels = Object.entries(config.Labels).map(([name, value]) => `${name}=${value}`);
+    assert.deepEqual(lines, [
+      ...["FROM scratch", "COPY . /", `ENV ${config.Env.join(" ")}`, `LABEL ${labels.join(" ")}`],
+      `ENTRYPOINT ${JSON.stringify(config.Entrypoint)}`,
+    ]);
   });
 
   test("a volume that several nodes use is served by it, and can be mounted from it", async (t) => {
