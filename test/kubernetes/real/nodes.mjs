@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { drains } from "./flow/drains.mjs";
 import { leaveNodes } from "./flow/leave-nodes.mjs";
-import { controlPlaneEnds, processesEnd } from "./flow/restarts.mjs";
+import { controlPlaneEnds, dataFolders, processesEnd } from "./flow/restarts.mjs";
+import { shortTokens, tokens, tokensExpire } from "./flow/tokens.mjs";
 import { bothAtOnce, placed, stays } from "./flow/two-nodes.mjs";
 import { upgrades } from "./flow/upgrades.mjs";
 import { helmOf } from "./helm.mjs";
@@ -54,12 +55,16 @@ try {
     startWorkers(cluster, { home: folder, bin, images, cgroup }),
   );
   await timed("install", () => installOn(kube, helm, ["node.pool.size=8Gi", ...sharedPool(fast)]));
+  await timed("pods with short tokens", () => shortTokens(kube));
+  const first = await tokens(kube);
   await timed("volumes where their pods run", () => placed(kube));
   await timed("a pod stays where its volume is", () => stays(kube));
   await timed("a group on both nodes", () => bothAtOnce(kube));
-  await timed("drains", () => drains(kube));
   await timed("kill -9 of etcd and the API server", () => controlPlaneEnds(kube, workers));
   await timed("kill -9 of Mooring's processes", () => processesEnd(kube, workers));
+  const data = await dataFolders(kube, workers);
+  await timed("tokens that end", () => tokensExpire(kube, { first, data }));
+  await timed("drains", () => drains(kube));
   await timed("upgrade and back", () => upgrades(kube, helm, workers));
   const { refused } = await readAudit(cluster.auditLog);
   if (refused.length > 0) throw new Error(`refused:\n${refused.join("\n")}`);

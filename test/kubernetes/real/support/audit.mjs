@@ -7,13 +7,19 @@ const ACCOUNT = /^system:serviceaccount:mooring:(mooring-[a-z]+)$/;
 /** An API server that has just started answers before it has read any role, its own ones neither. Whoever asks, asks again. */
 const UNREAD_ROLES = /clusterrole\.rbac\.authorization\.k8s\.io "system:discovery" not found/;
 
+/** Everything that anybody has asked, in the order of the answers. */
+export async function readRequests(file) {
+  const lines = (await readFile(file, "utf8")).split("\n");
+  // The last line may be half written.
+  return lines.slice(0, -1).map((line) => JSON.parse(line));
+}
+
 /** `{ refused: ["..."], used: Map(account -> Set("verb group/resource")) }` */
 export async function readAudit(file) {
   const refused = [];
   const used = new Map();
-  for (const line of (await readFile(file, "utf8")).split("\n")) {
-    if (line === "") continue;
-    const { user, verb, objectRef = {}, responseStatus = {}, requestURI } = JSON.parse(line);
+  for (const each of await readRequests(file)) {
+    const { user, verb, objectRef = {}, responseStatus = {}, requestURI } = each;
     const [, account] = ACCOUNT.exec(user?.username ?? "") ?? [];
     if (account === undefined || objectRef.resource === undefined) continue;
     const { apiGroup = "", resource, subresource } = objectRef;
