@@ -4,7 +4,7 @@
 // with two nodes, which lose their API server and are upgraded. By name only: Kubernetes' own storage tests.
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { kubectlPaths } from "../../../scripts/kubectl.mjs";
@@ -13,20 +13,31 @@ import { run } from "../../../scripts/lib/run.mjs";
 import { ROOT } from "../../../scripts/lib/setup.mjs";
 import { apiServerStep } from "./api-server.mjs";
 import { WORKERS } from "./flow/two-nodes.mjs";
-import { buildPrograms, PROGRAMS, SUITE } from "./support/components.mjs";
+import { buildPrograms, missingPrograms, PROGRAMS, programFolder, SUITE } from "./support/components.mjs";
 import { busyboxImage, suiteImages } from "./support/images.mjs";
 import { detachLoops, makeCgroups, removeCgroups, runApart } from "./support/namespaces.mjs";
+
+const USAGE = `npm run test:kubernetes -- [OPTION...]
+  --short         the API server only: no pods
+  --cached        only where the programs are built already; says so where they are not, and tests nothing
+  --only STEP     one of them: api-server, cluster, nodes, storage-suite (which runs by its name only)
+  --focus REGEX   of the storage suite: specs whose name has it
+MOORING_KUBERNETES_BIN=FOLDER has the programs, MOORING_KEEP=1 keeps what a run leaves`;
 
 const { values } = parseArgs({
   options: {
     short: { type: "boolean", default: false },
-    // `api-server`, `cluster`, `nodes` or `storage-suite`: this step only.
+    cached: { type: "boolean", default: false },
     only: { type: "string" },
-    // Of the storage suite: specs whose name has this regular expression.
     focus: { type: "string", default: "" },
+    help: { type: "boolean", default: false },
   },
 });
 const say = (text) => process.stdout.write(`${text}\n`);
+if (values.help) {
+  say(USAGE);
+  process.exit(0);
+}
 
 async function step(name, work) {
   const from = Date.now();
@@ -63,11 +74,19 @@ async function suite(at) {
   return [images.join(","), values.focus];
 }
 
+const needed = values.short ? ["etcd", "kube-apiserver"] : [...PROGRAMS];
+if (values.only === "storage-suite") needed.push(...SUITE);
+const missing = missingPrograms(needed);
+if (values.cached && missing.length > 0) {
+  say(`NOT TESTED: Mooring on a real Kubernetes. ${missing.join(", ")} not in ${programFolder()}.`);
+  say(`Once \`npm run test:kubernetes${values.short ? " -- --short" : ""}\` has built them, this runs.`);
+  process.exit(0);
+}
 await bundle();
 // They are fetched where there is a network: the clusters' machines have their own.
-await kubectlPaths();
-const needed = values.short ? ["etcd", "kube-apiserver"] : PROGRAMS;
-const bin = await buildPrograms(values.only === "storage-suite" ? [...needed, ...SUITE] : needed, say);
+const { kubectl } = await kubectlPaths();
+process.env.PATH = `${dirname(kubectl)}:${process.env.PATH}`;
+const bin = await buildPrograms(needed, say);
 const folder = await mkdtemp(join(tmpdir(), "mooring-kubernetes-"));
 try {
   const wanted = (name) => values.only === undefined || values.only === name;

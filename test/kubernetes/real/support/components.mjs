@@ -50,12 +50,16 @@ const go = (args, cwd) =>
     env: { ...process.env, CGO_ENABLED: "0", GOFLAGS: "-mod=mod" },
   });
 
+/** Those of them that are to be built yet. */
+export function missingPrograms(names) {
+  return names.filter((name) => !existsSync(join(programFolder(), name)));
+}
+
 /** Builds what is missing. A program appears under its name only when it is whole. */
 export async function buildPrograms(names = PROGRAMS, say = () => {}) {
   const bin = programFolder();
   await mkdir(bin, { recursive: true });
-  for (const name of names) {
-    if (existsSync(join(bin, name))) continue;
+  for (const name of missingPrograms(names)) {
     const from = Date.now();
     say(`building ${name} (once; minutes)`);
     await build(name, bin);
