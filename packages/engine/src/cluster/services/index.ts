@@ -17,7 +17,7 @@ import { runRemounts } from "./remount/index.ts";
 import { runRestores } from "./restore/index.ts";
 import { runSalvages } from "./salvage/index.ts";
 import { runShares } from "./share/index.ts";
-import { runSnapshotTickets } from "./snapshot/index.ts";
+import { runSnapshotTickets } from "./snapshot-tickets/index.ts";
 
 /** What the data services are started with. */
 export interface ServicesOptions {

@@ -6,7 +6,7 @@ import { pendingSalvage } from "../../../api/salvage.ts";
 import type { Snapshot } from "../../../api/snapshot.ts";
 import { isServed, type Volume } from "../../../api/volume.ts";
 import { FINAL as FINAL_OF_CLONES } from "../clone/decide.ts";
-import { FINAL as FINAL_OF_SNAPSHOTS } from "../snapshot/decide.ts";
+import { FINAL as FINAL_OF_SNAPSHOTS } from "../snapshot-tickets/decide.ts";
 
 /** What decides whether a job still needs the ticket. */
 export interface JobView {
