@@ -27,6 +27,8 @@ interface Story {
   failpoint: string;
   when: string;
   lives: readonly Life[];
+  /** Somebody deletes all leases after each life that ends fenced. */
+  leasesDeleted?: boolean;
 }
 
 /** The lives that end at the failpoint, and the ones that put everything in order. */
@@ -125,6 +127,14 @@ async function assertNothingLeft(dir: string, nodes: ReadonlySet<string>): Promi
   await eventually("the guards to end", async () => (await guards(dir)).length === 0);
 }
 
+async function deleteLeases(dir: string): Promise<void> {
+  const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
+  const { items } = await listAll(store, Leases);
+  assert.notEqual(items.length, 0);
+  for (const { metadata } of items) await store.delete(Leases, metadata);
+  await store.close();
+}
+
 /** Resolves to the failpoints of leases that the lives have passed which ended well. */
 async function liveAll(t: TestContext, story: Story): Promise<string[]> {
   const { lives } = story;
@@ -139,6 +149,7 @@ async function liveAll(t: TestContext, story: Story): Promise<string[]> {
       const left = await devices(join(dir, life.node));
       return left.length === 1 && left[0]?.fenced === true;
     });
+    if (story.leasesDeleted === true) await deleteLeases(dir);
   }
   await assertNothingLeft(dir, new Set(lives.map(({ node }) => node)));
   await cleanUp(host, dir);
@@ -151,6 +162,16 @@ killEveryFailpoint(STORIES, { everyday: 1 }, (story) => {
     await liveAll(t, story);
   });
 });
+
+test(
+  "an image is replaced before a takeover also when somebody has deleted the lease of the node that was lost",
+  thorough(),
+  async (t) => {
+    // The life of b ends there only if it gets there.
+    const failpoint = "engine/volume/renew-image";
+    await liveAll(t, { failpoint, when: "takeover", lives: takeover(), leasesDeleted: true });
+  },
+);
 
 test("lives that nobody kills at a failpoint pass every failpoint of leases", thorough(), async (t) => {
   const passed = new Set<string>();
