@@ -8,6 +8,7 @@ import type { ExecSession } from "../runtime/index.ts";
 import type { TokenReader } from "./auth/authenticate.ts";
 import type { Authorizer } from "./auth/rbac.ts";
 import type { ServiceAccountTokens } from "./auth/service-account.ts";
+import type { Buffers } from "./fairness/buffers.ts";
 import type { Turns } from "./fairness/turns.ts";
 import type { ParsePool } from "./http/parse/pool.ts";
 
@@ -62,6 +63,10 @@ export interface Api {
   authority: KeyPair;
   /** Who is worked for next. */
   turns: Turns;
+  /** What is kept for clients that are slow. */
+  buffers: Buffers;
+  /** Milliseconds from the headers of a request to the end of its response. */
+  requestMs: number;
   /** Reads large bodies. */
   parser: ParsePool;
   /** Aborts when the server stops: watches end. */

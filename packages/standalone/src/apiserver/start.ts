@@ -9,6 +9,7 @@ import type { Api, KubeletStreams } from "./api.ts";
 import { tokenReader } from "./auth/authenticate.ts";
 import { Authorizer } from "./auth/rbac.ts";
 import { ServiceAccountTokens } from "./auth/service-account.ts";
+import { Buffers } from "./fairness/buffers.ts";
 import { Turns } from "./fairness/turns.ts";
 import { ParsePool } from "./http/parse/pool.ts";
 import { createOpenApi } from "./openapi/documents.ts";
@@ -19,6 +20,7 @@ import { createMetrics, measureProcess } from "./server/metrics.ts";
 
 /** The clock may be set at any time. */
 const RENEW_CHECK_MS = 10_000;
+const REQUEST_MS = 60_000;
 /** How long responses that have begun may take to end once the server stops. */
 const GRACE_MS = 1_000;
 
@@ -40,6 +42,8 @@ export interface ApiServerOptions {
   measure?: () => Promise<MetricFamily[]>;
   /** Default: the documents of `kinds`. */
   openapi?: OpenApiDocuments;
+  /** Milliseconds that a request may take with its response; default: a minute, as in Kubernetes. */
+  requestMs?: number;
 }
 
 /** An API server that answers. */
@@ -59,7 +63,7 @@ export interface ApiServer {
 
 /** Serves the Kubernetes API; resolves when it listens, the default namespaces exist and the kubeconfig is written. */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
-  const { store, kinds, stateDir, logger, signal, kubelet } = options;
+  const { store, kinds, stateDir, logger, signal, kubelet, requestMs = REQUEST_MS } = options;
   const at = parseListen(options.listen);
   const folder = join(stateDir, "pki");
   const names = serverNames(at.host);
@@ -81,6 +85,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     metrics,
     parser,
     turns: new Turns(),
+    buffers: new Buffers(),
+    requestMs,
     authority: pki.authority,
     tokens,
     readToken: tokenReader(pki.token, tokens),

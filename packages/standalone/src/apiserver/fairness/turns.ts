@@ -2,7 +2,7 @@ import { StatusError } from "@mooring/store";
 
 /** Requests that are worked on at the same time, over all users; those that wait for ever (watches, logs) do not count. */
 const SEATS = 64;
-/** Of them, those of one user: whoever sends slowly or reads slowly keeps their own requests waiting, and nobody else's. */
+/** Of them, those of one user: what costs much keeps their own requests waiting, and nobody else's. */
 const SEATS_OF_ONE = 16;
 /** Requests of one user that wait; the next one is asked to retry. */
 const MOST_WAITING = 128;
@@ -12,8 +12,7 @@ const RETRY_SECONDS = 1;
 
 interface Waiting {
   go(): void;
-  refuse(error: Error): void;
-  timer: NodeJS.Timeout;
+  timer: NodeJS.Timeout | undefined;
 }
 
 interface TurnsOptions {
@@ -22,6 +21,16 @@ interface TurnsOptions {
   seatsOfOne?: number;
   mostWaiting?: number;
   longestWaitMs?: number;
+}
+
+/** The place of a request that is worked on. */
+export interface Seat {
+  /** Gives it to whoever is next, for as long as the request waits for its client. */
+  pause(): void;
+  /** Takes one again, before other requests of the same user and however long that lasts: the response has begun. */
+  resume(): Promise<void>;
+  /** Gives it back for good. */
+  leave(): void;
 }
 
 /**
@@ -43,40 +52,68 @@ export class Turns {
     this.#options = { seats, seatsOfOne, mostWaiting, longestWaitMs };
   }
 
-  /** Resolves with how to give the seat back. Throws TooManyRequests (429). */
-  async take(user: string): Promise<() => void> {
-    if (this.#allTaken < this.#options.seats && this.#mayHaveMore(user)) this.#occupy(user);
-    else await this.#wait(user);
-    let occupied = true;
-    return () => {
-      if (occupied) this.#leave(user);
-      occupied = false;
+  /** Resolves when it is the user's turn. Throws TooManyRequests (429). */
+  async take(user: string): Promise<Seat> {
+    if (!this.#occupy(user)) await this.#wait(user);
+    return this.#seat(user);
+  }
+
+  #seat(user: string): Seat {
+    let is: "taken" | "paused" | "left" = "taken";
+    const become = (next: "paused" | "left") => {
+      if (is === "taken") this.#leave(user);
+      if (is !== "left") is = next;
+    };
+    return {
+      pause: () => become("paused"),
+      leave: () => become("left"),
+      resume: async () => {
+        if (is !== "paused") return;
+        if (!this.#occupy(user)) await this.#waitToGoOn(user);
+        // The request may have ended while it waited.
+        if (is === "paused") is = "taken";
+        else this.#leave(user);
+      },
     };
   }
 
   #wait(user: string): Promise<void> {
     const { mostWaiting, longestWaitMs } = this.#options;
-    const mine = this.#waiting.get(user) ?? [];
-    if (mine.length >= mostWaiting) return Promise.reject(busy());
+    const queue = this.#queueOf(user);
+    if (queue.length >= mostWaiting) return Promise.reject(busy());
     return new Promise((resolve, reject) => {
-      const waiting: Waiting = { go: resolve, refuse: reject, timer: setTimeout(late, longestWaitMs) };
-      const queue = mine;
+      const waiting: Waiting = { go: resolve, timer: setTimeout(late, longestWaitMs) };
       function late(): void {
         queue.splice(queue.indexOf(waiting), 1);
         reject(busy());
       }
-      mine.push(waiting);
-      this.#waiting.set(user, mine);
+      queue.push(waiting);
+      this.#waiting.set(user, queue);
     });
+  }
+
+  #waitToGoOn(user: string): Promise<void> {
+    return new Promise((go) => {
+      const queue = this.#queueOf(user);
+      queue.unshift({ go, timer: undefined });
+      this.#waiting.set(user, queue);
+    });
+  }
+
+  #queueOf(user: string): Waiting[] {
+    return this.#waiting.get(user) ?? [];
   }
 
   #mayHaveMore(user: string): boolean {
     return (this.#taken.get(user) ?? 0) < this.#options.seatsOfOne;
   }
 
-  #occupy(user: string): void {
+  /** False: there is none. */
+  #occupy(user: string): boolean {
+    if (this.#allTaken >= this.#options.seats || !this.#mayHaveMore(user)) return false;
     this.#taken.set(user, (this.#taken.get(user) ?? 0) + 1);
     this.#allTaken += 1;
+    return true;
   }
 
   /** The seat goes to the user whose turn it is, who is the last one then. */

@@ -1,5 +1,6 @@
-import { StatusError } from "@mooring/store";
+import { badRequest, StatusError } from "@mooring/store";
 import { nodeOf } from "../auth/node-name.ts";
+import type { Kept } from "../fairness/buffers.ts";
 import { PROTOBUF } from "../protobuf/envelope.ts";
 import type { Call } from "./call.ts";
 import type { Body, BodyFormat } from "./parse/body.ts";
@@ -11,12 +12,19 @@ export type { Body } from "./parse/body.ts";
 /** Bodies up to here are read at once: that takes a millisecond or two, whatever they are. */
 const SMALL: Readonly<Record<BodyFormat, number>> = { json: 32_768, yaml: 2_048, protobuf: 32_768 };
 
-const tooLarge = () =>
-  new StatusError("RequestEntityTooLarge", `Request entity too large: limit is ${MOST_BYTES}`);
+const tooLarge = (most: number) =>
+  new StatusError("RequestEntityTooLarge", `Request entity too large: limit is ${most}`);
 
-/** The whole request body; throws RequestEntityTooLarge before it has kept more than the limit. */
-function readBytes(call: Call): Promise<Buffer> {
-  const { request, response } = call;
+/**
+ * Receives the whole body, before anything else waits for it: a client that sends slowly has nothing that others want. Throws
+ * RequestEntityTooLarge before more than `most` bytes are kept, and BadRequest where no body can come.
+ */
+export async function receiveBody(call: Call, kept: Kept, most = MOST_BYTES): Promise<void> {
+  if (call.upgrade !== undefined) throw badRequest("a request for another protocol has no body");
+  call.body = await readBytes(call, kept, most);
+}
+
+function readBytes({ request, response, signal }: Call, kept: Kept, most: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -25,21 +33,29 @@ function readBytes(call: Call): Promise<Buffer> {
       response.setHeader("Connection", "close");
       request.off("data", keep);
       request.resume();
-      reject(tooLarge());
+      reject(tooLarge(most));
     };
     const keep = (chunk: Buffer) => {
       size += chunk.length;
-      if (size > MOST_BYTES) refuse();
+      kept.add(chunk.length);
+      if (size > most) refuse();
       else chunks.push(chunk);
     };
-    // Whoever left while they waited for their turn sends nothing more, and no event says so.
+    // Whoever left before that sends nothing more, and no event says so.
     if (request.destroyed && !request.readableEnded)
       return reject(request.errored ?? new Error("the client has left"));
-    if (Number(request.headers["content-length"] ?? 0) > MOST_BYTES) return refuse();
+    if (Number(request.headers["content-length"] ?? 0) > most) return refuse();
     request.on("data", keep);
     request.once("end", () => resolve(Buffer.concat(chunks)));
     request.once("error", reject);
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
+}
+
+/** What {@link receiveBody} has received. */
+function receivedBody({ body }: Call): Buffer {
+  if (body === undefined) throw new Error("the body of this request was not received before it is read");
+  return body;
 }
 
 /** Media type of the body without parameters; none means JSON. */
@@ -64,9 +80,9 @@ const FORMATS: ReadonlyMap<string, BodyFormat> = new Map([
   [PROTOBUF, "protobuf"],
 ]);
 
-/** Reads and parses the body; undefined when there is none. Throws BadRequest or UnsupportedMediaType. */
+/** Parses the body that was received; undefined when there is none. Throws BadRequest or UnsupportedMediaType. */
 export async function readBody(call: Call): Promise<Body | undefined> {
-  const bytes = await readBytes(call);
+  const bytes = receivedBody(call);
   // Whoever sends deletes without a body may name any type.
   if (bytes.length === 0) return undefined;
   const format = FORMATS.get(contentType(call));
@@ -74,9 +90,9 @@ export async function readBody(call: Call): Promise<Body | undefined> {
   return parsed(call, format, bytes);
 }
 
-/** Reads and parses a body whose type the caller has checked. Throws BadRequest. */
+/** Parses a received body whose type the caller has checked. Throws BadRequest. */
 export async function readAs(call: Call, format: BodyFormat): Promise<Body> {
-  return parsed(call, format, await readBytes(call));
+  return parsed(call, format, receivedBody(call));
 }
 
 /** Large ones where they block nobody else. */

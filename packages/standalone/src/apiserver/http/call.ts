@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Upgrade } from "../../streams/handshake.ts";
+import type { Buffers } from "../fairness/buffers.ts";
+import type { Seat } from "../fairness/turns.ts";
 import type { ParsePool } from "./parse/pool.ts";
 
 /** Who sends a request, as authentication.k8s.io/v1 UserInfo. */
@@ -24,8 +26,16 @@ export interface Call {
   upgrade?: Upgrade;
   /** Reads bodies that are large. */
   parser: ParsePool;
-  /** Aborts when the client goes away or the server stops. */
+  /** Counts what is kept for clients that do not read. */
+  buffers: Buffers;
+  /** All of it, once it has come. */
+  body?: Buffer;
+  /** Where it is worked on; absent: it needs none. */
+  seat?: Seat;
+  /** Aborts when the client goes away and with `end`. */
   signal: AbortSignal;
+  /** Nothing that it waits for is worth waiting for any more. */
+  end(why: Error): void;
 }
 
 /** `Warning: 299`: kubectl prints it, client-go logs it. Quotes and control characters cannot be sent as they are. */

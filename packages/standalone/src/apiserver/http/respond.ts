@@ -3,10 +3,13 @@ import { gzip } from "node:zlib";
 import { isStatus, StatusError } from "@mooring/store";
 import type { Format } from "./accept.ts";
 import type { Call } from "./call.ts";
+import { keepFor } from "./keep.ts";
 import { yamlText } from "./yaml-text.ts";
 
 /** As in Kubernetes: smaller responses are not worth the time. */
 export const GZIP_FROM_BYTES = 128 * 1024;
+/** Smaller ones are not more than the connection itself. */
+const COUNTED_FROM_BYTES = 16 * 1024;
 const compress = promisify(gzip);
 
 /** True when the client takes gzip. */
@@ -32,7 +35,15 @@ export async function sendBytes(call: Call, code: number, bytes: Buffer, type: s
   }
   response.setHeader("Content-Length", content.length);
   response.statusCode = code;
+  if (content.length >= COUNTED_FROM_BYTES) keepUntilRead(call, content.length);
   response.end(call.method === "HEAD" ? undefined : content);
+}
+
+/** Counts bytes of a response that is sent, until the client has read them. */
+export function keepUntilRead(call: Call, bytes: number): void {
+  const kept = keepFor(call);
+  call.response.once("close", () => kept.release());
+  kept.add(bytes);
 }
 
 /** Sends plain text. */

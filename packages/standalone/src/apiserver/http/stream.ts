@@ -2,11 +2,16 @@ import { once } from "node:events";
 import { pipeline } from "node:stream/promises";
 import { constants, createGzip } from "node:zlib";
 import type { Call } from "./call.ts";
-import { acceptsGzip, GZIP_FROM_BYTES, sendBytes } from "./respond.ts";
+import { acceptsGzip, GZIP_FROM_BYTES, keepUntilRead, sendBytes } from "./respond.ts";
+
+/** What a list that is not read keeps: pieces that are read ahead, and what is on its way. */
+const AHEAD_BYTES = 512 * 1024;
+/** A watch whose client takes nothing for so long ends; it comes again with the revision that it has seen. */
+const UNREAD_MS = 60_000;
 
 /**
  * Sends text that comes in pieces. While it is small it is kept and sent whole, with its length; from then on it
- * streams, compressed where the client can read that. Waits for slow clients.
+ * streams, compressed where the client can read that. While it waits for a slow client, others have its seat.
  */
 export async function sendPieces(
   call: Call,
@@ -24,7 +29,8 @@ export async function sendPieces(
   response.statusCode = 200;
   response.setHeader("Content-Type", type);
   response.setHeader("Vary", "Accept, Accept-Encoding");
-  const all = prepend(kept, pieces);
+  keepUntilRead(call, AHEAD_BYTES);
+  const all = inSeat(call, prepend(kept, pieces));
   if (!acceptsGzip(call)) return pipeline(all, response, { signal: call.signal });
   response.setHeader("Content-Encoding", "gzip");
   return pipeline(all, createGzip({ level: constants.Z_BEST_SPEED }), response, { signal: call.signal });
@@ -40,6 +46,19 @@ async function* prepend(first: string, rest: AsyncGenerator<string, void>): Asyn
   }
 }
 
+/** The seat is for what makes the pieces: a piece is asked for when the client has room for it. */
+async function* inSeat(
+  { seat, signal }: Call,
+  pieces: AsyncGenerator<string, void>,
+): AsyncGenerator<string, void> {
+  for await (const piece of pieces) {
+    seat?.pause();
+    yield piece;
+    await seat?.resume();
+    signal.throwIfAborted();
+  }
+}
+
 /** Writes lines to an endless response; what is written in one turn of the event loop leaves in one packet. */
 export class LineWriter {
   readonly #call: Call;
@@ -51,7 +70,7 @@ export class LineWriter {
 
   /** Resolves when the client has room for more. */
   async write(line: string): Promise<void> {
-    const { response, signal } = this.#call;
+    const { request, response, signal, end } = this.#call;
     if (!this.#corked) {
       this.#corked = true;
       response.cork();
@@ -61,6 +80,10 @@ export class LineWriter {
       });
     }
     if (response.write(line) || response.destroyed) return;
-    await once(response, "drain", { signal });
+    const late = setTimeout(() => {
+      end(new Error("the client does not read"));
+      request.socket.destroy();
+    }, UNREAD_MS);
+    await once(response, "drain", { signal }).finally(() => clearTimeout(late));
   }
 }

@@ -3,14 +3,18 @@ import { badRequest, conflict, getIfAny, type Node, Nodes, StatusError } from "@
 import { isObject } from "../../schema/model.ts";
 import type { Api } from "../api.ts";
 import { nodeOf } from "../auth/node-name.ts";
-import { readBody } from "../http/body.ts";
+import { readBody, receiveBody } from "../http/body.ts";
 import type { Call } from "../http/call.ts";
+import { keepFor } from "../http/keep.ts";
 import { send } from "../http/respond.ts";
 import { methodNotAllowed } from "../resources/target.ts";
 import { fingerprint, IDENTITY, nodeByCertificate } from "./identity.ts";
 import { isJoinToken, redeemJoinToken } from "./tokens.ts";
 
 const NODE_NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+/** Of a join request: a certificate signing request, and taints. */
+const MOST_BYTES = 64 * 1024;
 
 interface JoinRequest {
   nodeName: string;
@@ -26,16 +30,27 @@ interface JoinRequest {
  */
 export async function handleJoin(call: Call, api: Api): Promise<void> {
   if (call.method !== "POST") throw methodNotAllowed();
-  const order = readOrder((await readBody(call))?.value);
-  const leave = await api.turns.take(call.user.username);
+  const order = await receiveOrder(call);
+  const seat = await api.turns.take(call.user.username);
   let certificate: string;
   try {
     certificate =
       nodeOf(call.user) === undefined ? await admit(call, api, order) : await renew(call, api, order);
   } finally {
-    leave();
+    seat.leave();
   }
   await send(call, 201, { certificate, ca: api.authority.cert });
+}
+
+/** Whoever asks is nobody yet. */
+async function receiveOrder(call: Call): Promise<JoinRequest> {
+  const kept = keepFor(call);
+  try {
+    await receiveBody(call, kept, MOST_BYTES);
+    return readOrder((await readBody(call))?.value);
+  } finally {
+    kept.release();
+  }
 }
 
 /** Without a good token nobody learns which nodes there are, and nothing is signed; a request that fails keeps its token. */

@@ -22,7 +22,8 @@ export async function handleLog(
   const stop = AbortSignal.any([call.signal, signal, over.signal]);
   const key = { namespace: target.namespace ?? "", pod: target.name, container };
   try {
-    await sendLog(call.response, kubelet.logs({ ...logRequest(call), ...key, signal: stop }), stop);
+    const log = kubelet.logs({ ...logRequest(call), ...key, signal: stop });
+    await sendLog(call.response, log, stop, call.seat);
   } catch (error) {
     if (!call.response.headersSent) throw error;
     // Too late for a Status: the error is written into the log that is read.

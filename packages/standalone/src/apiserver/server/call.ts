@@ -6,7 +6,7 @@ import type { Call } from "../http/call.ts";
 export function createCall(
   request: IncomingMessage,
   response: ServerResponse,
-  { user, parser }: Pick<Call, "user" | "parser">,
+  { user, parser, buffers }: Pick<Call, "user" | "parser" | "buffers">,
 ): Call {
   const { path, segments, query } = parseUrl(request.url ?? "/");
   const left = new AbortController();
@@ -23,7 +23,9 @@ export function createCall(
     query,
     user,
     parser,
+    buffers,
     signal: left.signal,
+    end: (why) => left.abort(why),
   };
 }
 

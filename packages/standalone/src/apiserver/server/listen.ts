@@ -83,7 +83,7 @@ async function serve(
   response.on("error", () => {});
   let call: Call | undefined;
   try {
-    call = createCall(request, response, { user: ANONYMOUS, parser: api.parser });
+    call = createCall(request, response, { user: ANONYMOUS, parser: api.parser, buffers: api.buffers });
     if (upgrade !== undefined) call.upgrade = upgrade;
     call.user = nodeByCertificate(request, api.store) ?? (await authenticate(request, api.readToken));
     await route(call, api);
@@ -100,6 +100,8 @@ async function refuse(
   error: unknown,
   api: Api,
 ): Promise<void> {
+  // That it took too long was said already.
+  if (response.writableEnded) return;
   if (response.destroyed || call?.signal.aborted) {
     response.destroy();
     return;

@@ -1,11 +1,11 @@
 import type { Api } from "../api.ts";
 import { authorize } from "../auth/authorize.ts";
 import { impersonate } from "../auth/impersonate.ts";
-import { nodeOf } from "../auth/node-name.ts";
 import { handleDiscovery } from "../discovery/handle.ts";
 import { handleOpenApi } from "../discovery/openapi.ts";
 import { SERVED_VERSION } from "../discovery/versions.ts";
-import { type Call, flag } from "../http/call.ts";
+import { inTurn } from "../fairness/in-turn.ts";
+import type { Call } from "../http/call.ts";
 import { send, sendText } from "../http/respond.ts";
 import { handleJoin } from "../join/handle.ts";
 import { handleResource } from "../resources/dispatch.ts";
@@ -59,23 +59,4 @@ export async function route(call: Call, api: Api): Promise<void> {
   const handler = Object.hasOwn(ROUTES, first) ? ROUTES[first] : undefined;
   if (handler === undefined) throw pathNotFound();
   await inTurn(call, api, () => handler(call, api));
-}
-
-/** Those whose silence would stop everybody: the machine's own administrator, and nodes that say that they live. */
-function isExempt({ user, segments }: Call): boolean {
-  if (user.groups.includes("system:masters")) return true;
-  return nodeOf(user) !== undefined && segments[1] === "coordination.k8s.io";
-}
-
-/** Watches, logs and streams last as long as the client reads: they have no seat. */
-async function inTurn(call: Call, { turns }: Api, work: () => Promise<void> | void): Promise<void> {
-  const lasting =
-    call.upgrade !== undefined || flag(call.query, "watch") === true || flag(call.query, "follow") === true;
-  if (isExempt(call) || lasting) return work();
-  const leave = await turns.take(call.user.username);
-  try {
-    await work();
-  } finally {
-    leave();
-  }
 }

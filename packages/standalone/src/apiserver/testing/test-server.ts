@@ -46,11 +46,13 @@ export interface TestServerOptions {
    * in the tests of every day, which `test/e2e` goes through with the thread, but in all others.
    */
   thread?: boolean | string;
+  /** Of a server that has no thread: milliseconds that a request may take. */
+  requestMs?: number;
 }
 
 /** An API server with the built-in kinds on a free port and in a temporary folder. */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const { logger = silentLogger, kubelet, history, controllers = true } = options;
+  const { logger = silentLogger, kubelet, history, controllers = true, requestMs } = options;
   const thread = options.thread ?? currentPart() !== "everyday";
   const folder = await mkdtemp(join(tmpdir(), "mooring-apiserver-"));
   const registry = new ResourceRegistry();
@@ -70,7 +72,10 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const program = typeof thread === "string" ? thread : undefined;
   const api: TestServer["api"] = thread
     ? await startInThread({ ...common, changes, stateDir: folder, ...defined({ kubelet, program }) })
-    : await startApiServer({ ...common, listen: "127.0.0.1:0", stateDir: folder, ...defined({ kubelet }) });
+    : await startApiServer({
+        ...{ ...common, listen: "127.0.0.1:0", stateDir: folder },
+        ...defined({ kubelet, requestMs }),
+      });
   const parts: { done: Promise<void> }[] = [api];
   if (controllers) {
     parts.push(await startCrdController({ ...common, registry, changes }));
