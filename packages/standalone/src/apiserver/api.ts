@@ -7,6 +7,7 @@ import type { KeyPair } from "../pki/issue.ts";
 import type { ExecSession } from "../runtime/index.ts";
 import type { TokenReader } from "./auth/authenticate.ts";
 import type { Authorizer } from "./auth/rbac.ts";
+import type { Revocation } from "./auth/revocation.ts";
 import type { ServiceAccountTokens } from "./auth/service-account.ts";
 import type { Buffers } from "./fairness/buffers.ts";
 import type { Turns } from "./fairness/turns.ts";
@@ -58,6 +59,8 @@ export interface Api {
   readToken: TokenReader;
   tokens: ServiceAccountTokens;
   authorizer: Authorizer;
+  /** Ends requests that last. */
+  revocation: Revocation;
   metrics: RequestMetrics;
   /** Signs the certificates of nodes. */
   authority: KeyPair;

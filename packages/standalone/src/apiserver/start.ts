@@ -8,6 +8,7 @@ import { ensurePki, isRenewalDue, serverNames } from "../pki/pki.ts";
 import type { Api, KubeletStreams } from "./api.ts";
 import { tokenReader } from "./auth/authenticate.ts";
 import { Authorizer } from "./auth/rbac.ts";
+import { Revocation } from "./auth/revocation.ts";
 import { ServiceAccountTokens } from "./auth/service-account.ts";
 import { Buffers } from "./fairness/buffers.ts";
 import { Turns } from "./fairness/turns.ts";
@@ -91,6 +92,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     tokens,
     readToken: tokenReader(pki.token, tokens),
     authorizer: new Authorizer(store),
+    revocation: new Revocation({ store, logger, signal }),
     openapi: options.openapi ?? createOpenApi(kinds),
     ...defined({ kubelet }),
   };

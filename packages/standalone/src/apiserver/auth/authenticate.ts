@@ -1,7 +1,10 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { StatusError } from "@mooring/store";
+import { isStatus, type JsonStore, Nodes, StatusError } from "@mooring/store";
 import type { User } from "../http/call.ts";
+import { nodeByCertificate } from "../join/identity.ts";
+import { nodeOf } from "./node-name.ts";
+import type { Ground } from "./revocation.ts";
 import type { ServiceAccountTokens } from "./service-account.ts";
 
 const ADMIN: User = {
@@ -24,13 +27,46 @@ export function tokenReader(adminToken: string, tokens: ServiceAccountTokens): T
   };
 }
 
+/** By what users are known. */
+interface Known {
+  store: JsonStore;
+  readToken: TokenReader;
+}
+
 /** Without credentials the caller is anonymous; wrong ones are Unauthorized (401). */
-export async function authenticate(request: IncomingMessage, readToken: TokenReader): Promise<User> {
+export async function authenticate(request: IncomingMessage, { store, readToken }: Known): Promise<User> {
+  const node = nodeByCertificate(request, store);
+  if (node !== undefined) return node;
   const { authorization } = request.headers;
   // Join tokens are nobody's yet: whoever hands one out checks it.
   if (authorization === undefined || request.url === "/join") return ANONYMOUS;
-  const token = /^bearer\s+(\S+)\s*$/i.exec(authorization)?.[1];
+  const token = tokenOf(request);
   const user = token === undefined ? undefined : await readToken(token);
   if (user === undefined) throw new StatusError("Unauthorized", "Unauthorized");
   return user;
+}
+
+const tokenOf = ({ headers }: IncomingMessage) =>
+  /^bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? "")?.[1];
+
+/** What the credential of a user lives by who was let in; nothing: the administrator's has no end, and nobody's neither. */
+export function groundsOf(request: IncomingMessage, user: User, tokens: ServiceAccountTokens): Ground[] {
+  const node = nodeOf(user);
+  if (node !== undefined) return [{ resource: Nodes, key: { name: node } }];
+  const token = tokenOf(request);
+  return token === undefined || user === ADMIN || user === ANONYMOUS ? [] : tokens.groundsOf(token);
+}
+
+/** Whether whoever has sent a request would be let in as the same user now. */
+export async function isStillLetIn(
+  request: IncomingMessage,
+  { username }: User,
+  known: Known,
+): Promise<boolean> {
+  try {
+    return (await authenticate(request, known)).username === username;
+  } catch (error) {
+    if (isStatus(error, "Unauthorized")) return false;
+    throw error;
+  }
 }

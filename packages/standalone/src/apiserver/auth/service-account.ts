@@ -17,9 +17,10 @@ import {
   Secrets,
   ServiceAccounts,
 } from "@mooring/store";
-import { jwtVerify, SignJWT } from "jose";
+import { decodeJwt, jwtVerify, SignJWT } from "jose";
 import { writePrivateFile } from "../../pki/private-file.ts";
 import type { User } from "../http/call.ts";
+import type { Ground } from "./revocation.ts";
 
 const LEEWAY_MS = 60_000;
 const ISSUER = "https://kubernetes.default.svc.cluster.local";
@@ -124,6 +125,19 @@ export class ServiceAccountTokens {
       (secret === undefined || this.#exists(Secrets, here, secret)) &&
       (node === undefined || this.#exists(Nodes, { at: here.at }, node));
     return alive ? serviceAccountUser(namespace, serviceaccount.name, serviceaccount.uid) : undefined;
+  }
+
+  /** What a token that was read lives by. */
+  groundsOf(token: string): Ground[] {
+    const { namespace, serviceaccount, pod, secret, node } = decodeJwt<Claims>(token)["kubernetes.io"];
+    const inNamespace = (resource: Resource, of: Reference | undefined): Ground[] =>
+      of === undefined ? [] : [{ resource, key: { namespace, name: of.name } }];
+    return [
+      ...inNamespace(ServiceAccounts, serviceaccount),
+      ...inNamespace(Pods, pod),
+      ...inNamespace(Secrets, secret),
+      ...(node === undefined ? [] : [{ resource: Nodes, key: { name: node.name } }]),
+    ];
   }
 
   /** Undefined for what is no token of ours, for others, or not valid at this time. */

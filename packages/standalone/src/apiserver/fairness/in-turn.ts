@@ -1,6 +1,7 @@
 import { StatusError } from "@mooring/store";
 import type { Api } from "../api.ts";
 import { attributesOf } from "../auth/attributes.ts";
+import { groundsOf, isStillLetIn } from "../auth/authenticate.ts";
 import { nodeOf } from "../auth/node-name.ts";
 import { receiveBody } from "../http/body.ts";
 import { type Call, flag } from "../http/call.ts";
@@ -16,8 +17,8 @@ const STREAMS: ReadonlySet<string> = new Set(["exec", "attach", "portforward"]);
  */
 export async function inTurn(call: Call, api: Api, work: Work): Promise<void> {
   const lasts = lastingOf(call);
-  if (lasts === "with-client") return work();
-  if (lasts === "with-response") return inSeat(call, api, work);
+  if (lasts === "with-client") return whileLetIn(call, api, work);
+  if (lasts === "with-response") return whileLetIn(call, api, () => inSeat(call, api, work));
   limitTime(call, api);
   const kept = keepFor(call);
   try {
@@ -40,6 +41,24 @@ async function inSeat(call: Call, { turns }: Api, work: Work): Promise<void> {
     await work();
   } finally {
     seat.leave();
+  }
+}
+
+/** For as long as the client would be let in, and the server does not stop. */
+async function whileLetIn(call: Call, api: Api, work: Work): Promise<void> {
+  const { request, caller, end } = call;
+  const stop = () => end(new Error("the server stops"));
+  api.signal.addEventListener("abort", stop, { once: true });
+  const release = api.revocation.guard({
+    grounds: groundsOf(request, caller, api.tokens),
+    still: () => isStillLetIn(request, caller, api),
+    end: () => end(new StatusError("Unauthorized", "Unauthorized")),
+  });
+  try {
+    await work();
+  } finally {
+    release();
+    api.signal.removeEventListener("abort", stop);
   }
 }
 

@@ -22,6 +22,8 @@ export interface Call {
   path: string;
   query: URLSearchParams;
   user: User;
+  /** Whose credentials came with it; the same, unless they speak for somebody else. */
+  caller: User;
   /** The client asks for another protocol; whoever takes the connection answers nothing else. */
   upgrade?: Upgrade;
   /** Reads bodies that are large. */
@@ -32,7 +34,7 @@ export interface Call {
   body?: Buffer;
   /** Where it is worked on; absent: it needs none. */
   seat?: Seat;
-  /** Aborts when the client goes away and with `end`. */
+  /** Aborts when the client goes away and with `end`; of requests that last, when the server stops as well. */
   signal: AbortSignal;
   /** Nothing that it waits for is worth waiting for any more. */
   end(why: Error): void;

@@ -26,7 +26,7 @@ export async function handleAttach(call: Call, target: ItemTarget, api: Api): Pr
   const ws = await openWebSocket(call, upgrade, protocol);
   const place = { namespace: target.namespace ?? "", pod: target.name, container };
   const open = async () => listen(kubelet, place);
-  await serveSession(ws, { open, stdout: true, stderr: false, stop: api.signal });
+  await serveSession(ws, { open, stdout: true, stderr: false, stop: call.signal });
 }
 
 /** Its log from now on; both outputs are in it. Ends with the container. */

@@ -28,7 +28,7 @@ export async function handleExec(call: Call, target: ItemTarget, api: Api): Prom
   const { stdin, stdout, stderr, tty } = wants;
   const request = { namespace: target.namespace ?? "", pod: target.name, container, command, stdin, tty };
   if (relay !== undefined)
-    return relay({ ...call, upgrade }, execPath({ ...request, stdout, stderr }), api.signal);
+    return relay({ ...call, upgrade }, execPath({ ...request, stdout, stderr }), call.signal);
   const ws = await openWebSocket(call, upgrade, protocol);
-  await serveSession(ws, { open: () => kubelet.exec(request), stdout, stderr, stop: api.signal });
+  await serveSession(ws, { open: () => kubelet.exec(request), stdout, stderr, stop: call.signal });
 }

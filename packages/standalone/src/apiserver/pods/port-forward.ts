@@ -15,8 +15,8 @@ export async function handlePortForward(call: Call, target: ItemTarget, api: Api
   const kind = chooseTunnel(call.request);
   const upgrade = noted(call, target, api, { does: "portforward" });
   const place = { namespace: pod.metadata.namespace ?? "", pod: pod.metadata.name };
-  if (relay !== undefined) return relay({ ...call, upgrade }, forwardPath(place), api.signal);
+  if (relay !== undefined) return relay({ ...call, upgrade }, forwardPath(place), call.signal);
   const client = await acceptTunnel(kind, call.request, call.response, upgrade);
   call.response.statusCode = 101;
-  await serveForwards(client, { connect: (port) => kubelet.forward({ ...place, port }), stop: api.signal });
+  await serveForwards(client, { connect: (port) => kubelet.forward({ ...place, port }), stop: call.signal });
 }

@@ -22,6 +22,7 @@ export function createCall(
     segments,
     query,
     user,
+    caller: user,
     parser,
     buffers,
     signal: left.signal,

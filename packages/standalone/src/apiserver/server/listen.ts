@@ -9,7 +9,6 @@ import { ANONYMOUS, authenticate } from "../auth/authenticate.ts";
 import { nodeOf } from "../auth/node-name.ts";
 import type { Call } from "../http/call.ts";
 import { sendError, toStatusError } from "../http/respond.ts";
-import { nodeByCertificate } from "../join/identity.ts";
 import { createCall } from "./call.ts";
 import { route } from "./route.ts";
 
@@ -85,7 +84,8 @@ async function serve(
   try {
     call = createCall(request, response, { user: ANONYMOUS, parser: api.parser, buffers: api.buffers });
     if (upgrade !== undefined) call.upgrade = upgrade;
-    call.user = nodeByCertificate(request, api.store) ?? (await authenticate(request, api.readToken));
+    call.user = await authenticate(request, api);
+    call.caller = call.user;
     await route(call, api);
   } catch (error) {
     await refuse({ request, response }, call, error, api);

@@ -128,10 +128,20 @@ test("a node reads the secrets of its pods and writes its own objects, and nothi
   store.close();
 });
 
-test("who deletes the node has revoked it", async () => {
+test("who deletes the node has revoked it, and ended its watches", async () => {
   const { store } = await joined("gone");
   await store.list(Nodes);
+  const over = new AbortController();
+  const watch = store.watch(Nodes, { signal: over.signal });
+  await watch.next();
   await server.store.delete(Nodes, { name: "gone" });
+  // It sees how it is deleted, or not even that.
+  for (let last: { done?: boolean } = {}; last.done !== true; )
+    last = await watch.next().catch((error: unknown) => {
+      assert.match(String(error), /Unauthorized/);
+      return { done: true };
+    });
+  over.abort();
   await assert.rejects(store.list(Nodes), /Unauthorized/);
   const node = { apiVersion: "v1" as const, kind: "Node" as const, metadata: { name: "gone" } };
   await assert.rejects(store.create(Nodes, node), /Unauthorized/);
