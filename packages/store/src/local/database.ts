@@ -13,8 +13,10 @@ import { Headroom } from "./headroom.ts";
 import { lockFolder } from "./lock.ts";
 import { checksum, decodeSeal, encodeSeal, FORMAT, type Seal, sealed, unsealed } from "./seal.ts";
 
-/** Keys scanned per tick; a scan of more yields to the event loop in between. */
-const SCAN = 256;
+/** Objects of one scan, after which others have their turn. */
+const SCAN_OBJECTS = 256;
+/** A scan ends with the object that makes it longer than so many characters: each is copied and has its checksum compared. */
+const SCAN_CHARACTERS = 262_144;
 
 /** More than a store can have written since a copy of it was made. */
 const REVISIONS_AHEAD = 1_000_000_000;
@@ -27,6 +29,12 @@ export interface DatabaseOptions {
   evidence?: Evidence;
   /** Keep {@link Headroom}; default false. */
   headroom?: boolean;
+}
+
+/** A piece of the objects. */
+export interface Scan {
+  rows: { path: string; json: string }[];
+  next: string | undefined;
 }
 
 /**
@@ -108,11 +116,6 @@ export class ObjectDatabase {
     this.#seal = seal;
   }
 
-  /** The most rows that one {@link scan} gives. */
-  get scanSize(): number {
-    return SCAN;
-  }
-
   /** The revision of the last write; 1 in a new store, so that no object ever has "0", which means "any". */
   get revision(): number {
     return this.#seal.revision;
@@ -125,14 +128,21 @@ export class ObjectDatabase {
     return value === undefined ? undefined : opened(path, value);
   }
 
-  /** The next objects of `[start, end)` in order of their paths, at most {@link SCAN} and `limit`. */
-  scan(start: string, end: string, limit = SCAN): { path: string; json: string }[] {
+  /**
+   * The next objects of `[start, end)` in order of their paths, at most `limit`, and not many characters; `next` is where to
+   * go on, undefined at the end.
+   */
+  scan(start: string, end: string, limit = SCAN_OBJECTS): Scan {
     this.#checkOpen();
-    const rows: { path: string; json: string }[] = [];
-    for (const { key, value } of this.#objects.getRange({ start, end, limit: Math.min(limit, SCAN) })) {
+    const rows: Scan["rows"] = [];
+    const most = Math.min(limit, SCAN_OBJECTS);
+    let characters = 0;
+    for (const { key, value } of this.#objects.getRange({ start, end, limit: most })) {
       rows.push({ path: key, json: opened(key, value) });
+      characters += value.length;
+      if (rows.length === most || characters >= SCAN_CHARACTERS) return { rows, next: `${key}\0` };
     }
-    return rows;
+    return { rows, next: undefined };
   }
 
   count(start: string, end: string): number {

@@ -2,7 +2,7 @@ import { badRequest, tooLarge } from "../object/errors.ts";
 import { StatusError } from "../object/status-error.ts";
 import type { ListOptions } from "../object-store.ts";
 import { nextSlice, sliceLasts } from "../runtime/slices.ts";
-import type { ObjectDatabase } from "./database.ts";
+import type { ObjectDatabase, Scan } from "./database.ts";
 import type { Selection } from "./selection.ts";
 import { Snapshot } from "./snapshot.ts";
 import type { Timeline } from "./timeline.ts";
@@ -52,11 +52,7 @@ async function* pages(
   while (from !== undefined) {
     options.signal?.throwIfAborted();
     while (!sliceLasts()) await nextSlice();
-    const batch: { rows: { path: string; json: string }[]; next: string | undefined } = snapshot.read(
-      from,
-      selection.end,
-      64,
-    );
+    const batch: Scan = snapshot.read(from, selection.end, 64);
     from = batch.next;
     for (const { path, json } of batch.rows) {
       if (piece.full || !sliceLasts()) {

@@ -1,10 +1,7 @@
-import type { ObjectDatabase } from "./database.ts";
+import type { ObjectDatabase, Scan } from "./database.ts";
 import type { Timeline } from "./timeline.ts";
 
-interface Row {
-  path: string;
-  json: string;
-}
+type Row = Scan["rows"][number];
 
 /**
  * A collection as it was at one revision, read piece by piece while writes go on: what has changed since is undone
@@ -28,14 +25,11 @@ export class Snapshot {
   }
 
   /** The next rows of `[start, end)` in order, and where to go on; `next` is undefined at the end. */
-  read(start: string, end: string, limit: number): { rows: Row[]; next: string | undefined } {
+  read(start: string, end: string, limit: number): Scan {
     this.#catchUp();
-    const scanned = this.#database.scan(start, end, limit);
-    const last = scanned.at(-1)?.path;
-    const reachedEnd = last === undefined || scanned.length < Math.min(limit, this.#database.scanSize);
-    const next = reachedEnd ? undefined : `${last}\0`;
-    if (this.#undo.size === 0) return { rows: scanned, next };
-    return { rows: this.#undone(scanned, start, next ?? end), next };
+    const { rows, next } = this.#database.scan(start, end, limit);
+    if (this.#undo.size === 0) return { rows, next };
+    return { rows: this.#undone(rows, start, next ?? end), next };
   }
 
   #undone(scanned: Row[], start: string, end: string): Row[] {

@@ -2,7 +2,7 @@ import { insufficientStorage } from "../object/errors.ts";
 import { groupResource } from "../object/resource.ts";
 import { isStatus, StatusError } from "../object/status-error.ts";
 import { Collections, type PathRange } from "./collections.ts";
-import type { ObjectDatabase } from "./database.ts";
+import type { ObjectDatabase, Scan } from "./database.ts";
 import { encodeEvent, rangeOf, type StoreEvent } from "./event.ts";
 import type { History } from "./history.ts";
 import type { StrategyContext } from "./registry.ts";
@@ -77,10 +77,9 @@ export class Timeline implements WriteLog {
 
   *#latestIn({ start, end }: PathRange): Generator<{ path: string; json: string }> {
     for (let from: string | undefined = start; from !== undefined; ) {
-      const rows = this.#database.scan(from, end);
+      const { rows, next }: Scan = this.#database.scan(from, end);
       for (const row of rows) if (!this.#staged.has(row.path)) yield row;
-      const last = rows.at(-1);
-      from = rows.length === this.#database.scanSize && last !== undefined ? `${last.path}\0` : undefined;
+      from = next;
     }
     for (const [path, { json }] of this.#staged)
       if (json !== undefined && path >= start && path < end) yield { path, json };
