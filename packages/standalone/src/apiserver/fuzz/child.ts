@@ -14,12 +14,19 @@ export interface FuzzServer {
   stop(): Promise<void>;
 }
 
-/** `program`: `server.ts` as one file. `parseThread`: the text of the thread that reads large bodies. */
-export async function startFuzzServer(program: string, parseThread: string | undefined): Promise<FuzzServer> {
+/** What it runs: `server.ts` and `measured-thread.ts`, each as one file. */
+interface FuzzPrograms {
+  program: string;
+  thread: string;
+}
+
+/** Starts it in a process of its own. Large bodies are read as in this one. */
+export async function startFuzzServer({ program, thread }: FuzzPrograms): Promise<FuzzServer> {
+  const parseThread = process.env.MOORING_PARSE_THREAD;
   const child: ChildProcess = fork(program, { stdio: ["ignore", "inherit", "inherit", "ipc"] });
   const send = (command: Command) => child.send(command);
   const receive = async <T extends ServerMessage>() => ((await once(child, "message")) as [T])[0];
-  send({ do: "start", parseThread });
+  send({ do: "start", thread, parseThread });
   const up = await receive<Extract<ServerMessage, { is: "up" }>>();
   const client = new HttpClient(up);
   return {

@@ -6,6 +6,7 @@ import type { HttpClient } from "../testing/http-client.ts";
 import { bindUntrusted, type FuzzServer, startFuzzServer } from "./child.ts";
 import { EXAMPLES } from "./examples.ts";
 import { type Collection, type FuzzRequest, requestOf } from "./requests.ts";
+import type { Turns } from "./talk.ts";
 
 const COUNT = howMany({ everyday: 80, full: 4_000, deep: 100_000 });
 /** `MOORING_SEED` repeats a run. */
@@ -22,15 +23,17 @@ let server: FuzzServer;
 let client: HttpClient;
 let collections: Collection[];
 const program = await bundleProgram(new URL("server.ts", import.meta.url));
+const thread = await bundleProgram(new URL("measured-thread.ts", import.meta.url));
 
 before(async () => {
-  server = await startFuzzServer(program.path, process.env.MOORING_PARSE_THREAD);
+  server = await startFuzzServer({ program: program.path, thread: thread.path });
   ({ client, collections } = server);
   await makeSeeds();
 });
 after(async () => {
   await server?.stop();
   await program.remove();
+  await thread.remove();
 });
 
 /** One object of each kind that there is an example of, and the untrusted client's right to everything. */
@@ -77,6 +80,16 @@ const show = (number: number): string => {
   return `#${number} ${method} ${path.slice(0, 500)} ${JSON.stringify(headers)} ${body?.length ?? 0} bytes ${String(body ?? "").slice(0, 400)}`;
 };
 
+const rounded = ({ worst, wall }: Turns) => ({ worst: Math.round(worst), wall: Math.round(wall) });
+
+function slowTurns(thread: string, { stalls }: Turns): string[] {
+  const shown = (requests: string[]) =>
+    requests.map((each) => (each === "" ? "?" : show(Number(each)))).join("\n  ");
+  return stalls
+    .filter(({ ms }) => ms > MOST_MS)
+    .map(({ ms, requests }) => `the thread of the ${thread}: ${ms.toFixed(0)} ms:\n  ${shown(requests)}`);
+}
+
 /** Complaints about the responses to these requests. */
 async function run(from: number, to: number, codes: Record<number, number>): Promise<string[]> {
   const wrong: string[] = [];
@@ -103,15 +116,10 @@ test(`${COUNT} hostile requests find no crash, no failure of the server and no s
   server.begin();
   const wrong = [...warm, ...(await run(Math.min(WARM_UP, COUNT / 3), COUNT, codes))];
   assert.deepEqual(wrong, [], wrong.join("\n"));
-  const { worst, wall, stalls, memory } = await server.report();
-  const shown = { codes, worst: Math.round(worst), wall: Math.round(wall), megabytes: memory >> 20 };
-  process.stdout.write(`# ${JSON.stringify(shown)}\n`);
-  const slow = stalls
-    .filter(({ ms }) => ms > MOST_MS)
-    .map(
-      ({ ms, requests }) =>
-        `${ms.toFixed(0)} ms:\n  ${requests.map((each) => (each === "" ? "?" : show(Number(each)))).join("\n  ")}`,
-    );
+  const { server: ofServer, store: ofStore, memory } = await server.report();
+  const loops = { server: rounded(ofServer), store: rounded(ofStore) };
+  process.stdout.write(`# ${JSON.stringify({ codes, ...loops, megabytes: memory >> 20 })}\n`);
+  const slow = [...slowTurns("server", ofServer), ...slowTurns("store", ofStore)];
   assert.deepEqual(slow, [], slow.join("\n"));
   assert.ok((codes[200] ?? 0) + (codes[201] ?? 0) > COUNT / 50, "most requests never got past the door");
   assert.equal((await client.get("/readyz")).status, 200);

@@ -1,20 +1,14 @@
-// The API server that is fuzzed, in a process of its own. It receives how large bodies are read (the text of that thread), then
-// sends where it is and what it serves; asked "report", it sends how long its event loop has stood still, and for whom.
-import { subscribe } from "node:diagnostics_channel";
-import type { IncomingMessage } from "node:http";
-import { monitorEventLoopDelay } from "node:perf_hooks";
+// The API server that is fuzzed, in a thread of its own of a process of its own, as `mooring up` has it. It receives the programs
+// of its threads, then sends where it is and what it serves; asked "report", it sends how long the event loops of the server and of
+// the store have stood still, and for whom.
+import { BroadcastChannel } from "node:worker_threads";
 import { bundledCrds, installCrds } from "../../crd/index.ts";
 import { type KindInfo, verbsOf } from "../../kinds/kind-info.ts";
 import { startTestServer, type TestServer } from "../testing/test-server.ts";
-import { threadMs } from "../testing/thread-cost.ts";
 import { PILES } from "./examples.ts";
 import type { Collection } from "./requests.ts";
-import type { Command, ServerMessage } from "./talk.ts";
-
-/** How often the program checks that the loop turns. */
-const BEAT_MS = 5;
-/** Of processor time in one turn: from here on it is a stall. */
-const STALL_MS = 50;
+import { CHANNEL, type Command, type ServerMessage, type ToMeter, type Turns } from "./talk.ts";
+import { TurnMeter } from "./turn-meter.ts";
 
 const send = (receive: ServerMessage) => process.send?.(receive);
 
@@ -47,41 +41,25 @@ function fieldsOf(kind: KindInfo, version: string): string[] {
   return [...found];
 }
 
-async function serve(): Promise<void> {
-  const server = await startTestServer({ thread: false });
+async function serve(thread: string): Promise<void> {
+  const server = await startTestServer({ thread });
   await installCrds(server.store, await bundledCrds());
   await server.http.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", PILES);
-  const inFlight = new Map<IncomingMessage, string>();
-  subscribe("http.server.request.start", (message) => {
-    const { request } = message as { request: IncomingMessage };
-    inFlight.set(request, String(request.headers["x-number"] ?? ""));
-  });
-  subscribe("http.server.response.finish", (message) => {
-    const { request } = message as { request: IncomingMessage };
-    // Past the next beat: the turn that has ended it is the one that may have stood still.
-    setTimeout(() => inFlight.delete(request), 3 * BEAT_MS).unref();
-  });
-  const delay = monitorEventLoopDelay({ resolution: BEAT_MS });
-  let worst = 0;
-  let last = threadMs();
-  const stalls: { ms: number; requests: string[] }[] = [];
-  const beat = setInterval(() => {
-    const now = threadMs();
-    const spent = now - last;
-    worst = Math.max(worst, spent);
-    if (spent > STALL_MS && stalls.length < 100) stalls.push({ ms: spent, requests: [...inFlight.values()] });
-    last = threadMs();
-  }, BEAT_MS);
+  const meter = new TurnMeter();
+  const channel = new BroadcastChannel(CHANNEL);
+  channel.unref();
+  const ask = (question: ToMeter) => channel.postMessage(question);
+  channel.onmessage = (message) => {
+    const { data } = message as { data: Turns };
+    send({ is: "report", server: data, store: meter.report(), memory: process.memoryUsage().rss });
+  };
   process.on("message", (command: Command) => {
     if (command.do === "begin") {
-      delay.enable();
-      worst = 0;
-      stalls.length = 0;
-      last = threadMs();
+      meter.begin();
+      ask("begin");
     } else if (command.do === "report") {
-      send({ is: "report", worst, wall: delay.max / 1e6, stalls, memory: process.memoryUsage().rss });
+      ask("report");
     } else if (command.do === "stop") {
-      clearInterval(beat);
       void server.stop().then(() => process.exit(0));
     }
   });
@@ -94,8 +72,9 @@ async function serve(): Promise<void> {
 
 process.on("disconnect", () => process.exit(1));
 process.once("message", (command: Command) => {
+  if (command.do !== "start") return;
   // Not as `process.env.NAME = ...`: in a program that is one file, that name stands for the text itself.
-  if (command.do === "start" && command.parseThread !== undefined)
+  if (command.parseThread !== undefined)
     Object.assign(process.env, { MOORING_PARSE_THREAD: command.parseThread });
-  void serve();
+  void serve(command.thread);
 });

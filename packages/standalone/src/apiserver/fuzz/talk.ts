@@ -1,16 +1,31 @@
 import type { Collection } from "./requests.ts";
 
-/** What the server of a fuzz receives. */
-export type Command = { do: "start"; parseThread: string | undefined } | { do: "begin" | "report" | "stop" };
+/** Where the API server's thread is asked what its turns were. */
+export const CHANNEL = "mooring-fuzz";
+/** What it is asked; it answers a report with {@link Turns}. */
+export type ToMeter = "begin" | "report";
 
-/** What the requests since the last report have cost the server. */
-export interface Report {
-  is: "report";
-  /** Milliseconds of processor time that the server's first thread had in one turn: a busy machine does not change them. */
+/** What the server of a fuzz receives. `thread`: the program of the API server's thread, `parseThread`: the text of that of large bodies. */
+export type Command =
+  | { do: "start"; thread: string; parseThread: string | undefined }
+  | { do: "begin" | "report" | "stop" };
+
+/** What the event loop of a thread has done since it was measured. */
+export interface Turns {
+  /** Milliseconds of processor time that the thread had in one turn: a busy machine does not change them. */
   worst: number;
   /** Milliseconds on the wall, as `monitorEventLoopDelay` has them. */
   wall: number;
   stalls: { ms: number; requests: string[] }[];
+}
+
+/** What the requests since the last report have cost the server. */
+export interface Report {
+  is: "report";
+  /** The thread of the API server. */
+  server: Turns;
+  /** The thread of the store, of leases and agents. */
+  store: Turns;
   /** Bytes. */
   memory: number;
 }
