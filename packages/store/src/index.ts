@@ -55,7 +55,15 @@ export { KeyedLock } from "./runtime/keyed-lock.ts";
 export * from "./runtime/logger.ts";
 export { FolderError, makeFolder } from "./runtime/make-folder.ts";
 export { trimHeap, useOneArena } from "./runtime/one-arena.ts";
-export { type BackoffOptions, backoffMs, delay, orAborted, within, withTimeLimit } from "./runtime/wait.ts";
+export {
+  type BackoffOptions,
+  backoffMs,
+  delay,
+  firstOf,
+  orAborted,
+  within,
+  withTimeLimit,
+} from "./runtime/wait.ts";
 export * from "./select/field-selector.ts";
 export * from "./select/label-selector.ts";
 export * from "./select/requirement.ts";

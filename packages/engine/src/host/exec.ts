@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { type FileHandle, open, unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { defined, withTimeLimit } from "@mooring/store";
+import { defined, within } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import { debianPackageOf } from "./debian-packages.ts";
 import type { Exec, ExecOptions, ExecResult } from "./host.ts";
@@ -47,13 +47,13 @@ export function inheriting(exec: Exec, files: () => readonly number[]): Exec {
 
 /** The same with a time limit for every command: a tool that spins must not block its caller for ever. */
 export function limited(exec: Exec, milliseconds: number): Exec {
-  const withLimit = (options: ExecOptions = {}): ExecOptions => ({
-    ...options,
-    signal: withTimeLimit(milliseconds, options.signal),
-  });
-  const named = async (file: string, work: Promise<ExecResult>): Promise<ExecResult> => {
+  const named = async (
+    file: string,
+    options: ExecOptions,
+    work: (options: ExecOptions) => Promise<ExecResult>,
+  ): Promise<ExecResult> => {
     try {
-      return await work;
+      return await within(milliseconds, options.signal, (signal) => work({ ...options, signal }));
     } catch (error) {
       if (!(error instanceof DOMException && error.name === "TimeoutError")) throw error;
       const message = `${file} did not end within ${milliseconds} ms`;
@@ -61,8 +61,8 @@ export function limited(exec: Exec, milliseconds: number): Exec {
     }
   };
   return {
-    try: (file, args, options) => named(file, exec.try(file, args, withLimit(options))),
-    run: (file, args, options) => named(file, exec.run(file, args, withLimit(options))),
+    try: (file, args, options = {}) => named(file, options, (limit) => exec.try(file, args, limit)),
+    run: (file, args, options = {}) => named(file, options, (limit) => exec.run(file, args, limit)),
   };
 }
 

@@ -1,4 +1,5 @@
 import { statfs } from "node:fs/promises";
+import { firstOf } from "@mooring/store";
 
 const POLL_MS = 200;
 const LEAST_BYTES = 1024 ** 3;
@@ -41,7 +42,7 @@ export async function whileRoom<T>(
   const timer = setInterval(() => void check().catch(() => {}), POLL_MS);
   try {
     full.signal.throwIfAborted();
-    return await work(AbortSignal.any([signal, full.signal]));
+    return await firstOf([signal, full.signal], work);
   } catch (error) {
     throw full.signal.aborted ? full.signal.reason : error;
   } finally {

@@ -1,7 +1,7 @@
 import { readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Exec, ExecResult } from "@mooring/engine";
-import { withTimeLimit } from "@mooring/store";
+import { within } from "@mooring/store";
 import { whileRoom } from "./disk-room.ts";
 import { pinLayout } from "./pinned-layout.ts";
 import type { ImageReference } from "./reference.ts";
@@ -65,8 +65,9 @@ async function copyAndUnpack(
   await skopeo(["copy", "--quiet", ...access, source, `oci:${LAYOUT}:image`], image, options, folder);
   await rm(join(folder, PINNED), { recursive: true, force: true });
   const unpack = ["raw", "unpack", "--image", `${LAYOUT}:image`, "rootfs"];
-  const signal = withTimeLimit(UNPACK_MS, options.signal);
-  const result = await options.exec.try("umoci", unpack, { cwd: folder, signal });
+  const result = await within(UNPACK_MS, options.signal, (signal) =>
+    options.exec.try("umoci", unpack, { cwd: folder, signal }),
+  );
   if (result.exitCode !== 0) throw new Error(`umoci cannot unpack it: ${lastLine(result)}`);
   return readConfig(join(folder, LAYOUT));
 }

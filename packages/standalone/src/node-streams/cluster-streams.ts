@@ -1,5 +1,6 @@
 import {
   delay,
+  firstOf,
   getIfAny,
   isStatus,
   type Node,
@@ -65,14 +66,14 @@ async function elsewhere(
   if (access === undefined) throw cannot(away ?? "it does not say how; is its Mooring of this version?");
   return async (connection, path, stop) => {
     const over = new AbortController();
-    // A machine that is lost closes no connection.
-    void watchNode(store, where, AbortSignal.any([over.signal, stop])).then(() => over.abort());
     try {
-      await relay(connection, access, path, AbortSignal.any([over.signal, stop]));
+      await firstOf([over.signal, stop], async (either) => {
+        // A machine that is lost closes no connection.
+        void watchNode(store, where, either).then(() => over.abort());
+        await relay(connection, access, path, either).finally(() => over.abort());
+      });
     } catch (error) {
       throw isStatus(error) ? error : cannot(error instanceof Error ? error.message : String(error));
-    } finally {
-      over.abort();
     }
   };
 }

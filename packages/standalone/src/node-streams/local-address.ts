@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { withTimeLimit } from "@mooring/store";
+import { within } from "@mooring/store";
 
 const CONNECT_MS = 30_000;
 
@@ -13,7 +13,7 @@ export async function addressTowards(url: string, signal: AbortSignal): Promise<
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
   const socket = connect({ host, port: Number(port) || (protocol === "http:" ? 80 : 443) });
   try {
-    await once(socket, "connect", { signal: withTimeLimit(CONNECT_MS, signal) });
+    await within(CONNECT_MS, signal, (limit) => once(socket, "connect", { signal: limit }));
     const { localAddress } = socket;
     if (localAddress === undefined) throw new Error(`cannot find from which address ${url} is reached`);
     return localAddress;

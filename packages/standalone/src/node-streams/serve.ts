@@ -9,7 +9,7 @@ import {
 } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
-import { isStatus, type Logger, type ObjectStore, StatusError } from "@mooring/store";
+import { firstOf, isStatus, type Logger, type ObjectStore, StatusError } from "@mooring/store";
 import type { Kubelet } from "../kubelet/index.ts";
 import type { KeyPair } from "../pki/issue.ts";
 import type { Upgrade } from "../streams/handshake.ts";
@@ -134,8 +134,9 @@ async function serve(
     if (request.method !== "GET" || url.pathname !== LOGS_PATH) {
       throw new StatusError("NotFound", "a node serves its own pods only");
     }
-    const asked = readQuery(url.searchParams, AbortSignal.any([over.signal, signal]));
-    await sendLog(response, kubelet.logs(asked), over.signal);
+    await firstOf([over.signal, signal], (either) =>
+      sendLog(response, kubelet.logs(readQuery(url.searchParams, either)), over.signal),
+    );
   } catch (error) {
     refuse(response, error, over.signal, logger);
   } finally {

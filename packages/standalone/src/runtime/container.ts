@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { constants } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { defined, failpoint, type Logger } from "@mooring/store";
+import { defined, delay, failpoint, firstOf, type Logger } from "@mooring/store";
 import type { Cgroups } from "./cgroups.ts";
 import { type ContainerFiles, type ContainerRecord, readMonitor, writeRecord } from "./container-files.ts";
 import type { StartedMonitor } from "./launcher.ts";
@@ -159,10 +159,10 @@ export async function superviseContainer(
     ended,
     async stop({ graceMs, signal, shutdown }) {
       if (record.exit === undefined && shutdown) await save({ shutdown });
-      if (record.exit === undefined && graceMs > 0) await within(decided, START_MS, signal);
+      if (record.exit === undefined && graceMs > 0) await atMost(decided, START_MS, signal);
       if (record.exit === undefined && graceMs > 0 && record.init !== undefined) {
         await terminate(record.init);
-        await within(ended, graceMs, signal);
+        await atMost(ended, graceMs, signal);
       }
       if (record.exit === undefined) await killAll();
       // What a start brought forth after that would run on.
@@ -201,14 +201,12 @@ async function waitForProgram(init: ProcessIdentity, signal: AbortSignal): Promi
   }
 }
 
-async function within(done: Promise<void>, milliseconds: number, signal?: AbortSignal): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds);
-    signal?.addEventListener("abort", () => resolve(), { once: true });
-  });
-  await Promise.race([done, timeout]);
-  clearTimeout(timer);
+async function atMost(done: Promise<void>, milliseconds: number, signal?: AbortSignal): Promise<void> {
+  const over = new AbortController();
+  const signals = signal === undefined ? [over.signal] : [over.signal, signal];
+  const late = firstOf(signals, (first) => delay(milliseconds, first)).catch(() => {});
+  await Promise.race([done, late]);
+  over.abort();
 }
 
 function statusOf(record: ContainerRecord): ContainerStatus {

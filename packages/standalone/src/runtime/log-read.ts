@@ -1,6 +1,6 @@
 import { watch } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
-import { setTimeout as sleep } from "node:timers/promises";
+import { delay, firstOf } from "@mooring/store";
 import { logBegin } from "./log-limit.ts";
 import { offsetSince, readStamps, type Stamp, timeOf } from "./log-stamps.ts";
 import type { LogOptions } from "./runtime.ts";
@@ -84,7 +84,7 @@ async function* follow(
       const timer = new AbortController();
       wake = () => timer.abort();
       const wakers = signal === undefined ? [timer.signal] : [timer.signal, signal];
-      await sleep(500, undefined, { signal: AbortSignal.any(wakers) }).catch(() => {});
+      await firstOf(wakers, (woken) => delay(500, woken)).catch(() => {});
     }
   } finally {
     watcher.close();

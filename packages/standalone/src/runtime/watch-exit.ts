@@ -1,5 +1,5 @@
 import { watch } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
+import { delay, firstOf } from "@mooring/store";
 import { type ContainerFiles, readMonitor, readStatus } from "./container-files.ts";
 import type { StartedMonitor } from "./launcher.ts";
 import { identify, isAlive, type ProcessIdentity } from "./process-identity.ts";
@@ -30,9 +30,8 @@ export function changesOf(files: ContainerFiles, monitor: StartedMonitor | undef
     if (!changed) {
       const timer = new AbortController();
       wake = () => timer.abort();
-      await sleep(monitor?.state === "running" ? POLL_MS.started : POLL_MS.adopted, undefined, {
-        signal: AbortSignal.any([timer.signal, signal]),
-      }).catch(() => {});
+      const pollMs = monitor?.state === "running" ? POLL_MS.started : POLL_MS.adopted;
+      await firstOf([timer.signal, signal], (woken) => delay(pollMs, woken)).catch(() => {});
     }
     changed = false;
     signal.throwIfAborted();

@@ -43,14 +43,15 @@ export async function serveSession(
       session?.resize(next);
     },
   });
-  const done = AbortSignal.any([channels.left, stop]);
+  const end = () => void session?.kill();
+  const ends = [channels.left, stop];
+  for (const signal of ends) signal.addEventListener("abort", end, { once: true });
   try {
     // Shows that the connection is there: a client may wait for it before it sends anything.
     await channels.send(Channel.stdout, Buffer.alloc(0));
     session = await open();
     const began = session;
-    done.addEventListener("abort", () => void began.kill(), { once: true });
-    if (done.aborted) await began.kill();
+    if (ends.some(({ aborted }) => aborted)) await began.kill();
     if (size !== undefined) began.resize(size);
     for (const bytes of early) feed(began.stdin, bytes, channels);
     early = [];
@@ -67,6 +68,7 @@ export async function serveSession(
   } catch (error) {
     if (!channels.left.aborted) await sendStatus(channels, failureOf(error)).catch(() => {});
   } finally {
+    for (const signal of ends) signal.removeEventListener("abort", end);
     channels.close();
     await session?.kill();
   }

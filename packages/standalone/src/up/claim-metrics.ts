@@ -1,5 +1,5 @@
 import type { MetricFamily, MetricSample } from "@mooring/csi";
-import { type Informer, type Node, type ObjectStore, withTimeLimit } from "@mooring/store";
+import { type Informer, type Node, type ObjectStore, within } from "@mooring/store";
 import { isReady } from "../controllers/lost-node.ts";
 import type { Kubelet } from "../kubelet/index.ts";
 import type { AmountName, ClaimUsage } from "../kubelet/volumes/usage.ts";
@@ -35,11 +35,12 @@ export interface ClaimSources {
 export async function claimMetrics(sources: ClaimSources): Promise<MetricFamily[]> {
   const { nodes, nodeName, kubelet } = sources;
   const others = nodes.list().filter((node) => node.metadata.name !== nodeName && isReady(node));
-  const until = withTimeLimit(LONGEST_MS, sources.signal);
-  const usages = await Promise.all([
-    measured(nodeName, kubelet.measureClaims()),
-    ...others.map(({ metadata: { name } }) => measured(name, elsewhere(sources, name, until))),
-  ]);
+  const usages = await within(LONGEST_MS, sources.signal, (until) =>
+    Promise.all([
+      measured(nodeName, kubelet.measureClaims()),
+      ...others.map(({ metadata: { name } }) => measured(name, elsewhere(sources, name, until))),
+    ]),
+  );
   const all = usages.flat();
   return (Object.keys(HELP) as AmountName[]).map((name) => ({
     ...{ name: `kubelet_volume_stats_${name}`, help: HELP[name], type: "gauge" },

@@ -1,16 +1,15 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
+import { getEventListeners, once } from "node:events";
 import { test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { withTimeLimit } from "./wait.ts";
+import { firstOf, within, withTimeLimit } from "./wait.ts";
 
 setFlagsFromString("--expose-gc");
 const collect: () => void = runInNewContext("gc");
 
 test("a time limit comes, also when garbage is collected before", async (t) => {
-  const { signal } = new AbortController();
-  const limit = withTimeLimit(200, signal);
+  const limit = withTimeLimit(200);
   // A signal's timer keeps no process alive.
   const collecting = setInterval(collect, 20);
   t.after(() => clearInterval(collecting));
@@ -18,9 +17,24 @@ test("a time limit comes, also when garbage is collected before", async (t) => {
   assert.equal(limit.reason.name, "TimeoutError");
 });
 
-test("a limited signal aborts with the one that was given", () => {
+test("limited work ends with the signal that was given, or when its time is over", async () => {
   const stop = new AbortController();
-  const limit = withTimeLimit(60_000, stop.signal);
+  const until = (signal: AbortSignal) => once(signal, "abort").then(() => signal.reason.message);
+  const limited = within(60_000, stop.signal, until);
   stop.abort(new Error("enough"));
-  assert.equal(limit.reason.message, "enough");
+  assert.equal(await limited, "enough");
+  await assert.rejects(within(1, stop.signal, until), /enough/);
+  assert.equal(await within(1, new AbortController().signal, until), "not done within 1 ms");
+});
+
+test("the first of several signals ends the work, also one that has aborted before; the others forget it", async () => {
+  const [a, b] = [new AbortController(), new AbortController()];
+  const waiting = firstOf([a.signal, b.signal], async (first) => {
+    if (!first.aborted) await once(first, "abort");
+    return first.reason.message;
+  });
+  b.abort(new Error("b"));
+  assert.equal(await waiting, "b");
+  assert.equal(await firstOf([a.signal, b.signal], async ({ reason }) => reason.message), "b");
+  assert.deepEqual(getEventListeners(a.signal, "abort"), []);
 });

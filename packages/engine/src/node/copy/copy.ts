@@ -1,4 +1,5 @@
 import { open } from "node:fs/promises";
+import { firstOf } from "@mooring/store";
 import { EngineError } from "../../errors.ts";
 import { folderUsers } from "../../pools/folder-users.ts";
 import type { Image } from "../../pools/image.ts";
@@ -23,25 +24,33 @@ interface CopyRequest {
 
 /** Copies an image at one point in time, in use or not. A mounted file system is frozen for it. */
 export async function copyImage(context: AgentContext, pool: OpenPool, request: CopyRequest): Promise<Image> {
-  return context.copies.run(copyKey(pool.name, request.source), async (interrupted) => {
-    await request.requireSource?.();
-    const signal = AbortSignal.any([context.signal, interrupted]);
-    const source = await pool.backend.find(request.source);
-    if (source === undefined) throw new EngineError("NOT_FOUND", `there is no image ${request.source}`);
-    const { id, thick = false, size = source.size } = request;
-    const clone = (): Promise<Image> => pool.backend.clone(request.source, id, size, { signal, thick });
-    if (!pool.backend.block) return copyFolder(context, source, clone);
-    const device = await context.host.loops.find(source.path);
-    // One that an earlier life has made, and not reported.
-    if (device === undefined || (await pool.backend.find(id)) !== undefined) return clone();
-    const mount = await visibleMount(await context.host.mounts.list(), device.path);
-    if (mount === undefined) {
-      await flush(device.path);
-      return clone();
-    }
-    const copy = { source: request.source, id, size, thick };
-    return copyMounted(context, { backend: pool.backend, copy, mount: mount.target, signal });
-  });
+  return context.copies.run(copyKey(pool.name, request.source), (interrupted) =>
+    firstOf([context.signal, interrupted], (signal) => copyAlone(context, pool, request, signal)),
+  );
+}
+
+async function copyAlone(
+  context: AgentContext,
+  pool: OpenPool,
+  request: CopyRequest,
+  signal: AbortSignal,
+): Promise<Image> {
+  await request.requireSource?.();
+  const source = await pool.backend.find(request.source);
+  if (source === undefined) throw new EngineError("NOT_FOUND", `there is no image ${request.source}`);
+  const { id, thick = false, size = source.size } = request;
+  const clone = (): Promise<Image> => pool.backend.clone(request.source, id, size, { signal, thick });
+  if (!pool.backend.block) return copyFolder(context, source, clone);
+  const device = await context.host.loops.find(source.path);
+  // One that an earlier life has made, and not reported.
+  if (device === undefined || (await pool.backend.find(id)) !== undefined) return clone();
+  const mount = await visibleMount(await context.host.mounts.list(), device.path);
+  if (mount === undefined) {
+    await flush(device.path);
+    return clone();
+  }
+  const copy = { source: request.source, id, size, thick };
+  return copyMounted(context, { backend: pool.backend, copy, mount: mount.target, signal });
 }
 
 /** A raw device in use: what its users have written is handed to the image; more cannot be asked of them. */

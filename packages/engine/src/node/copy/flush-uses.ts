@@ -1,4 +1,4 @@
-import { withTimeLimit } from "@mooring/store";
+import { within } from "@mooring/store";
 import type { AgentContext } from "../context.ts";
 import type { MemberUse } from "../group-snapshot/choose-quiesce.ts";
 
@@ -16,11 +16,12 @@ export async function flushUses(
     if (use.as === "filesystem") return [["--file-system", use.mount]];
     return use.as === "device" ? [[use.device]] : [];
   });
-  const limit = withTimeLimit(MAX_MS, signal);
-  // One after the other: all at once would stop writers like a freeze.
-  for (const what of dirty) {
-    await host.exec.run("sync", what, { signal: limit }).catch((error: unknown) => {
-      logger.warn({ err: error, what }, "cannot flush before a copy");
-    });
-  }
+  await within(MAX_MS, signal, async (limit) => {
+    // One after the other: all at once would stop writers like a freeze.
+    for (const what of dirty) {
+      await host.exec.run("sync", what, { signal: limit }).catch((error: unknown) => {
+        logger.warn({ err: error, what }, "cannot flush before a copy");
+      });
+    }
+  });
 }

@@ -1,4 +1,4 @@
-import { getIfAny, withTimeLimit } from "@mooring/store";
+import { getIfAny, within } from "@mooring/store";
 import { type Volume, Volumes } from "../../api/volume.ts";
 import { firstBlockFails } from "../../host/blocks.ts";
 import { isMoving } from "../../tickets/migration-phase.ts";
@@ -74,13 +74,14 @@ export class DeviceProbes {
     if (this.#waiting.has(image)) return false;
     const { host, signal } = this.#context;
     this.#waiting.add(image);
-    const limit = withTimeLimit(PATIENCE_MS, signal);
-    const read = firstBlockFails(host.exec, image, limit)
-      .catch(() => false)
-      .finally(() => this.#waiting.delete(image));
-    const given = new Promise<false>((resolve) => {
-      limit.addEventListener("abort", () => resolve(false), { once: true });
+    return within(PATIENCE_MS, signal, (limit) => {
+      const read = firstBlockFails(host.exec, image, limit)
+        .catch(() => false)
+        .finally(() => this.#waiting.delete(image));
+      const given = new Promise<false>((resolve) => {
+        limit.addEventListener("abort", () => resolve(false), { once: true });
+      });
+      return Promise.race([read, given]);
     });
-    return Promise.race([read, given]);
   }
 }

@@ -1,4 +1,12 @@
-import { apiVersionOf, createInformer, defined, isAlreadyExists, isNotFound, mutate } from "@mooring/store";
+import {
+  apiVersionOf,
+  createInformer,
+  defined,
+  firstOf,
+  isAlreadyExists,
+  isNotFound,
+  mutate,
+} from "@mooring/store";
 import { TOPOLOGY_NODE_KEY } from "../../api/names.ts";
 import { type NodeAgent, NodeAgents } from "../../api/node-agent.ts";
 import { isReported, nodeConditions } from "../../api/node-conditions.ts";
@@ -95,8 +103,9 @@ class Contradiction {
 async function beatUntilEnd(context: AgentContext, contradicted: Contradiction): Promise<void> {
   const { host, signal, logger } = context;
   while (!signal.aborted) {
-    const wake = AbortSignal.any([signal, contradicted.signal]);
-    await host.clock.sleep(HEARTBEAT_MS, wake).catch(() => {});
+    await firstOf([signal, contradicted.signal], (wake) => host.clock.sleep(HEARTBEAT_MS, wake)).catch(
+      () => {},
+    );
     if (signal.aborted) return;
     contradicted.reset();
     await beat(context).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-import { badRequest, type Pod, Pods, StatusError } from "@mooring/store";
+import { badRequest, firstOf, type Pod, Pods, StatusError } from "@mooring/store";
 import { sendLog } from "../../streams/send-log.ts";
 import type { Api, LogRequest } from "../api.ts";
 import { type Call, flag } from "../http/call.ts";
@@ -17,21 +17,18 @@ export async function handleLog(
   if (!pod.spec?.nodeName) throw badRequest(`pod ${target.name} does not have a host assigned`);
   if (kubelet === undefined)
     throw new StatusError("ServiceUnavailable", "this server runs without a node agent: no logs");
-  // Ends with the response too: what hangs on a signal of the whole server would otherwise stay as long as that.
-  const over = new AbortController();
-  const stop = AbortSignal.any([call.signal, signal, over.signal]);
   const key = { namespace: target.namespace ?? "", pod: target.name, container };
-  try {
-    const log = kubelet.logs({ ...logRequest(call), ...key, signal: stop });
-    await sendLog(call.response, log, stop, call.seat);
-  } catch (error) {
-    if (!call.response.headersSent) throw error;
-    // Too late for a Status: the error is written into the log that is read.
-    if (!stop.aborted) call.response.write(`\n${error instanceof Error ? error.message : String(error)}\n`);
-    call.response.end();
-  } finally {
-    over.abort();
-  }
+  await firstOf([call.signal, signal], async (stop) => {
+    try {
+      const log = kubelet.logs({ ...logRequest(call), ...key, signal: stop });
+      await sendLog(call.response, log, stop, call.seat);
+    } catch (error) {
+      if (!call.response.headersSent) throw error;
+      // Too late for a Status: the error is written into the log that is read.
+      if (!stop.aborted) call.response.write(`\n${error instanceof Error ? error.message : String(error)}\n`);
+      call.response.end();
+    }
+  });
 }
 
 function logRequest(call: Call): Omit<LogRequest, "namespace" | "pod" | "signal"> {

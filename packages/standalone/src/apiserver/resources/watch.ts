@@ -1,10 +1,11 @@
 import {
   defined,
+  firstOf,
   isStatus,
   type JsonWatchEvent,
   type UnstructuredObject,
   type WatchOptions,
-  withTimeLimit,
+  within,
 } from "@mooring/store";
 import { negotiate, type Shape } from "../http/accept.ts";
 import { type Call, flag } from "../http/call.ts";
@@ -26,7 +27,12 @@ export async function handleWatch(call: Call, target: Target, stopping: AbortSig
   const { shape } = negotiate(call.request.headers.accept, WATCH_SHAPES);
   const seconds = integer(call, "timeoutSeconds") || MIN_TIMEOUT_SECONDS * (1 + Math.random());
   const longestMs = Math.min(MAX_TIMER_MS, Math.ceil(seconds * 1000));
-  const signal = withTimeLimit(longestMs, AbortSignal.any([call.signal, stopping]));
+  await firstOf([call.signal, stopping], async (either) => {
+    if (!either.aborted) await within(longestMs, either, (signal) => stream(call, target, shape, signal));
+  });
+}
+
+async function stream(call: Call, target: Target, shape: Shape, signal: AbortSignal): Promise<void> {
   const events = target.objects.watchJson(watchOptions(call, target, signal));
   const encode = encoder(call, target, shape);
   const lines = new LineWriter(call);

@@ -38,7 +38,7 @@ export async function startVolumeServer(): Promise<VolumeServer> {
   }
   const arbiter = await startArbiter({ store, logger: silentLogger, kubernetes: true, signal });
   const agents = playAgents(server);
-  const deadline = () => withTimeLimit(60_000, signal);
+  const deadline = () => withTimeLimit(60_000);
   const createVolume = async (name: string, accessMode = "rwo", pool = "p") => {
     const spec = { size: 4096, pool, volumeMode: "Block" as const, accessMode };
     const made = await store.create(Volumes, object("Volume", name, spec));

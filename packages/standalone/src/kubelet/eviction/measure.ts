@@ -1,5 +1,5 @@
 import type { Exec } from "@mooring/engine";
-import { withTimeLimit } from "@mooring/store";
+import { within } from "@mooring/store";
 
 /** As long as a tree of a million files takes on a busy machine. */
 const LONGEST_MS = 120_000;
@@ -16,9 +16,8 @@ export async function diskUse(
   const use = new Map<string, bigint>();
   if (paths.length === 0) return use;
   const args = ["-n", "19", "du", "--summarize", "--one-file-system", "--block-size=1", "--", ...paths];
-  const until = withTimeLimit(LONGEST_MS, signal);
   // It fails for whatever has gone meanwhile, and prints the rest.
-  const { stdout } = await exec.try("nice", args, { signal: until });
+  const { stdout } = await within(LONGEST_MS, signal, (until) => exec.try("nice", args, { signal: until }));
   for (const line of stdout.split("\n")) {
     const [, bytes, path] = /^(\d+)\t(.+)$/.exec(line) ?? [];
     if (bytes !== undefined && path !== undefined) use.set(path, BigInt(bytes));

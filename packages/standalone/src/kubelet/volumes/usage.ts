@@ -1,5 +1,5 @@
 import { v1 } from "@mooring/csi";
-import { type Pod, parseKey, withTimeLimit } from "@mooring/store";
+import { type Pod, parseKey, within } from "@mooring/store";
 import type { Drivers } from "../csi/drivers.ts";
 import { type ClaimCaches, type CsiVolume, traceClaim } from "./csi-volume.ts";
 
@@ -42,8 +42,9 @@ export interface UsageSources {
 
 /** What the claims have, and have left, that pods of this node use now. */
 export async function measureClaims(sources: UsageSources, signal: AbortSignal): Promise<ClaimUsage[]> {
-  const until = withTimeLimit(LONGEST_MS, signal);
-  const found = await Promise.all(inUse(sources).map((each) => measure(sources.drivers, each, until)));
+  const found = await within(LONGEST_MS, signal, (until) =>
+    Promise.all(inUse(sources).map((each) => measure(sources.drivers, each, until))),
+  );
   return found.filter((each) => each !== undefined);
 }
 
