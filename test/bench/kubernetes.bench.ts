@@ -25,7 +25,7 @@ import {
 } from "../../packages/sidecars/src/testing/objects.ts";
 import { buildPrograms, programFolder } from "../kubernetes/real/support/components.mjs";
 import { type BenchCluster, startCluster } from "./kubernetes/cluster.ts";
-import { MOORING, missingSidecars, type Side, sidecars, sidecarsAdvice } from "./kubernetes/sides.ts";
+import { isWithoutSidecars, MOORING, type Side, sidecars, withoutSidecars } from "./kubernetes/sides.ts";
 import { load, type Measurement, SHORT, sized } from "./measure.ts";
 
 /** How many of each there are. */
@@ -199,8 +199,8 @@ async function prepare(store: ObjectStore): Promise<void> {
 export async function run(): Promise<Measurement[]> {
   const bin = await buildPrograms(PROGRAMS);
   const ours = await runSide(bin, MOORING, SIZES);
-  if (missingSidecars().length > 0) {
-    process.stderr.write(`${sidecarsAdvice()}\n`);
+  if (isWithoutSidecars()) {
+    process.stderr.write(`${withoutSidecars()}\n`);
     return ours;
   }
   const beside = [];

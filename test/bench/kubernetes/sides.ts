@@ -1,10 +1,8 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { eventually } from "@mooring/store/testing";
 import { MooringProcess, plainEnvironment } from "../../csi/support/process.ts";
-import { programFolder } from "../../kubernetes/real/support/components.mjs";
+import { missingSidecars, sidecarsAdvice, startSidecar } from "../../kubernetes/sidecars.ts";
 
 /** What a control plane is started with. */
 export interface SideInput {
@@ -44,20 +42,12 @@ export const MOORING: Side = {
 /** Those whose work is measured: nothing grows here, so csi-resizer is not among them. */
 const SIDECARS = ["csi-provisioner", "csi-attacher", "csi-snapshotter", "snapshot-controller"];
 
-/** `MOORING_SIDECARS_BIN` names the folder; default: where Kubernetes' own programs are. */
-const sidecarFolder = (): string => process.env["MOORING_SIDECARS_BIN"] ?? programFolder();
-
-/** Sidecars that would have to be there to be measured, too, and are not. */
-export function missingSidecars(): string[] {
-  return SIDECARS.filter((name) => !existsSync(join(sidecarFolder(), name)));
-}
+/** Those that would have to be there to be measured, too, and are not. */
+export const isWithoutSidecars = (): boolean => missingSidecars(SIDECARS).length > 0;
 
 /** Why there is nothing beside us, and what to do about it. */
-export function sidecarsAdvice(): string {
-  return (
-    `without the Kubernetes project's sidecars beside it: ${missingSidecars().join(", ")} not in ${sidecarFolder()}; ` +
-    "build them from github.com/kubernetes-csi (Go), and name their folder in MOORING_SIDECARS_BIN"
-  );
+export function withoutSidecars(): string {
+  return `without the Kubernetes project's sidecars beside it: ${sidecarsAdvice(SIDECARS)}`;
 }
 
 /** The sidecars of the Kubernetes project; `tuned`: with limits far above what they need. */
@@ -75,27 +65,6 @@ export function sidecars(tuned: boolean): Side {
       });
       const end = () => Promise.all(children.map((child) => child.end()));
       return { pids: children.map(({ pid }) => pid), end };
-    },
-  };
-}
-
-/** One that ends before it is told to makes its end reject. */
-function startSidecar(name: string, args: readonly string[]) {
-  const child: ChildProcess = spawn(join(sidecarFolder(), name), args, {
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  let output = "";
-  child.stderr?.on("data", (chunk: Buffer) => {
-    output = `${output}${chunk.toString()}`.slice(-2_000);
-  });
-  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
-  return {
-    pid: child.pid ?? 0,
-    async end(): Promise<void> {
-      const wasAlive = child.exitCode === null && child.signalCode === null;
-      child.kill("SIGKILL");
-      await ended;
-      if (!wasAlive) throw new Error(`${name} has ended with ${child.exitCode}: ${output}`);
     },
   };
 }

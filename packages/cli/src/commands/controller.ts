@@ -15,6 +15,12 @@ import { type ClientOptions, openCluster } from "../client/client.ts";
 import { duration } from "../options/duration.ts";
 import { logLevelOption } from "../options/log-level.ts";
 import { type NodeGrace, nodeGraceOption } from "../options/node-grace.ts";
+import {
+  type ProvisionFlags,
+  provisionSettings,
+  switched,
+  withProvisionFlags,
+} from "../options/provision-options.ts";
 import { leaseDurationOption } from "../options/shared-pool-options.ts";
 import { CommandError } from "../output/command-error.ts";
 import { stopSignal } from "../process/foreground.ts";
@@ -26,20 +32,19 @@ import { readyFile } from "../process/ready-file.ts";
 
 const NAMES = Object.keys(CONTROLLERS) as ControllerName[];
 
-interface Options extends ClientOptions, NodeGrace {
+interface Options extends ClientOptions, NodeGrace, ProvisionFlags {
   csiAddress?: string;
   engine?: true;
   controllers?: ControllerName[];
   nodeName?: string;
   namespace: string;
-  leaderElection?: true;
+  leaderElection: boolean;
   leaderElectionNamespace?: string;
   /** Milliseconds. */
   timeout: number;
   workerThreads: number;
-  extraCreateMetadata?: true;
-  extraModifyMetadata?: true;
-  defaultFstype: string;
+  extraCreateMetadata: boolean;
+  extraModifyMetadata: boolean;
   volumeNamePrefix: string;
   snapshotNamePrefix: string;
   groupsnapshotNamePrefix: string;
@@ -81,12 +86,15 @@ function prefix(text: string): string {
 }
 
 function settingsOf(options: Options): ControllerOptions {
-  const extraCreateMetadata = options.extraCreateMetadata === true;
+  const { extraCreateMetadata, extraModifyMetadata } = options;
   const { defaultFstype: defaultFsType, nodeName } = options;
   return {
-    provision: { volumeNamePrefix: options.volumeNamePrefix, extraCreateMetadata, defaultFsType },
+    provision: {
+      ...provisionSettings(options),
+      ...{ volumeNamePrefix: options.volumeNamePrefix, extraCreateMetadata },
+    },
     attach: { defaultFsType },
-    modify: { extraModifyMetadata: options.extraModifyMetadata === true },
+    modify: { extraModifyMetadata },
     nodeRegistration: { csiDriver: (name) => (name === DRIVER_NAME ? CSI_DRIVER_SPEC : {}) },
     snapshot: { namePrefix: options.snapshotNamePrefix, extraCreateMetadata },
     groupSnapshot: { namePrefix: options.groupsnapshotNamePrefix, extraCreateMetadata },
@@ -96,7 +104,7 @@ function settingsOf(options: Options): ControllerOptions {
 
 function leaderElectionOf(options: Options): Pick<SidecarOptions, "leaderElection"> {
   const { leaderElectionNamespace: namespace } = options;
-  if (options.leaderElection !== true) return {};
+  if (!options.leaderElection) return {};
   return { leaderElection: defined({ namespace }) };
 }
 
@@ -206,7 +214,7 @@ async function run(options: Options, around: Surroundings): Promise<void> {
 
 /** `mooring controller`: everything that Kubernetes needs around a CSI driver of anybody, in one process. */
 export function controllerCommand(): Command {
-  return new Command("controller")
+  const command = new Command("controller")
     .description("the control plane around any CSI driver: what its sidecars do, in one process")
     .addOption(
       new Option("--csi-address <socket>", "the driver's socket: unix:///csi/csi.sock")
@@ -232,7 +240,7 @@ export function controllerCommand(): Command {
         .env("NAMESPACE")
         .default("kube-system"),
     )
-    .option("--leader-election", "work only while this process holds the driver's lease")
+    .addOption(switched("leader-election", "work only while this process holds the driver's lease", false))
     .option("--leader-election-namespace <name>", "where the lease is (default: the one of the records)")
     .addOption(
       new Option("--timeout <time>", "for one call to the driver").argParser(duration).default(60_000, "60s"),
@@ -242,9 +250,16 @@ export function controllerCommand(): Command {
         .argParser(threads)
         .default(50),
     )
-    .option("--extra-create-metadata", "send the driver the names of claims, volumes and snapshots")
-    .option("--extra-modify-metadata", "send the driver the names of claims and volumes that it modifies")
-    .option("--default-fstype <type>", "for classes that name no file system", "")
+    .addOption(
+      switched("extra-create-metadata", "send the driver the names of claims, volumes and snapshots", false),
+    )
+    .addOption(
+      switched(
+        "extra-modify-metadata",
+        "send the driver the names of claims and volumes that it modifies",
+        false,
+      ),
+    )
     .addOption(prefixOption("volume", "pvc"))
     .addOption(prefixOption("snapshot", "snapshot"))
     .addOption(prefixOption("groupsnapshot", "groupsnapshot"))
@@ -253,6 +268,7 @@ export function controllerCommand(): Command {
     .option("--ready-file <file>", "written when the controllers run, or wait for the lease")
     .addOption(logLevelOption())
     .action(controller);
+  return withProvisionFlags(command);
 }
 
 function prefixOption(kind: string, fallback: string): Option {

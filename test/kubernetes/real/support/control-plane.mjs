@@ -31,8 +31,9 @@ const AUDIT = {
 /**
  * `folder`: everything is kept below it. `bin`: where the programs are. `only`: those programs of it. `address`: nodes and pods
  * reach the API server there and at {@link SERVICE_ADDRESS}, port 443; both are addresses of this machine, which nobody shares.
+ * `controllers`: those of the controller manager that run.
  */
-export async function startControlPlane({ folder, bin, only, address }) {
+export async function startControlPlane({ folder, bin, only, address, controllers = ["*"] }) {
   const logs = join(folder, "logs");
   await mkdir(logs, { recursive: true });
   const [free, etcd, peer, manager, scheduler] = await Promise.all(Array.from({ length: 5 }, freePort));
@@ -97,6 +98,7 @@ export async function startControlPlane({ folder, bin, only, address }) {
         "bind-address=127.0.0.1",
         `secure-port=${manager}`,
       ],
+      `controllers=${controllers.join(",")}`,
     ]),
     "kube-scheduler": program("kube-scheduler", [
       ...(await client("scheduler", "/CN=system:kube-scheduler")),
