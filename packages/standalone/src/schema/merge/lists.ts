@@ -24,21 +24,36 @@ export function mergeObjectList(
   key: string,
   rules: ObjectListRules,
 ): unknown[] {
-  const result = [...current];
+  const result: unknown[] = [...current];
+  /** Where namesakes are, the first one last; deleted ones leave a hole. */
+  const places = new Map<string, number[]>();
+  for (let at = current.length - 1; at >= 0; at--) put(places, elementKey(current[at], key), at);
   for (const item of patch) {
     if (!isObject(item) || item[key] === undefined) {
       const message = `map: ${JSON.stringify(item)} does not contain declared merge key: ${key}`;
       throw new StatusError("BadRequest", message);
     }
     const wanted = elementKey(item, key);
-    const at = result.findIndex((old) => elementKey(old, key) === wanted);
-    const old = result[at];
+    const namesakes = places.get(wanted) ?? [];
+    const at = namesakes.at(-1);
     if (rules.isDeletion(item)) {
-      if (at >= 0) result.splice(at, 1);
-    } else if (at >= 0) result[at] = rules.merge(isObject(old) ? old : {}, item);
-    else result.push(rules.merge({}, item));
+      const deleted = namesakes.pop();
+      if (deleted !== undefined) result[deleted] = HOLE;
+    } else if (at === undefined) put(places, wanted, result.push(rules.merge({}, item)) - 1);
+    else {
+      const old = result[at];
+      result[at] = rules.merge(isObject(old) ? old : {}, item);
+    }
   }
-  return result;
+  return result.filter((item) => item !== HOLE);
+}
+
+const HOLE = Symbol("deleted");
+
+function put(places: Map<string, number[]>, key: string, at: number): void {
+  const present = places.get(key);
+  if (present === undefined) places.set(key, [at]);
+  else present.push(at);
 }
 
 /**
@@ -51,18 +66,28 @@ export function orderList(
   before: readonly string[],
   mergeKey: string | undefined,
 ): unknown[] {
+  const [ordered, present] = [firstPlaces(order), firstPlaces(before)];
+  const placeOf = (places: ReadonlyMap<string, number>, key: string) => places.get(key) ?? -1;
   const keyed = list.map((item) => ({ item, key: elementKey(item, mergeKey) }));
   const named = keyed
-    .filter(({ key }) => order.includes(key))
-    .sort((a, b) => order.indexOf(a.key) - order.indexOf(b.key));
-  const others = keyed.filter(({ key }) => !order.includes(key));
+    .filter(({ key }) => ordered.has(key))
+    .sort((a, b) => placeOf(ordered, a.key) - placeOf(ordered, b.key));
+  const others = keyed.filter(({ key }) => !ordered.has(key));
   const result: unknown[] = [];
-  while (named.length > 0 || others.length > 0) {
-    const [left, right] = [named[0], others[0]];
+  for (let [n, o] = [0, 0]; n < named.length || o < others.length; ) {
+    const [left, right] = [named[n], others[o]];
     const takeLeft =
-      left !== undefined && (right === undefined || before.indexOf(left.key) < before.indexOf(right.key));
-    const next = takeLeft ? named.shift() : others.shift();
+      left !== undefined && (right === undefined || placeOf(present, left.key) < placeOf(present, right.key));
+    const next = takeLeft ? left : right;
+    if (takeLeft) n += 1;
+    else o += 1;
     if (next !== undefined) result.push(next.item);
   }
   return result;
+}
+
+function firstPlaces(keys: readonly string[]): ReadonlyMap<string, number> {
+  const places = new Map<string, number>();
+  for (const [at, key] of keys.entries()) if (!places.has(key)) places.set(key, at);
+  return places;
 }

@@ -1,5 +1,5 @@
 import { StatusError } from "@mooring/store";
-import { childSchema, clone, isObject, type JsonObject, jsonEqual, type Schema } from "../model.ts";
+import { canonicalJson, childSchema, clone, isObject, type JsonObject, type Schema } from "../model.ts";
 import { elementKey, mergeObjectList, mergePrimitiveList, orderList } from "./lists.ts";
 
 const DIRECTIVE = "$patch";
@@ -45,7 +45,8 @@ function retained(current: JsonObject, patch: JsonObject): JsonObject {
   const copy = clone(current);
   if (keys === undefined) return copy;
   if (!Array.isArray(keys)) throw malformed("invalid retainKeys directive: expected a list");
-  for (const field of Object.keys(copy)) if (!keys.includes(field)) delete copy[field];
+  const kept = new Set<unknown>(keys);
+  for (const field of Object.keys(copy)) if (!kept.has(field)) delete copy[field];
   return copy;
 }
 
@@ -83,8 +84,8 @@ function stripped(item: unknown): unknown {
 function deletePrimitives(result: JsonObject, field: string, values: unknown): void {
   const present = result[field];
   if (!Array.isArray(values)) throw malformed("invalid deleteFromPrimitiveList directive: expected a list");
-  if (Array.isArray(present))
-    result[field] = present.filter((item) => !values.some((value) => jsonEqual(value, item)));
+  const deleted = new Set(values.map((value) => canonicalJson(value)));
+  if (Array.isArray(present)) result[field] = present.filter((item) => !deleted.has(canonicalJson(item)));
 }
 
 function setOrder(

@@ -1,6 +1,6 @@
 import { childSchema, isObject, type JsonObject, jsonEqual, type Schema } from "../model.ts";
-import { EMPTY, type FieldSet, LEAF, node, union } from "./field-set.ts";
-import { elementOf, shapeOf } from "./typed.ts";
+import { EMPTY, type FieldSet, LEAF, node } from "./field-set.ts";
+import { elementOf, elementSets, shapeOf } from "./typed.ts";
 
 /** Which paths differ between two values. */
 export interface Comparison {
@@ -35,11 +35,8 @@ function everything(value: unknown, schema: Schema | undefined): FieldSet {
     );
   }
   if (shape === "set" || shape === "map") {
-    const items = (value as unknown[]).map((item): readonly [string, FieldSet] => [
-      elementOf(item, schema),
-      shape === "set" ? LEAF : everything(item, schema?.items),
-    ]);
-    return items.reduce<FieldSet>((set, item) => union(set, node(false, [item])), LEAF);
+    const of = (item: unknown) => (shape === "set" ? LEAF : everything(item, schema?.items));
+    return node(true, elementSets(value as unknown[], of, schema));
   }
   return LEAF;
 }

@@ -35,11 +35,17 @@ function mergeList(
   const before = new Map(live.map((item) => [elementOf(item, schema), item]));
   const wanted = new Set(applied.map((item) => elementOf(item, schema)));
   const rest = live.map((item) => ({ item, element: elementOf(item, schema) }));
+  /** Where elements of the same identity are in it that have not been merged. */
+  const places = new Map<string, number[]>();
+  for (const [at, { element }] of rest.entries()) places.set(element, [...(places.get(element) ?? []), at]);
+  const merged = new Set<number>();
   const result: unknown[] = [];
+  let from = 0;
   const takeForeign = () => {
-    for (let next = rest[0]; next !== undefined && !wanted.has(next.element); next = rest[0]) {
+    for (let next = rest[from]; next !== undefined; next = rest[++from]) {
+      if (merged.has(from)) continue;
+      if (wanted.has(next.element)) return;
       result.push(clone(next.item));
-      rest.shift();
     }
   };
   for (const item of applied) {
@@ -47,8 +53,8 @@ function mergeList(
     const element = elementOf(item, schema);
     const old = before.get(element);
     result.push(old === undefined ? clone(item) : merge(old, item));
-    const at = rest.findIndex((each) => each.element === element);
-    if (at >= 0) rest.splice(at, 1);
+    const at = places.get(element)?.shift();
+    if (at !== undefined) merged.add(at);
   }
   takeForeign();
   return result;

@@ -47,11 +47,21 @@ export function fieldSetOf(value: unknown, schema: Schema | undefined): FieldSet
 }
 
 function listSet(list: unknown[], of: (item: unknown) => FieldSet, schema: Schema | undefined): FieldSet {
-  if (list.length === 0) return LEAF;
-  return list.reduce<FieldSet>(
-    (set, item) => union(set, node(false, [[elementOf(item, schema), of(item)]])),
-    EMPTY,
-  );
+  return list.length === 0 ? LEAF : node(false, elementSets(list, of, schema));
+}
+
+/** The fields of each element of a list; of elements that have the same identity, those of all of them. */
+export function elementSets(
+  list: unknown[],
+  of: (item: unknown) => FieldSet,
+  schema: Schema | undefined,
+): ReadonlyMap<string, FieldSet> {
+  const sets = new Map<string, FieldSet>();
+  for (const item of list) {
+    const element = elementOf(item, schema);
+    sets.set(element, union(sets.get(element) ?? EMPTY, of(item)));
+  }
+  return sets;
 }
 
 /**
