@@ -81,7 +81,7 @@ function updated(present: UnstructuredObject, wanted: UnstructuredObject): Unstr
   if (metadata.annotations?.[AUTO_UPDATE] === "false") return undefined;
   const labels = { ...metadata.labels, ...wanted.metadata.labels };
   const [rules, due] = [rulesOf(present), rulesOf(wanted)];
-  const missing = uncovered(rules, due, 1_000);
+  const missing = uncovered(rules, due, { most: 1_000, comparisons: Number.POSITIVE_INFINITY });
   const same =
     missing.length === 0 &&
     (wanted.aggregationRule === undefined || present.aggregationRule !== undefined) &&
