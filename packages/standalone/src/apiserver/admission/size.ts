@@ -1,5 +1,6 @@
-import { mostValues } from "../http/body.ts";
+import { limitsOf } from "../http/body.ts";
 import type { Call } from "../http/call.ts";
+import type { Limits } from "../http/parse/limits.ts";
 import { checkMeasure } from "../http/parse/measure.ts";
 import type { Admit } from "./escalation.ts";
 
@@ -11,11 +12,17 @@ const MOST_WRITERS = 3;
  * BadRequest.
  */
 export function sizeCheck(call: Call): Admit {
-  const most = mostValues(call);
+  const most = limitsOf(call);
   return ({ metadata, ...rest }) => {
     const { managedFields = [], ...others } = metadata;
     // What the server itself writes into metadata is no reason to refuse what has just been taken.
-    checkMeasure({ metadata: others, ...rest }, most + 100);
-    checkMeasure(managedFields, MOST_WRITERS * most + 100);
+    checkMeasure({ metadata: others, ...rest }, times(most, 1));
+    checkMeasure(managedFields, times(most, MOST_WRITERS));
   };
 }
+
+/** And a little more. */
+const times = ({ values, keys }: Limits, factor: number): Limits => ({
+  values: factor * values + 100,
+  keys: factor * keys + 100,
+});

@@ -4,7 +4,7 @@ import type { Kept } from "../fairness/buffers.ts";
 import { PROTOBUF } from "../protobuf/envelope.ts";
 import type { Call } from "./call.ts";
 import type { Body, BodyFormat } from "./parse/body.ts";
-import { MOST_BYTES, MOST_VALUES } from "./parse/limits.ts";
+import { type Limits, MOST, MOST_BYTES } from "./parse/limits.ts";
 import { parseBody } from "./parse/parse.ts";
 
 export type { Body } from "./parse/body.ts";
@@ -97,14 +97,14 @@ export async function readAs(call: Call, format: BodyFormat): Promise<Body> {
 
 /** Large ones where they block nobody else. */
 async function parsed(call: Call, format: BodyFormat, bytes: Buffer): Promise<Body> {
-  const most = mostValues(call);
+  const most = limitsOf(call);
   if (bytes.length <= SMALL[format]) return parseBody(format, bytes, most);
   return call.parser.parse(call.user.username, { format, bytes, most });
 }
 
-/** How many values whoever asks may send, and leave in an object. */
-export function mostValues({ user, segments }: Pick<Call, "user" | "segments">): number {
+/** How much whoever asks may send at once, and leave in an object. */
+export function limitsOf({ user, segments }: Pick<Call, "user" | "segments">): Limits {
   const trusted = user.groups.includes("system:masters") || segments[1] === "apiextensions.k8s.io";
-  if (trusted) return MOST_VALUES.administrator;
-  return nodeOf(user) === undefined ? MOST_VALUES.untrusted : MOST_VALUES.node;
+  if (trusted) return MOST.administrator;
+  return nodeOf(user) === undefined ? MOST.untrusted : MOST.node;
 }

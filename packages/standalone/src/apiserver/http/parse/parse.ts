@@ -2,11 +2,12 @@ import { badRequest, StatusError } from "@mooring/store";
 import { decodeProtobuf } from "../../protobuf/envelope.ts";
 import type { Body, BodyFormat } from "./body.ts";
 import { duplicateFields } from "./duplicate-fields.ts";
+import type { Limits } from "./limits.ts";
 import { checkMeasure } from "./measure.ts";
 import { readYaml } from "./yaml.ts";
 
-/** What a body contains; `most` values may be in it. Throws BadRequest, or UnsupportedMediaType. */
-export function parseBody(format: BodyFormat, bytes: Buffer, most: number): Body {
+/** What a body contains; `most` may be in it. Throws BadRequest, or UnsupportedMediaType. */
+export function parseBody(format: BodyFormat, bytes: Buffer, most: Limits): Body {
   switch (format) {
     case "json":
       return parseJson(bytes.toString("utf8"), most);
@@ -20,7 +21,7 @@ export function parseBody(format: BodyFormat, bytes: Buffer, most: number): Body
   }
 }
 
-function parseJson(text: string, most: number): Body {
+function parseJson(text: string, most: Limits): Body {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -32,7 +33,7 @@ function parseJson(text: string, most: number): Body {
 }
 
 /** JSON is YAML, too, and what kubectl applies is JSON. */
-function parseYaml(text: string, most: number): Body {
+function parseYaml(text: string, most: Limits): Body {
   if (/^\s*[{[]/.test(text)) {
     try {
       return parseJson(text, most);

@@ -1,6 +1,7 @@
 import { parentPort } from "node:worker_threads";
 import { StatusError, type StatusReason } from "@mooring/store";
 import type { BodyFormat } from "./body.ts";
+import type { Limits } from "./limits.ts";
 import { parseBody } from "./parse.ts";
 
 /** What is asked of the thread: bytes that an untrusted client has sent. */
@@ -8,8 +9,8 @@ export interface ParseRequest {
   id: number;
   format: BodyFormat;
   bytes: Uint8Array;
-  /** Values that may be in it. */
-  most: number;
+  /** What may be in it. */
+  most: Limits;
 }
 
 /** The value as JSON, which is read again faster than anything else is handed over; or why there is none. */

@@ -1,11 +1,11 @@
 import { badRequest } from "@mooring/store";
 import { isAlias, isMap, isPair, isScalar, parseDocument, visit } from "yaml";
 import type { Body } from "./body.ts";
-import { MOST_COMPLAINTS, MOST_DEPTH } from "./limits.ts";
+import { type Limits, MOST_COMPLAINTS, MOST_DEPTH } from "./limits.ts";
 import { checkMeasure } from "./measure.ts";
 
 /** A YAML document as JSON. Keys that occur twice are found here: the parser compares each with each. */
-export function readYaml(text: string, most: number): Body {
+export function readYaml(text: string, most: Limits): Body {
   checkIndentation(text);
   const document = parseDocument(text, {
     ...{ uniqueKeys: false, merge: true, prettyErrors: false, logLevel: "error" },
