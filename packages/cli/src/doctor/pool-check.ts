@@ -11,7 +11,7 @@ export function poolCheck(pool: Pool): Check {
   const name = `Pool ${metadata.name}`;
   if (status?.ready !== true) {
     const why = status?.conditions?.find(({ type }) => type === "Ready")?.message;
-    return check(name, "fail", why ?? "not ready");
+    return check(name, "fail", why ?? "not ready", `kubectl describe pool ${metadata.name}`);
   }
   const { freeBytes = 0, thickBytes = 0, totalBytes = 0 } = status;
   const thick = thickBytes === 0 ? "" : `, ${describeBytes(thickBytes)} set aside for thick volumes`;

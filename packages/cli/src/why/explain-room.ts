@@ -12,11 +12,16 @@ import { type Finding, finding } from "./finding.ts";
 const CHECK =
   "check what the programs that use the volume have written since, and restore a snapshot if need be";
 
-/** What a volume's pool reports of its room; nothing while there is enough. */
+/** What a volume's pool reports of itself and its room; nothing while it is open and there is enough. */
 export async function explainRoom(context: Context, volume: Volume): Promise<Finding[]> {
   const { spec, status } = volume;
   const pool = await read(context, Pools, { name: spec.pool });
   const subject = `Pool ${spec.pool}`;
+  if (pool?.status?.ready === false) {
+    const why = pool.status.conditions?.find(({ type }) => type === "Ready")?.message;
+    const next = `kubectl describe pool ${spec.pool}`;
+    return [finding("failed", subject, `is not ready: ${why ?? "it is being opened"}`, { next })];
+  }
   const held = writersHeldMessage(pool);
   const next = `delete claims or snapshots that nobody needs, or: kubectl patch pool ${spec.pool} --type merge -p '{"spec":{"size":BYTES}}'`;
   if (held !== undefined) return [finding("failed", subject, held, { next })];

@@ -2,6 +2,7 @@ import type { PoolType } from "../api/pool.ts";
 import type { Copy, GroupCopy, PreCopies } from "./group-copy.ts";
 import type { Image } from "./image.ts";
 import type { ImageDevices } from "./image-devices.ts";
+import type { PoolFault } from "./pool-fault.ts";
 
 /** How full a pool is, in bytes. */
 export interface PoolUsage {
@@ -50,6 +51,10 @@ export interface PoolBackend {
   /** Lets go of a pool whose images are in use: it stays mounted, and another process may open it. */
   leave(): Promise<void>;
   usage(): Promise<PoolUsage>;
+  /** Undefined while the pool's file system works. */
+  fault(): Promise<PoolFault | undefined>;
+  /** Mounts a file system that has failed anew, as `open` does; for an open pool none of whose images is in use. */
+  reopen(): Promise<void>;
   /** Writes into images wait until there is room again: nothing may be opened for writing meanwhile. */
   writersHeld(): Promise<boolean>;
   /** Starts the keeper of the pool's writers where it has died; nothing where the pool has none. */

@@ -4,10 +4,12 @@ import { join } from "node:path";
 import { failpoint, syncFolder } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
+import { mountFault } from "../host/mount-fault.ts";
 import { recordBacking, requireWhole } from "./backing-record.ts";
 import { resizeFile, writeSparse } from "./durable.ts";
 import { absent } from "./file-images.ts";
 import type { PoolLayout } from "./layout.ts";
+import type { PoolFault } from "./pool-fault.ts";
 
 /** Size of a pool that is made on first use; its file is sparse. */
 export const DEFAULT_POOL_BYTES: number = 20 * 1024 ** 3;
@@ -56,8 +58,11 @@ export async function openBacking(
     await host.loops.detach(device.path).catch(() => {});
     throw error;
   });
-  if (!(await isReadable(backing.mount))) {
-    // A file system that has shut itself down (the disk below was full, say) works again after a new mount.
+  const fault = await backingFault(host, layout);
+  // Until nobody uses an image any more, there is nothing that could be done with it.
+  if (fault !== undefined && fault.devices > 0) return;
+  if (fault !== undefined) {
+    // A file system that has given up (the disk below was full, say) works again after a new mount.
     await host.mounts.unmount(backing.mount);
     await host.mounts.mount(request);
   }
@@ -89,8 +94,15 @@ async function requireMounted(folder: string, mount: string): Promise<void> {
   if (outside.dev === inside.dev) throw new EngineError("UNAVAILABLE", `${mount} is not mounted`);
 }
 
-async function isReadable(mount: string): Promise<boolean> {
-  return (await readdir(mount).catch(unlessShutDown)) !== undefined;
+/** What has become of the file system of an open pool; undefined while it works. */
+export async function backingFault(
+  host: Host,
+  { backing, images }: PoolLayout,
+): Promise<PoolFault | undefined> {
+  const top = backing === undefined ? undefined : (await host.mounts.at(backing.mount)).at(-1);
+  const message = top === undefined ? undefined : await mountFault(top);
+  if (message === undefined) return undefined;
+  return { message, devices: (await host.loops.list(images)).length };
 }
 
 /** A full disk keeps no pool from opening: the head of its file system gives the size meanwhile, and the next open records it. */

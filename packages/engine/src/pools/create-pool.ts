@@ -13,6 +13,7 @@ import { LOCK_FILE } from "./layout.ts";
 import { Ledger } from "./ledger.ts";
 import { LocalMedium, type LocalOptions } from "./local-medium.ts";
 import type { Medium } from "./medium.ts";
+import type { PoolFault } from "./pool-fault.ts";
 import { acquirePoolLock, type PoolLock } from "./pool-lock.ts";
 import type { ThickFiles } from "./thick-files.ts";
 
@@ -71,15 +72,30 @@ class Pool implements PoolBackend {
     await makeFolder(path, 0o700);
     this.#lock = await acquirePoolLock(join(path, LOCK_FILE), host);
     try {
-      await this.#medium.open();
-      await this.#images.sweep();
-      await this.#copier.sweep();
-      await this.#count();
+      await this.#load();
     } catch (error) {
       await this.#lock.release();
       this.#lock = undefined;
       throw error;
     }
+  }
+
+  async #load(): Promise<void> {
+    await this.#medium.open();
+    // One that has failed may not even be read. Its images can still be let go of, so that it can be opened anew.
+    if ((await this.#medium.fault()) !== undefined) return;
+    await this.#images.sweep();
+    await this.#copier.sweep();
+    await this.#count();
+  }
+
+  async fault(): Promise<PoolFault | undefined> {
+    return this.#medium.fault();
+  }
+
+  async reopen(): Promise<void> {
+    this.#requireOpen();
+    await this.#load();
   }
 
   /** Other nodes make images in a shared pool, too; of what is being made here the wish is known already. */

@@ -103,7 +103,13 @@ export function fileImages(
 
   const find = async (id: string): Promise<Image | undefined> => {
     const path = pathOf(id);
-    const info = await lstat(path).catch(absent);
+    const info = await lstat(path).catch(absentOrFailing);
+    if (info === "failing") {
+      // Not even read, but its device can be closed: only then can the pool be mounted anew.
+      const device = await loops.find(path);
+      if (device !== undefined) return image(folder, { id, size: device.sizeBytes });
+      throw new EngineError("UNAVAILABLE", `${path} cannot be read: its file system has failed`);
+    }
     if (info === undefined) return undefined;
     if (!info.isFile()) throw new EngineError("DATA_LOSS", `${path} is not a regular file`);
     return image(folder, { id, size: info.size, thick: isThick(folder, id) });
@@ -188,6 +194,11 @@ export function fileImages(
 export function absent(error: unknown): undefined {
   if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
   throw error;
+}
+
+function absentOrFailing(error: unknown): undefined | "failing" {
+  if (error instanceof Error && "code" in error && error.code === "EIO") return "failing";
+  return absent(error);
 }
 
 function cannotClone(source: Image, cause: unknown): EngineError {

@@ -1,6 +1,6 @@
 import { canBeThick, type LocalPoolType } from "../api/pool.ts";
 import type { Host } from "../host/host.ts";
-import { closeBacking, enlargeBacking, openBacking } from "./backing-file.ts";
+import { backingFault, closeBacking, enlargeBacking, openBacking } from "./backing-file.ts";
 import { fileImages } from "./file-images.ts";
 import { folderImages } from "./folder-images.ts";
 import { folderUsers } from "./folder-users.ts";
@@ -10,6 +10,7 @@ import { fileDevices, type ImageDevices } from "./image-devices.ts";
 import type { ImageStore } from "./image-store.ts";
 import { type PoolLayout, poolLayout, sharedLayout } from "./layout.ts";
 import type { Medium, PoolRoom } from "./medium.ts";
+import type { PoolFault } from "./pool-fault.ts";
 import { POOL_STARTS } from "./pool-filesystems.ts";
 import { poolRoom } from "./room.ts";
 import { closeShared, openShared } from "./shared-folder.ts";
@@ -64,7 +65,11 @@ export class LocalMedium implements Medium {
     if (shared !== undefined) return openShared(host, this.#layout, shared);
     const { filesystem, makeImages } = POOL_STARTS[this.#type];
     if (filesystem !== undefined) await openBacking(host, this.#layout, filesystem, size);
-    await makeImages(host, images);
+    if ((await this.fault()) === undefined) await makeImages(host, images);
+  }
+
+  async fault(): Promise<PoolFault | undefined> {
+    return backingFault(this.#options.host, this.#layout);
   }
 
   async close(): Promise<void> {

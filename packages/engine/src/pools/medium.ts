@@ -1,6 +1,7 @@
 import type { GroupCopier } from "./group-copy.ts";
 import type { ImageDevices } from "./image-devices.ts";
 import type { ImageStore } from "./image-store.ts";
+import type { PoolFault } from "./pool-fault.ts";
 import type { ThickFiles } from "./thick-files.ts";
 
 /** Bytes of a pool, and those that images can still take, to this moment. */
@@ -25,8 +26,10 @@ export interface Medium {
   readonly thick?: ThickFiles | undefined;
   /** What a message calls pools of this kind: `of type btrfs`. */
   readonly description: string;
-  /** Makes it where it is not there, and brings it within reach. */
+  /** Makes it where it is not there, and brings it within reach; one that has failed anew, unless its images are in use. */
   open(): Promise<void>;
+  /** Undefined while it works. */
+  fault(): Promise<PoolFault | undefined>;
   /** Lets go of it; images stay. Nobody uses one. */
   close(): Promise<void>;
   /** Who uses images here, as texts for messages. */

@@ -13,6 +13,7 @@ import {
   silentLogger,
   waitFor,
 } from "@mooring/store";
+import { eventually } from "@mooring/store/testing";
 import { Pools, type PoolType } from "../api/pool.ts";
 import { Snapshots } from "../api/snapshot.ts";
 import { type Volume, Volumes } from "../api/volume.ts";
@@ -87,6 +88,16 @@ async function unmount(name: string): Promise<void> {
   await inState(name, "detached");
 }
 
+/** The pool's file system gives up while none of its images is open. */
+async function failPool(): Promise<void> {
+  const folder = join(dir, "state", "pools", POOL, "mnt");
+  await host.exec.try("xfs_io", ["-x", "-c", "shutdown", folder]);
+  await eventually("the pool to be mounted anew", async () => {
+    const { exitCode } = await host.exec.try("ls", [join(folder, "images")]);
+    return exitCode === 0;
+  });
+}
+
 /** Every phase can be done again from its start. */
 const phases: (() => Promise<unknown>)[] = [
   async () => {
@@ -149,6 +160,7 @@ const phases: (() => Promise<unknown>)[] = [
   () => unmount("v-p-1"),
   ...(movable ? volumeTroubles(place, "v-p-1") : []),
   () => unmount("v-p-2"),
+  ...(movable ? [failPool] : []),
   () => gone(Snapshots, "s-p-1"),
   () => gone(Volumes, "v-p-1"),
   () => gone(Volumes, "v-p-2"),

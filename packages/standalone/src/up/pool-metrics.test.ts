@@ -19,6 +19,7 @@ test("metrics show how full a pool is, at which alert level, and whether its wri
   ]);
   const text = metricsText(poolMetrics([full, pool("fine", [])]));
   for (const line of [
+    'mooring_pool_ready{pool="full"} 1',
     'mooring_pool_size_bytes{pool="full"} 100',
     'mooring_pool_free_bytes{pool="full"} 4',
     'mooring_pool_promised_bytes{pool="full"} 300',

@@ -16,6 +16,9 @@ export function poolMetrics(pools: readonly Pool[]): MetricFamily[] {
     }),
   });
   return [
+    gauge("ready", "1 while the pool is open, and its file system works.", ({ status }) =>
+      status === undefined ? undefined : Number(status.ready),
+    ),
     gauge("size_bytes", "Size of the pool.", ({ status }) => status?.totalBytes),
     gauge("free_bytes", "Bytes that volumes can still take.", ({ status }) => status?.freeBytes),
     gauge("promised_bytes", "Sizes of all volumes.", ({ status }) => status?.promisedBytes),

@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Informer } from "@mooring/store";
 import type { Volume } from "../../api/volume.ts";
+import { mountFault } from "../../host/mount-fault.ts";
 import type { AgentContext } from "../context.ts";
 import { DeviceProbes } from "./device-probes.ts";
-import { type Fault, mountFault } from "./fault.ts";
+import type { Fault } from "./fault.ts";
 
 /** Checks the volumes that are attached here, now and then until the signal: what fails under its users sends no event. */
 export async function watchHealth(

@@ -36,6 +36,10 @@ export async function applyPoolStep(
     case "open":
       await open(context, pool);
       return;
+    case "reopen":
+      await context.pools.get(name)?.backend.reopen();
+      context.events.event(pool, "Normal", "PoolMounted", "the pool's file system has been mounted anew");
+      return;
     case "limit":
       context.pools.get(name)?.backend.limit(step.limits);
       return;

@@ -2,6 +2,7 @@ import { DONE, defined, hasFinalizer, isDeleting, type Outcome } from "@mooring/
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { isShared, type Pool, type PoolStatus, poolNodes } from "../../api/pool.ts";
 import type { PoolLimits, PoolUsage } from "../../pools/backend.ts";
+import type { PoolFault } from "../../pools/pool-fault.ts";
 import { fail } from "../../refused.ts";
 import { openConditions, sameConditions } from "./conditions.ts";
 
@@ -16,6 +17,8 @@ export interface PoolView {
   limits: PoolLimits | undefined;
   /** Bytes of the file behind it; undefined: there is none. */
   fileBytes?: number | undefined;
+  /** Its file system has failed under its volumes. */
+  fault?: PoolFault | undefined;
   /** Its writers are held. */
   held?: boolean;
   /** Volumes whose records differ from that. */
@@ -35,6 +38,7 @@ export type PoolStep =
   | { do: "add-finalizer" }
   | { do: "remove-finalizer" }
   | { do: "open" }
+  | { do: "reopen" }
   | { do: "limit"; limits: PoolLimits }
   | { do: "enlarge"; size: number }
   | { do: "record-usage"; status: PoolStatus }
@@ -43,11 +47,12 @@ export type PoolStep =
 
 /** The next step for a pool of this node. Pure. */
 export function decide(view: PoolView): PoolStep {
-  const { pool, usage, unreported = [] } = view;
+  const { pool, usage, fault, unreported = [] } = view;
   const protectedByUs = hasFinalizer(pool, ENGINE_FINALIZER);
   if (isDeleting(pool)) return protectedByUs ? deletion(view) : DONE;
   if (!protectedByUs) return { do: "add-finalizer" };
   if (usage === undefined) return { do: "open" };
+  if (fault !== undefined) return fault.devices === 0 ? { do: "reopen" } : failed(fault);
   const limits = limitsOf(pool);
   if (!sameLimits(view.limits, limits)) return { do: "limit", limits };
   const { size } = pool.spec;
@@ -56,6 +61,14 @@ export function decide(view: PoolView): PoolStep {
   const status = readyStatus(view, usage);
   if (status !== undefined) return { do: "record-usage", status };
   return unreported.length === 0 ? DONE : { do: "report-to-volumes", names: unreported };
+}
+
+/** Nothing can be written, not by the file systems of its volumes either. Their devices can still be closed. */
+function failed({ message, devices }: PoolFault): PoolStep {
+  const what = `${message}: every write to its volumes fails`;
+  const volumes = devices === 1 ? "the one volume" : `the ${devices} volumes`;
+  const next = `end the pods that use ${volumes} open in it: then it is mounted anew; the kernel's log (dmesg) has the cause`;
+  return fail("UNAVAILABLE", what, next);
 }
 
 /** The limits that the pool's object asks for. */

@@ -17,6 +17,7 @@ const failpoints = stepFailpoints<Exclude<PoolStep, Outcome>>("engine/pool", {
   "add-finalizer": true,
   "remove-finalizer": true,
   open: true,
+  reopen: true,
   limit: true,
   enlarge: true,
   "record-usage": true,

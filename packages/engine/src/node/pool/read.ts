@@ -57,7 +57,7 @@ export async function readPool(
   const reported = reader.over(volumes, writersReport).byIndex(index, name);
   const unreported = backing === undefined ? [] : unreportedVolumes(reported, state);
   return {
-    ...{ pool, nodeID, held, unreported },
+    ...{ pool, nodeID, held, unreported, fault: await backend?.fault() },
     onDisk: existsSync(backing?.file ?? images),
     // What is kept is for the steps that follow: a dry read has none.
     usage: dry ? await backend?.usage() : await usage.of(name, backend),

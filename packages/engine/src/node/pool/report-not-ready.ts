@@ -4,13 +4,14 @@ import { asRecorded } from "../../errors.ts";
 import type { AgentContext } from "../context.ts";
 import { condition } from "./conditions.ts";
 
-/** A pool that is open stays ready, whatever else failed. */
+/** A pool that is open stays ready, whatever else failed, unless its file system has. */
 export async function reportNotReady(context: AgentContext, name: string, error: unknown): Promise<void> {
   if (context.signal.aborted) return;
   const { store, host, events, pools, nodeID, signal } = context;
   const { code, message } = asRecorded(error);
-  const openHere = pools.get(name) !== undefined;
   try {
+    const backend = pools.get(name)?.backend;
+    const openHere = backend !== undefined && (await backend.fault()) === undefined;
     const put = (pool: Pool): Pool => {
       // Other nodes' failures to open a shared pool are theirs alone.
       const elsewhere = isShared(pool) && poolNodes(pool).some((node) => node !== nodeID);
