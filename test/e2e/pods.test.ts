@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { covers, eventually, everyday, thorough } from "@mooring/store/testing";
 import { machineRemains } from "../support/remains.ts";
@@ -259,5 +260,40 @@ spec:
     assert.deepEqual(writers("f:spec"), ["kube-controller-manager"]);
     assert.deepEqual(writers("f:status"), ["external-csi.mooring.dev"]);
     await kubectl.run("delete", "pod/owned", "pvc/owned");
+  },
+);
+
+/** As the kernel says it, whatever Mooring makes of it. */
+async function hasAppArmor(): Promise<boolean> {
+  const enabled = await readFile("/sys/module/apparmor/parameters/enabled", "utf8").catch(() => "N");
+  return enabled.trim() === "Y";
+}
+
+test(
+  "a pod has the AppArmor profile that it asks for, or does not run and says why",
+  thorough(),
+  async () => {
+    await kubectl.apply(`
+apiVersion: v1
+kind: Pod
+metadata: {name: profiled}
+spec:
+  restartPolicy: Never
+  containers:
+    - name: main
+      image: host
+      securityContext: {appArmorProfile: {type: RuntimeDefault}}
+      command: [cat, /proc/self/attr/current]
+`);
+    if (await hasAppArmor()) {
+      await shows(["pod", "profiled"], "{.status.phase}", /Succeeded/);
+      assert.match(await kubectl.run("logs", "profiled"), /^mooring-default \(enforce\)/);
+    } else {
+      const why =
+        /containers\[0\]\.securityContext\.appArmorProfile: cannot enforce AppArmor: AppArmor is not enabled on the host/;
+      await shows(["pod", "profiled"], "{.status.containerStatuses[0].state.waiting.message}", why);
+      assert.equal(await kubectl.run("get", "pod", "profiled", "-o", "jsonpath={.status.phase}"), "Pending");
+    }
+    await kubectl.run("delete", "pod", "profiled");
   },
 );
