@@ -94,6 +94,20 @@ test("an object does not get larger by pieces than it may be at once", async () 
   assert.equal(Object.keys(json.data ?? {}).length, 1_400);
 });
 
+test("an object that is read as YAML blocks the server no more than as JSON", async () => {
+  const path = "/api/v1/namespaces/default/configmaps";
+  const data = { text: `"'\u0001 `.repeat(150_000) };
+  assert.equal((await server.http.post(path, { metadata: { name: "quotes" }, data })).status, 201);
+  for (const read of [`${path}/quotes`, path]) {
+    const headers = { accept: "application/yaml", "impersonate-user": "untrusted" };
+    const { response, ms } = await costOf(() => server.http.send(read, { headers }));
+    assert.equal(response.status, 200);
+    assert.match(response.text, /name: quotes\n/);
+    assert.ok(ms < MOST_CPU_MS, `${read} takes ${ms.toFixed(0)} ms`);
+  }
+  await server.http.delete(`${path}/quotes`);
+});
+
 test("a content type with the name of something else is unknown", async () => {
   for (const type of ["__proto__", "constructor", "toString"]) {
     for (const method of ["POST", "PATCH"]) {

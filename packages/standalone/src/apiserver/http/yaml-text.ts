@@ -9,6 +9,13 @@ export function yamlText(value: unknown): string {
   return stringify(value, { aliasDuplicateObjects: false });
 }
 
+/** Values as the elements of a list. */
+export function yamlElements(values: readonly unknown[]): string {
+  const element = (value: unknown) =>
+    isDeeper(value, INDENTED_DEPTH) ? `- ${JSON.stringify(value)}\n` : yamlText([value]);
+  return values.map(element).join("");
+}
+
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   return levels === 0 || Object.values(value).some((child) => isDeeper(child, levels - 1));

@@ -7,8 +7,8 @@ import {
 } from "@mooring/store";
 import { negotiate, type Shape } from "../http/accept.ts";
 import type { Call } from "../http/call.ts";
-import { send } from "../http/respond.ts";
 import { sendPieces } from "../http/stream.ts";
+import { yamlText } from "../http/yaml-text.ts";
 import { columnDefinitions, columnsOf, partialObject, tableRow } from "../table/table.ts";
 import { listOptions } from "./options.ts";
 import { includeObject } from "./representation.ts";
@@ -32,11 +32,10 @@ export async function handleList(call: Call, target: Target): Promise<void> {
     ...options,
     ...defined({ namespace: target.namespace }),
   });
-  const pieces = listPieces(list, writer, options.limit !== undefined);
-  if (format === "json") return sendPieces(call, "application/json", pieces);
-  let text = "";
-  for await (const piece of pieces) text += piece;
-  return send(call, 200, JSON.parse(text), "yaml");
+  const isLimited = options.limit !== undefined;
+  if (format === "json") return sendPieces(call, "application/json", listPieces(list, writer, isLimited));
+  const toYaml = (json: string) => call.parser.toYaml(call.user.username, json, "elements");
+  return sendPieces(call, "application/yaml", yamlPieces(list, writer, isLimited, toYaml));
 }
 
 function listWriter(call: Call, target: Target, shape: Shape): ListWriter {
@@ -89,6 +88,33 @@ async function* listPieces(
     }
   } finally {
     // The store keeps a snapshot open until the list ends, also when the client has left.
+    await list.pages.return({});
+  }
+}
+
+/** The same as YAML. */
+async function* yamlPieces(
+  list: JsonList,
+  { head, itemsField, item }: ListWriter,
+  limited: boolean,
+  toYaml: (json: string) => Promise<string>,
+): AsyncGenerator<string, void> {
+  const { resourceVersion } = list;
+  try {
+    yield yamlText(limited ? head : { ...head, metadata: { resourceVersion } });
+    let begun = false;
+    for (;;) {
+      const page = await list.pages.next();
+      if (page.done) {
+        if (!begun) yield `${itemsField}: []\n`;
+        if (limited) yield yamlText({ metadata: listMeta(resourceVersion, page.value) });
+        return;
+      }
+      const elements = await toYaml(`[${page.value.map(item).join(",")}]`);
+      yield begun ? elements : `${itemsField}:\n${elements}`;
+      begun = true;
+    }
+  } finally {
     await list.pages.return({});
   }
 }

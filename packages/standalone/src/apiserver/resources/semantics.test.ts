@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Namespace } from "@mooring/store";
 import { eventually } from "@mooring/store/testing";
+import { parse } from "yaml";
 import { startTestServer, type TestServer } from "../testing/test-server.ts";
 
 const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
@@ -359,4 +360,19 @@ test("deletecollection deletes what the selectors match", async () => {
   assert.equal(response.json.items.length, 2);
   assert.equal((await http.get(`${CONFIG_MAPS}?labelSelector=many%3D1`)).json.items.length, 0);
   assert.equal((await http.get(`${CONFIG_MAPS}/page-0`)).status, 200);
+});
+
+test("a list is the same as YAML and as JSON, in pages as well, and where there is nothing", async () => {
+  const path = "/api/v1/namespaces/default/secrets";
+  for (const name of ["yaml-a", "yaml-b", "yaml-c"])
+    assert.equal(
+      (await server.http.post(path, { metadata: { name }, stringData: { a: "x\n\n  y: z\n" } })).status,
+      201,
+    );
+  for (const query of ["", "?limit=2", "?labelSelector=none"]) {
+    const json = await server.http.get(`${path}${query}`);
+    const yaml = await server.http.get(`${path}${query}`, { accept: "application/yaml" });
+    assert.equal(yaml.headers["content-type"], "application/yaml");
+    assert.deepEqual(parse(yaml.text), json.json, query);
+  }
 });

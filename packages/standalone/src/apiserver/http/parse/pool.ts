@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { badRequest, StatusError } from "@mooring/store";
 import type { Body } from "./body.ts";
-import type { ParseRequest, ParseResult } from "./worker.ts";
+import type { ParseRequest, ParseResult, WriteRequest } from "./worker.ts";
 
 /** One body has the thread for so long at most; then the thread is ended with it. */
 const LONGEST_MS = 5_000;
@@ -10,14 +10,17 @@ const MOST_WAITING = 16;
 /** What a thread that reads 3 MiB may use. */
 const LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
 
+type Work = Omit<ParseRequest, "id"> | Omit<WriteRequest, "id">;
+type Outcome = Exclude<ParseResult, { refused: unknown }>;
+
 interface Job {
-  request: Omit<ParseRequest, "id">;
-  resolve(body: Body): void;
+  request: Work;
+  resolve(outcome: Outcome): void;
   reject(error: Error): void;
 }
 
 /**
- * Reads large bodies in a thread of their own, one at a time, users in turn: whatever somebody sends, neither leases nor
+ * Reads large bodies, and writes YAML, in a thread of their own, one at a time, users in turn: whatever somebody sends, neither leases nor
  * agents wait for it. The thread is started for the first of them.
  */
 export class ParsePool {
@@ -28,7 +31,20 @@ export class ParsePool {
   #closed = false;
 
   /** Throws what `parseBody` throws, and TooManyRequests when the user has too many waiting. */
-  parse(user: string, request: Omit<ParseRequest, "id">): Promise<Body> {
+  async parse(user: string, request: Omit<ParseRequest, "id">): Promise<Body> {
+    const outcome = await this.#queue(user, request);
+    if (!("json" in outcome)) throw new Error("the thread of bodies has answered something else");
+    return { value: JSON.parse(outcome.json), duplicates: outcome.duplicates };
+  }
+
+  /** JSON as YAML; `elements`: what is in a list, as it stands below the list's name. Throws as {@link parse} does. */
+  async toYaml(user: string, json: string, as: WriteRequest["as"] = "value"): Promise<string> {
+    const outcome = await this.#queue(user, { json, as });
+    if (!("yaml" in outcome)) throw new Error("the thread of bodies has answered something else");
+    return outcome.yaml;
+  }
+
+  #queue(user: string, request: Work): Promise<Outcome> {
     const jobs = this.#waiting.get(user) ?? [];
     if (jobs.length >= MOST_WAITING) return Promise.reject(busy());
     return new Promise((resolve, reject) => {
@@ -55,10 +71,10 @@ export class ParsePool {
     if (job === undefined) return;
     if (jobs.length > 0) this.#waiting.set(user, jobs);
     const id = this.#next++;
-    const late = badRequest("the body takes too long to read: send less at once, or JSON instead of YAML");
+    const late = badRequest("the body takes too long: less at once, or JSON instead of YAML");
     const timer = setTimeout(() => void this.#replace(late), LONGEST_MS);
     this.#running = { id, job, timer };
-    this.#thread().postMessage({ id, ...job.request } satisfies ParseRequest);
+    this.#thread().postMessage({ id, ...job.request } satisfies ParseRequest | WriteRequest);
   }
 
   #thread(): Worker {
@@ -85,7 +101,7 @@ export class ParsePool {
     this.#running = undefined;
     if ("refused" in result)
       running.job.reject(new StatusError(result.refused.reason, result.refused.message));
-    else running.job.resolve({ value: JSON.parse(result.json), duplicates: result.duplicates });
+    else running.job.resolve(result);
     this.#take();
   }
 
