@@ -200,6 +200,13 @@ test("whoever has no good token does not learn which nodes there are, nor gets a
   store.close();
 });
 
+test("whoever asks to join sends no more than a request to join needs", async () => {
+  const body = { nodeName: "large", csr: "x".repeat(100_000) };
+  const { status, json } = await server.http.send("/join", { method: "POST", token: null, body });
+  assert.equal(status, 413);
+  assert.match(json.message, /limit is 65536/);
+});
+
 test("a token that did not get its bearer in is not used up", async () => {
   const { store } = await joined("namesake");
   const given = await token();
