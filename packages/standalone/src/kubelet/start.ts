@@ -30,9 +30,9 @@ import { UserRanges } from "./pods/user-ranges.ts";
 import { PodWakes } from "./pods/wakes.ts";
 import { type ForwardRequest, openPort } from "./port-forward.ts";
 import { stopPods } from "./stop.ts";
-import { traceClaim } from "./volumes/csi-volume.ts";
 import { startVolumeManager, type VolumeManager } from "./volumes/index.ts";
 import { type IssueToken, PodTokens } from "./volumes/tokens.ts";
+import { traceVolume } from "./volumes/trace-volume.ts";
 import { type ClaimUsage, measureClaims, type UsageSources } from "./volumes/usage.ts";
 
 /** What a kubelet is started with. */
@@ -54,6 +54,8 @@ export interface KubeletOptions {
   host?: Host;
   /** How often it is measured what pods have on disk; default 10 s. */
   measureMs?: number;
+  /** Milliseconds between two publications for drivers with `requiresRepublish`; default a minute, as of upstream's kubelet. */
+  republishMs?: number;
   /** Ends everything cleanly: see {@link startKubelet}. */
   signal: AbortSignal;
 }
@@ -73,6 +75,8 @@ export interface Kubelet {
 
 /** How long detaching may take when the kubelet is stopped, before it is left to the next start. */
 const DETACH_MS = 20_000;
+
+const REPUBLISH_MS = 60_000;
 
 /** What a kubelet is made of. */
 interface Parts extends PodControllerOptions {
@@ -129,13 +133,14 @@ async function assemble(options: KubeletOptions, working: AbortSignal): Promise<
     ...{ logger, signal },
   });
   const wakes = new PodWakes();
+  const tokens = new PodTokens({ store, issue: options.issueToken, due: (uid) => wakes.remount(uid) });
+  const { republishMs = REPUBLISH_MS } = options;
   const manager = await startVolumeManager({
-    ...{ store, view, host, drivers, paths, nodeName, events, logger },
+    ...{ store, view, host, drivers, paths, nodeName, events, tokens, logger, republishMs },
     changed: (uid) => wakes.add(uid),
     signal: working,
   });
   const node = { nodeName, address: facts.address, allocatable: resourcesOf(facts) };
-  const tokens = new PodTokens({ store, issue: options.issueToken, due: (uid) => wakes.remount(uid) });
   const volumes = createPodVolumes({ store, view, host, paths, node, manager, events, tokens });
   const images = podImages(options, { host, events, wakes });
   const evictions = new Evictions({
@@ -193,7 +198,7 @@ function wantRunning({ view, runtime, node, manager }: Parts): void {
   );
   for (const pod of view.pods.byIndex("node", node.nodeName)) {
     if (!running.has(pod.metadata.uid ?? "")) continue;
-    const traced = (pod.spec?.volumes ?? []).map((volume) => traceClaim(view, pod, volume));
+    const traced = (pod.spec?.volumes ?? []).map((volume) => traceVolume(view, pod, volume));
     manager.want(
       pod,
       traced.filter((each) => each !== undefined && "key" in each),

@@ -3,6 +3,7 @@ import type { Api } from "../api.ts";
 import { nodeOf } from "../auth/node-name.ts";
 import { tokenAudiences } from "../auth/pod-references.ts";
 import type { Call } from "../http/call.ts";
+import { driverAudiences } from "./driver-audiences.ts";
 
 interface NodesToken {
   namespace: string;
@@ -13,7 +14,7 @@ interface NodesToken {
 }
 
 /**
- * A node gets tokens for pods only that it runs, bound to them, and for those only that their volumes ask for. Asked before
+ * A node gets tokens for pods only that it runs, bound to them, and for those only that their volumes, or the drivers of those, ask for. Asked before
  * it is known whether there is such an object. Throws Forbidden.
  */
 export async function requireOwnPod({ user }: Call, wanted: NodesToken, { store }: Api): Promise<void> {
@@ -30,8 +31,10 @@ export async function requireOwnPod({ user }: Call, wanted: NodesToken, { store 
   });
   const here = pod?.spec?.nodeName === node && boundTo.uid === pod.metadata.uid;
   if (pod === undefined || !here) return refuse("asks for a token of a pod that it does not run");
-  const asked = tokenAudiences(pod);
+  const asked = new Set([...tokenAudiences(pod), ...(await driverAudiences(pod, store))]);
   const other = (audiences.length === 0 ? [""] : audiences).find((audience) => !asked.has(audience));
   if (other !== undefined)
-    return refuse(`asks for a token for ${JSON.stringify(other)}, which the pod does not mount`);
+    return refuse(
+      `asks for a token for ${JSON.stringify(other)}, which neither the pod nor a driver of its volumes asks for`,
+    );
 }

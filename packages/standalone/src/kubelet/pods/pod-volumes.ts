@@ -4,10 +4,11 @@ import type { Host } from "@mooring/engine";
 import type { EventRecorder, Pod } from "@mooring/store";
 import type { ClusterView } from "../../controllers/cluster-view.ts";
 import type { KubeletPaths } from "../paths.ts";
-import { type ClaimCaches, type CsiVolume, traceClaim } from "../volumes/csi-volume.ts";
+import type { ClaimCaches, CsiVolume } from "../volumes/csi-volume.ts";
 import type { VolumeManager } from "../volumes/index.ts";
 import { type LocalVolume, type LocalVolumeContext, prepareLocalVolume } from "../volumes/local.ts";
 import { bindSubPath, removeSubPaths } from "../volumes/subpath.ts";
+import { traceVolume } from "../volumes/trace-volume.ts";
 import type { SubPathPlace } from "./container-config.ts";
 
 /** All volumes of the pods of this node, whatever they are made of. */
@@ -49,7 +50,7 @@ export function createPodVolumes(options: PodVolumesOptions): PodVolumes {
   const mounted = new Map<string, string>();
 
   function trace(pod: Pod, caches: ClaimCaches = view): { volumes: CsiVolume[]; problems: string[] } {
-    const traced = (pod.spec?.volumes ?? []).map((volume) => traceClaim(caches, pod, volume));
+    const traced = (pod.spec?.volumes ?? []).map((volume) => traceVolume(caches, pod, volume));
     const volumes = traced.filter((each) => each !== undefined && !("problem" in each)) as CsiVolume[];
     const problems = traced.flatMap((each) =>
       each !== undefined && "problem" in each ? [each.problem] : [],
@@ -62,7 +63,8 @@ export function createPodVolumes(options: PodVolumesOptions): PodVolumes {
     const done = prepared.get(uid) ?? new Map<string, LocalVolume>();
     prepared.set(uid, done);
     for (const volume of pod.spec?.volumes ?? []) {
-      if (volume.persistentVolumeClaim !== undefined || volume.ephemeral !== undefined) continue;
+      const { csi, ephemeral, persistentVolumeClaim } = volume;
+      if ((csi ?? ephemeral ?? persistentVolumeClaim) !== undefined) continue;
       const before = done.get(volume.name);
       try {
         done.set(volume.name, await prepareLocalVolume(options, pod, volume, before));

@@ -21,9 +21,13 @@ export interface DirectoryDriver {
 
 /**
  * A CSI driver whose volumes are folders: staging and publishing are bind mounts. It must be asked to attach, and
- * refuses to stage what is not.
+ * refuses to stage what is not. One that does not stage makes the volumes of single pods as well.
  */
-export async function startDirectoryDriver(folder: string, nodeID: string): Promise<DirectoryDriver> {
+export async function startDirectoryDriver(
+  folder: string,
+  nodeID: string,
+  { stages = true }: { stages?: boolean } = {},
+): Promise<DirectoryDriver> {
   const volumes = join(folder, "volumes");
   const attached = join(folder, "attached");
   await mkdir(volumes, { recursive: true });
@@ -78,7 +82,7 @@ export async function startDirectoryDriver(folder: string, nodeID: string): Prom
       nodeGetInfo: () => ({ nodeId: nodeID }),
       nodeGetCapabilities: () => {
         const { NodeServiceCapability_RPC_Type: Type } = v1;
-        const types = [Type.STAGE_UNSTAGE_VOLUME, Type.EXPAND_VOLUME];
+        const types = [...(stages ? [Type.STAGE_UNSTAGE_VOLUME] : []), Type.EXPAND_VOLUME];
         return { capabilities: types.map((type) => ({ type: { case: "rpc" as const, value: { type } } })) };
       },
       async nodeStageVolume(request) {
@@ -106,12 +110,17 @@ export async function startDirectoryDriver(folder: string, nodeID: string): Prom
           return {};
         }
         await mkdir(request.targetPath, { recursive: true });
-        await bind(request.stagingTargetPath, request.targetPath, request.readonly);
+        const isInline = request.volumeContext["csi.storage.k8s.io/ephemeral"] === "true";
+        const source = stages ? request.stagingTargetPath : join(volumes, request.volumeId);
+        if (isInline) await mkdir(source, { recursive: true });
+        await bind(source, request.targetPath, request.readonly);
         return {};
       },
       async nodeUnpublishVolume(request) {
         note("NodeUnpublishVolume", request);
         await unbind(request.targetPath);
+        if (request.volumeId.startsWith("csi-"))
+          await rm(join(volumes, request.volumeId), { recursive: true, force: true });
         await rmdir(request.targetPath).catch(() => rm(request.targetPath, { force: true }));
         return {};
       },
@@ -121,6 +130,10 @@ export async function startDirectoryDriver(folder: string, nodeID: string): Prom
       },
     },
   };
+  if (!stages) {
+    delete services.node?.nodeStageVolume;
+    delete services.node?.nodeUnstageVolume;
+  }
   const endpoint = `unix://${join(folder, "csi.sock")}`;
   const [flying, most] = [new Map<string, number>(), new Map<string, number>()];
   const server = createServer(services, {

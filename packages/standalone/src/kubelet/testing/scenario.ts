@@ -14,6 +14,7 @@ import {
   type Pod,
   type Resource,
   StorageClasses,
+  silentLogger,
 } from "@mooring/store";
 import { eventually as poll } from "@mooring/store/testing";
 import { BOUND_BY_CONTROLLER, NO_PROVISIONER, SELECTED_NODE } from "../../controllers/binder/names.ts";
@@ -47,7 +48,10 @@ const ELSEWHERE = "held-elsewhere";
 const SCRIPT = "echo start >> /data/starts; echo up; trap 'exit 0' TERM; while :; do sleep 0.05; done";
 
 const passed = armFailpoint(process.env["MOORING_FAILPOINT"]);
-const cluster = await startTestCluster(folder);
+const cluster = await startTestCluster(folder, silentLogger, {
+  csiDriver: { requiresRepublish: true },
+  republishMs: 100,
+});
 const { store } = cluster;
 const inDefault = (name: string): ObjectKey => ({ namespace: "default", name });
 

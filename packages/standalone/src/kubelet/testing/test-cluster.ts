@@ -2,6 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startSidecars } from "@mooring/sidecars";
 import {
+  type CSIDriver,
   defined,
   type KubeObject,
   LocalStore,
@@ -26,7 +27,7 @@ import { startProtection } from "../../controllers/protection/index.ts";
 import { startScheduler } from "../../controllers/scheduler/index.ts";
 import { createKindRegistry, type MutableKindRegistry } from "../../kinds/kind-info.ts";
 import { createProcessRuntime } from "../../runtime/index.ts";
-import { type Kubelet, startKubelet } from "../start.ts";
+import { type Kubelet, type KubeletOptions, startKubelet } from "../start.ts";
 import { type DirectoryDriver, startDirectoryDriver, TEST_DRIVER } from "./directory-driver.ts";
 
 export const NODE = "node-1";
@@ -46,8 +47,19 @@ export interface TestCluster {
   stop(): Promise<void>;
 }
 
+export interface TestClusterOptions extends Pick<KubeletOptions, "issueToken" | "republishMs"> {
+  /** What the driver's CSIDriver object has. */
+  csiDriver?: Partial<CSIDriver["spec"]>;
+  /** Whether the driver stages volumes. */
+  stages?: boolean;
+}
+
 /** With `folder`, of an earlier cluster that was stopped or killed. */
-export async function startTestCluster(folder: string, logger: Logger = silentLogger): Promise<TestCluster> {
+export async function startTestCluster(
+  folder: string,
+  logger: Logger = silentLogger,
+  { csiDriver = {}, stages = true, ...more }: TestClusterOptions = {},
+): Promise<TestCluster> {
   const registry = new ResourceRegistry();
   const kinds = createKindRegistry();
   registerBuiltins(registry, kinds);
@@ -70,7 +82,7 @@ export async function startTestCluster(folder: string, logger: Logger = silentLo
       volumeBindingMode: "Immediate",
     })
     .catch(() => {});
-  const driver = await startDirectoryDriver(join(folder, "driver"), NODE);
+  const driver = await startDirectoryDriver(join(folder, "driver"), NODE, { stages });
   const view = await openClusterView(store, { logger, signal });
   const shared = { store, view, logger, signal };
   const parts = await Promise.all([
@@ -79,7 +91,10 @@ export async function startTestCluster(folder: string, logger: Logger = silentLo
     startAttachDetach({ ...shared, hasAttacher: (name) => name === TEST_DRIVER }),
     startProtection(shared),
   ]);
-  const sidecars = await startSidecars({ store, endpoint: driver.endpoint, nodeName: NODE, logger, signal });
+  const sidecars = await startSidecars({
+    ...{ store, endpoint: driver.endpoint, nodeName: NODE, logger, signal },
+    nodeRegistration: { csiDriver },
+  });
 
   let kubeletStop = new AbortController();
   async function beginKubelet(): Promise<Kubelet> {
@@ -93,6 +108,7 @@ export async function startTestCluster(folder: string, logger: Logger = silentLo
       csiEndpoints: { [TEST_DRIVER]: driver.endpoint },
       runtime: await createProcessRuntime({ stateDir, logger }),
       measureMs: 200,
+      ...more,
       logger,
       signal: kubeletStop.signal,
     });

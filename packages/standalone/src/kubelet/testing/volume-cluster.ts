@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { after } from "node:test";
+import { silentLogger } from "@mooring/store";
 import {
   assertNothingLeft,
   eventually,
@@ -35,9 +36,11 @@ export interface VolumeCluster {
 }
 
 /** A cluster for the tests of one file, and what they ask of it; nothing may be left of it at the end. */
-export async function volumeCluster(): Promise<VolumeCluster> {
+export async function volumeCluster(
+  more: Parameters<typeof startTestCluster>[2] = {},
+): Promise<VolumeCluster> {
   const folder = await mkdtemp("/tmp/mooring-volumes-");
-  const cluster = await startTestCluster(folder);
+  const cluster = await startTestCluster(folder, silentLogger, more);
   after(async () => {
     await cluster.stop();
     await assertNothingLeft(folder);

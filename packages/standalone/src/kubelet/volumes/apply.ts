@@ -39,6 +39,8 @@ export async function applyDeviceStep(
       return;
     case "publish":
       return publish(context, device, step.podUID);
+    case "republish":
+      return republish(context, device, step.podUID);
     case "unpublish":
       device.publications.set(step.podUID, "maybe");
       await unpublishVolume(context, device.record, step.podUID, signal);
@@ -53,14 +55,20 @@ async function publish(context: ManagerContext, device: Device, podUID: string):
   const want = device.wants.get(podUID);
   if (want === undefined) return;
   device.publications.set(podUID, "maybe");
-  await publishVolume(
-    context,
-    device.record,
-    { use: want, needsAttach: needsAttach(context.view, device) },
-    context.signal,
-  );
+  const needed = needsAttach(context.view, device);
+  await publishVolume(context, device.record, { use: want, needsAttach: needed }, context.signal);
   device.publications.set(podUID, "yes");
+  device.publishedAt.set(podUID, performance.now());
   context.changed(podUID);
+}
+
+/** What is published stays so when it fails: the pod goes on with what it has. */
+async function republish(context: ManagerContext, device: Device, podUID: string): Promise<void> {
+  const want = device.wants.get(podUID);
+  if (want === undefined) return;
+  const needed = needsAttach(context.view, device);
+  await publishVolume(context, device.record, { use: want, needsAttach: needed }, context.signal);
+  device.publishedAt.set(podUID, performance.now());
 }
 
 async function expand(context: ManagerContext, device: Device): Promise<void> {
@@ -79,6 +87,7 @@ async function expand(context: ManagerContext, device: Device): Promise<void> {
 const FAILURES: Partial<Record<DeviceStep["do"], readonly [reason: string, operation: string]>> = {
   stage: ["FailedMount", "MountVolume.MountDevice"],
   publish: ["FailedMount", "MountVolume.SetUp"],
+  republish: ["FailedMount", "MountVolume.SetUp"],
   unpublish: ["FailedUnMount", "UnmountVolume.TearDown"],
   unstage: ["FailedUnMount", "UnmountDevice"],
   expand: ["FileSystemResizeFailed", "MountVolume.NodeExpandVolume"],

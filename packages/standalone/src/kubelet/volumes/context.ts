@@ -7,6 +7,8 @@ import type { InUseReport } from "./in-use.ts";
 export interface VolumeManagerOptions extends DeviceContext {
   events: EventRecorder;
   logger: Logger;
+  /** Milliseconds between two publications of a volume whose driver wants them again and again. */
+  republishMs: number;
   /** A pod's volumes have changed. */
   changed: (podUID: string) => void;
   signal: AbortSignal;

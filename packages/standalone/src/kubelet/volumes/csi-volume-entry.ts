@@ -2,6 +2,8 @@ import { lstat, mkdir, rmdir, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Host } from "@mooring/engine";
 import {
+  type CSIDriver,
+  defined,
   failpoint,
   KubeVolumeAttachments,
   type ObjectStore,
@@ -14,8 +16,10 @@ import { volumeCapability } from "../csi/capability.ts";
 import type { Drivers } from "../csi/drivers.ts";
 import { readSecret } from "../csi/secrets.ts";
 import type { KubeletPaths } from "../paths.ts";
+import { inlineVolume, requireEphemeral } from "./inline-volume.ts";
 import { appliesGroup, takeOwnership } from "./ownership.ts";
 import { removeVolumeRecord, type VolumeRecord, writeVolumeRecord } from "./records.ts";
+import type { PodTokens } from "./tokens.ts";
 
 const passed = {
   stageRecorded: failpoint("standalone/kubelet/stage-recorded"),
@@ -35,6 +39,7 @@ export interface DeviceContext {
   drivers: Drivers;
   paths: KubeletPaths;
   nodeName: string;
+  tokens: PodTokens;
 }
 
 /** Calls of a driver's node service for one volume, with the folders and records around them. */
@@ -79,29 +84,35 @@ export async function publishVolume(
   const { driverName, volumeHandle, specVolID, volumeMode } = record;
   const uid = pod.metadata.uid ?? "";
   const driver = await drivers.get(driverName, signal);
-  const volume = await store.get(PersistentVolumes, { name: specVolID }, signal);
+  const described = view.drivers.get(driverName);
+  const isInline = record.volumeLifecycleMode === "Ephemeral";
+  if (isInline) requireEphemeral(driverName, described);
+  const volume = isInline
+    ? inlineVolume(pod, specVolID)
+    : await store.get(PersistentVolumes, { name: specVolID }, signal);
   const publishContext = await attachedContext(context, record, needsAttach, signal);
   await writeVolumeRecord(paths.publication(uid, specVolID), record);
   passed.publishRecorded();
   const targetPath = paths.publishTarget(uid, specVolID, volumeMode === "Block");
   await mkdir(dirname(targetPath), { recursive: true, mode: 0o750 });
-  const podInfo = view.drivers.get(driverName)?.spec?.podInfoOnMount === true ? podInfoOf(pod) : {};
+  const podInfo = described?.spec?.podInfoOnMount === true ? podInfoOf(pod, isInline) : {};
+  const tokens = await tokensFor(context, pod, described);
   const group = pod.spec?.securityContext?.fsGroup;
   await driver.client.node.nodePublishVolume(
     {
       volumeId: volumeHandle,
       publishContext,
-      stagingTargetPath: driver.stages ? stagePath(paths, record) : "",
+      stagingTargetPath: driver.stages && !isInline ? stagePath(paths, record) : "",
       targetPath,
       volumeCapability: volumeCapability(volume, driver, group),
       readonly: readOnly,
       secrets: await readSecret(store, volume.spec?.csi?.nodePublishSecretRef),
-      volumeContext: { ...volume.spec?.csi?.volumeAttributes, ...podInfo },
+      volumeContext: { ...volume.spec?.csi?.volumeAttributes, ...podInfo, ...tokens },
     },
     { signal },
   );
   if (group !== undefined && !driver.mountsGroup && !readOnly && volumeMode !== "Block") {
-    const policy = view.drivers.get(driverName)?.spec?.fsGroupPolicy;
+    const policy = described?.spec?.fsGroupPolicy;
     if (appliesGroup(policy, volume))
       await takeOwnership(targetPath, group, pod.spec?.securityContext?.fsGroupChangePolicy);
   }
@@ -197,13 +208,33 @@ async function attachedContext(
   return attachment.status.attachmentMetadata ?? {};
 }
 
-function podInfoOf(pod: Pod): Record<string, string> {
+/** Tokens of the pod's account for the audiences that the driver asks for, as one JSON object. */
+async function tokensFor(
+  { tokens }: DeviceContext,
+  pod: Pod,
+  described: CSIDriver | undefined,
+): Promise<Record<string, string>> {
+  const requests = described?.spec?.tokenRequests ?? [];
+  if (requests.length === 0) return {};
+  const made = requests.map(async ({ audience, expirationSeconds }) => {
+    const { token, expires } = await tokens.issued(pod, {
+      // The empty audience is the API server's own.
+      ...(audience ? { audience } : {}),
+      ...defined({ expirationSeconds }),
+    });
+    return [audience, { token, expirationTimestamp: expires.toISOString() }] as const;
+  });
+  const byAudience = Object.fromEntries(await Promise.all(made));
+  return { "csi.storage.k8s.io/serviceAccount.tokens": JSON.stringify(byAudience) };
+}
+
+function podInfoOf(pod: Pod, isInline: boolean): Record<string, string> {
   return {
     "csi.storage.k8s.io/pod.name": pod.metadata.name,
     "csi.storage.k8s.io/pod.namespace": pod.metadata.namespace ?? "",
     "csi.storage.k8s.io/pod.uid": pod.metadata.uid ?? "",
     "csi.storage.k8s.io/serviceAccount.name": pod.spec?.serviceAccountName ?? "",
-    "csi.storage.k8s.io/ephemeral": "false",
+    "csi.storage.k8s.io/ephemeral": String(isInline),
   };
 }
 

@@ -19,7 +19,13 @@ export interface Device {
   readonly publications: Map<string, Certainty>;
   /** By pod uid. */
   readonly wants: Map<string, Want>;
+  /** By pod uid: when it was last published, in milliseconds of `performance.now()`. */
+  readonly publishedAt: Map<string, number>;
 }
+
+/** It is made for one pod: never attached, staged or grown. */
+export const isEphemeral = ({ record }: Pick<Device, "record">): boolean =>
+  record.volumeLifecycleMode === "Ephemeral";
 
 /** Every volume that is, may be, or shall be on this node, by its unique name. */
 export class DeviceTable {
@@ -78,6 +84,7 @@ export class DeviceTable {
 
   unpublished(device: Device, podUID: string): void {
     device.publications.delete(podUID);
+    device.publishedAt.delete(podUID);
     if (!this.isUsing(podUID)) this.#released.delete(podUID);
   }
 
@@ -107,13 +114,16 @@ export class DeviceTable {
     const key = uniqueVolumeName(record.driverName, record.volumeHandle);
     const known = this.#devices.get(key);
     if (known !== undefined) return known;
-    const device: Device = { record, staged: "no", publications: new Map(), wants: new Map() };
+    const device: Device = {
+      ...{ record, staged: "no", publications: new Map(), wants: new Map(), publishedAt: new Map() },
+    };
     this.#devices.set(key, device);
     return device;
   }
 }
 
-function recordOf({ driver, handle, volume, block }: CsiVolume): VolumeRecord {
+function recordOf({ driver, ephemeral, handle, volume, block }: CsiVolume): VolumeRecord {
   const volumeMode = block ? "Block" : "Filesystem";
-  return { driverName: driver, volumeHandle: handle, specVolID: volume, volumeMode };
+  const volumeLifecycleMode = ephemeral ? "Ephemeral" : "Persistent";
+  return { driverName: driver, volumeHandle: handle, specVolID: volume, volumeMode, volumeLifecycleMode };
 }

@@ -12,7 +12,7 @@ import { claimNameOf } from "../../controllers/pod-claims.ts";
 /** A volume of a pod's spec. */
 export type PodVolume = NonNullable<NonNullable<Pod["spec"]>["volumes"]>[number];
 
-/** A pod's volume that is a claim, traced to the CSI volume behind it. */
+/** A pod's volume, traced to the CSI volume behind it. */
 export interface CsiVolume {
   /** `kubernetes.io/csi/DRIVER^HANDLE`: the same for all pods. */
   key: string;
@@ -20,15 +20,18 @@ export interface CsiVolume {
   name: string;
   driver: string;
   handle: string;
-  /** Name of the PersistentVolume. */
+  /** Name of the PersistentVolume; in the pod where it has none. */
   volume: string;
-  /** namespace/name. */
+  /** namespace/name; empty where it is no claim's. */
   claim: string;
   block: boolean;
   readOnly: boolean;
+  /** It is made for this pod, and goes with it. */
+  ephemeral: boolean;
 }
 
-interface Problem {
+/** Why a volume cannot be traced. */
+export interface Problem {
   problem: string;
 }
 
@@ -66,6 +69,7 @@ export function traceClaim(
     claim: keyOf(claim),
     block: volume.spec?.volumeMode === "Block",
     readOnly: csi.readOnly === true || podVolume.persistentVolumeClaim?.readOnly === true,
+    ephemeral: false,
   };
 }
 

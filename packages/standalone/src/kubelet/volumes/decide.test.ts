@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { DONE, wait } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
 import fc from "fast-check";
-import { type Certainty, type DeviceStep, type DeviceView, decideDevice } from "./decide.ts";
+import { type Certainty, type DeviceStep, type DeviceView, decideDevice, decideStep } from "./decide.ts";
 
 interface World {
   wants: Set<string>;
@@ -18,6 +19,7 @@ function viewOf(world: World): DeviceView {
     wantedBy: [...world.wants],
     publications: [...world.publications].map(([podUID, state]) => ({ podUID, state, inUse: false })),
     staged: world.staged,
+    stages: true,
     needsAttach: true,
     reportedInUse: world.inUse,
     attached: world.attached && world.inUse,
@@ -100,10 +102,36 @@ test("what a pod has not let go of is not unpublished, although nobody asks for 
     wantedBy: [],
     publications: [{ podUID: "p", state: "maybe", inUse: true }],
     staged: "maybe",
+    stages: true,
     needsAttach: true,
     reportedInUse: true,
     attached: true,
     needsExpansion: false,
   };
   assert.deepEqual(decideDevice(view), { do: "wait" });
+});
+
+test("a volume of one pod is published without being staged, and goes without it", () => {
+  const view: DeviceView = {
+    ...{ wantedBy: ["p"], publications: [], staged: "no", stages: false },
+    ...{ needsAttach: false, reportedInUse: false, attached: false, needsExpansion: false },
+  };
+  assert.deepEqual(decideDevice(view), { do: "publish", podUID: "p" });
+  const publications = [{ podUID: "p", state: "yes" as const, inUse: false }];
+  assert.deepEqual(decideDevice({ ...view, wantedBy: [], publications }), { do: "unpublish", podUID: "p" });
+  assert.deepEqual(decideStep({ ...view, wantedBy: [] }), DONE);
+});
+
+test("what is published again is so when it is due, the longest overdue first, and only for pods that want it", () => {
+  const published = (podUID: string, republishInMs: number) => {
+    return { podUID, state: "yes" as const, inUse: true, republishInMs };
+  };
+  const view = (...publications: DeviceView["publications"]): DeviceView => ({
+    ...{ wantedBy: ["p", "q"], publications, staged: "yes", stages: true, needsAttach: false },
+    ...{ reportedInUse: false, attached: false, needsExpansion: false },
+  });
+  assert.deepEqual(decideStep(view(published("p", 300), published("q", 200))), wait(200));
+  const late = view(published("p", 300), published("q", 0), published("r", 0));
+  assert.deepEqual(decideDevice(late), { do: "republish", podUID: "q" });
+  assert.deepEqual(decideDevice({ ...late, needsExpansion: true }), { do: "expand" });
 });

@@ -8,8 +8,11 @@ export interface DeviceView {
   /** Pods that want the volume, by uid. */
   wantedBy: readonly string[];
   /** Pods that it may be published for. `inUse`: by a pod that has not released it. */
-  publications: readonly { podUID: string; state: Certainty; inUse: boolean }[];
+  /** `republishInMs`: absent where once is enough. */
+  publications: readonly { podUID: string; state: Certainty; inUse: boolean; republishInMs?: number }[];
   staged: Certainty;
+  /** It is staged before it is published. */
+  stages: boolean;
   /** The driver wants to be asked to attach before use. */
   needsAttach: boolean;
   /** node.status.volumesInUse, as we last wrote it, names the volume. */
@@ -28,9 +31,11 @@ export type DeviceStep =
   | { do: "stage" }
   | { do: "expand" }
   | { do: "publish"; podUID: string }
+  /** Once more, as the driver wants it: it refreshes what the pod sees. */
+  | { do: "republish"; podUID: string }
   | { do: "unstage" }
   | { do: "report-unused" }
-  | { do: "wait" };
+  | { do: "wait"; ms?: number };
 
 /** Steps that wait for somebody else are no steps to apply. */
 export type ActiveDeviceStep = Exclude<DeviceStep, { do: "wait" | "wait-for-attach" }>;
@@ -39,7 +44,8 @@ export type ActiveDeviceStep = Exclude<DeviceStep, { do: "wait" | "wait-for-atta
 export function decideStep(view: DeviceView): ActiveDeviceStep | Outcome {
   const step = decideDevice(view);
   if (step.do !== "wait" && step.do !== "wait-for-attach") return step;
-  return isOver(view) ? DONE : wait();
+  if (isOver(view)) return DONE;
+  return step.do === "wait" && step.ms !== undefined ? wait(step.ms) : wait();
 }
 
 /** Nothing of it is left on this node, and nobody wants it. */
@@ -61,12 +67,22 @@ function decideWanted(view: DeviceView): DeviceStep {
   // First report that it is used, then read whether it is attached: the other way round it could be detached in between.
   if (view.needsAttach && !view.reportedInUse) return { do: "report-in-use" };
   if (view.needsAttach && !view.attached) return { do: "wait-for-attach" };
-  if (view.staged !== "yes") return { do: "stage" };
+  if (view.stages && view.staged !== "yes") return { do: "stage" };
   const isPublished = (uid: string) =>
     view.publications.some(({ podUID, state }) => podUID === uid && state === "yes");
   // Before the first pod sees it. Later, a pod that waits for its volume comes before one that waits for more space.
   if (view.needsExpansion && !view.publications.some(({ state }) => state === "yes")) return { do: "expand" };
   const missing = view.wantedBy.find((uid) => !isPublished(uid));
   if (missing !== undefined) return { do: "publish", podUID: missing };
-  return view.needsExpansion ? { do: "expand" } : { do: "wait" };
+  return view.needsExpansion ? { do: "expand" } : decideRepublication(view);
+}
+
+function decideRepublication({ publications, wantedBy }: DeviceView): DeviceStep {
+  const [next] = publications
+    .flatMap(({ podUID, republishInMs: ms }) =>
+      ms === undefined || !wantedBy.includes(podUID) ? [] : [{ podUID, ms }],
+    )
+    .sort((a, b) => a.ms - b.ms);
+  if (next === undefined) return { do: "wait" };
+  return next.ms > 0 ? { do: "wait", ms: next.ms } : { do: "republish", podUID: next.podUID };
 }

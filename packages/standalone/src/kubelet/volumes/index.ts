@@ -12,6 +12,7 @@ const failpoints = stepFailpoints<ActiveDeviceStep>("standalone/kubelet/volumes"
   stage: true,
   expand: true,
   publish: true,
+  republish: true,
   unpublish: true,
   unstage: true,
   "report-unused": true,

@@ -1,6 +1,7 @@
 import {
   type Collection,
   type CSIDriver,
+  defined,
   type Node,
   Nodes,
   type PersistentVolume,
@@ -9,7 +10,7 @@ import {
 } from "@mooring/store";
 import type { ManagerContext } from "./context.ts";
 import { expansionOf } from "./csi-volume.ts";
-import type { Device } from "./csi-volume-table.ts";
+import { type Device, isEphemeral } from "./csi-volume-table.ts";
 import type { DeviceView } from "./decide.ts";
 
 /** A volume on this node, as its table and the cluster say. */
@@ -45,9 +46,11 @@ export async function readDevice(
     ...{ key, device },
     wantedBy: [...device.wants.keys()],
     publications: [...device.publications].map(([podUID, state]) => {
-      return { podUID, state, inUse: !table.hasReleased(podUID) };
+      const republishInMs = state === "yes" ? republicationOf(context, caches, device, podUID) : undefined;
+      return { podUID, state, inUse: !table.hasReleased(podUID), ...defined({ republishInMs }) };
     }),
     staged: device.staged,
+    stages: !isEphemeral(device),
     needsAttach: attaches,
     reportedInUse: inUse.has(key),
     attached: device.staged === "yes" || (wanted && attaches && (await isAttached(context, key, reader))),
@@ -56,8 +59,20 @@ export async function readDevice(
 }
 
 /** Without a CSIDriver object a driver counts as one that must be asked. */
-export function needsAttach({ drivers }: Pick<Caches, "drivers">, { record }: Device): boolean {
-  return drivers.get(record.driverName)?.spec?.attachRequired !== false;
+export function needsAttach({ drivers }: Pick<Caches, "drivers">, device: Device): boolean {
+  const { record } = device;
+  return !isEphemeral(device) && drivers.get(record.driverName)?.spec?.attachRequired !== false;
+}
+
+/** Milliseconds until the driver wants to publish it again; undefined where it does not. */
+function republicationOf(
+  { republishMs }: ManagerContext,
+  { drivers }: Pick<Caches, "drivers">,
+  { record, publishedAt }: Device,
+  podUID: string,
+): number | undefined {
+  if (drivers.get(record.driverName)?.spec?.requiresRepublish !== true) return undefined;
+  return Math.max(0, (publishedAt.get(podUID) ?? 0) + republishMs - performance.now());
 }
 
 /** The size that the node's side of the volume is to grow to. */

@@ -9,9 +9,11 @@ import type { KubeletPaths } from "../paths.ts";
 export interface VolumeRecord {
   driverName: string;
   volumeHandle: string;
-  /** Name of the PersistentVolume. */
+  /** Name of the PersistentVolume; in the pod where it has none. */
   specVolID: string;
   volumeMode: "Filesystem" | "Block";
+  /** As upstream's kubelet has it. `Ephemeral`: made for one pod; absent in older records. */
+  volumeLifecycleMode?: "Persistent" | "Ephemeral";
 }
 
 const FILE = "vol_data.json";

@@ -32,11 +32,11 @@ test("a token is kept while it is good, renewed when most of its time is over, a
     },
     due: () => due.dispatchEvent(new Event("due")),
   });
-  await assert.rejects(tokens.get(pod, { path: "t" }), /serviceaccount "robot" not found/);
+  await assert.rejects(tokens.get(pod, {}), /serviceaccount "robot" not found/);
   const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "robot", namespace: "ns" } };
   const { uid } = (await store.create(ServiceAccounts, account)).metadata;
-  assert.equal(await tokens.get(pod, { path: "t" }), "t1");
-  assert.equal(await tokens.get(pod, { path: "t" }), "t1");
+  assert.equal(await tokens.get(pod, {}), "t1");
+  assert.equal(await tokens.get(pod, {}), "t1");
   assert.deepEqual(orders[0], {
     namespace: "ns",
     account: { name: "robot", uid },
@@ -44,7 +44,7 @@ test("a token is kept while it is good, renewed when most of its time is over, a
     seconds: 3600,
     boundTo: { kind: "Pod", name: "p", uid: "u" },
   });
-  const brief = { path: "t", audience: "vault", expirationSeconds: 0.01 };
+  const brief = { audience: "vault", expirationSeconds: 0.01 };
   const emitted = once(due, "due");
   const first = await tokens.get(pod, brief);
   // The token alone must not keep a process alive; this test waits for it.
@@ -53,6 +53,6 @@ test("a token is kept while it is good, renewed when most of its time is over, a
   assert.notEqual(await tokens.get(pod, brief), first);
   assert.deepEqual(orders.at(-1)?.audiences, ["vault"]);
   tokens.forget("u");
-  assert.notEqual(await tokens.get(pod, { path: "t" }), "t1");
+  assert.notEqual(await tokens.get(pod, {}), "t1");
   tokens.forget("u");
 });

@@ -17,9 +17,8 @@ interface IssuedToken {
 /** Whoever signs tokens. */
 export type IssueToken = (order: TokenOrder, now: Date) => IssuedToken | Promise<IssuedToken>;
 
-/** What a projected volume asks of its token (core/v1 ServiceAccountTokenProjection). */
-interface Projection {
-  path: string;
+/** What a projected volume, or a driver, asks of a token. */
+interface Wish {
   audience?: string;
   expirationSeconds?: number;
 }
@@ -32,8 +31,7 @@ interface PodTokensOptions {
   due: (podUID: string) => void;
 }
 
-interface CachedToken {
-  token: string;
+interface CachedToken extends IssuedToken {
   renewAt: number;
   timer: NodeJS.Timeout;
 }
@@ -52,17 +50,22 @@ export class PodTokens {
     this.#options = options;
   }
 
-  async get(pod: Pod, { audience, expirationSeconds = DEFAULT_SECONDS }: Projection): Promise<string> {
+  async get(pod: Pod, wish: Wish): Promise<string> {
+    return (await this.issued(pod, wish)).token;
+  }
+
+  /** The token, and until when it is good. */
+  async issued(pod: Pod, { audience, expirationSeconds = DEFAULT_SECONDS }: Wish): Promise<IssuedToken> {
     const { uid = "" } = pod.metadata;
     const own = this.#cached.get(uid) ?? new Map<string, CachedToken>();
     this.#cached.set(uid, own);
     const key = `${expirationSeconds} ${audience ?? ""}`;
     const present = own.get(key);
-    if (present !== undefined && present.renewAt > Date.now()) return present.token;
+    if (present !== undefined && present.renewAt > Date.now()) return present;
     clearTimeout(present?.timer);
     const issued = await this.#issue(pod, audience, expirationSeconds);
     own.set(key, issued);
-    return issued.token;
+    return issued;
   }
 
   /** The pod is gone. */
@@ -94,6 +97,7 @@ export class PodTokens {
     const lastsMs = Math.min((expires.getTime() - now.getTime()) * RENEW_FRACTION, LONGEST_MS);
     return {
       token,
+      expires,
       renewAt: now.getTime() + lastsMs,
       timer: setTimeout(() => due(uid), lastsMs + 1).unref(),
     };
