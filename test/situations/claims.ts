@@ -277,7 +277,7 @@ export const CLAIMS: readonly Situation[] = [
       }),
     ],
     target: "pvc/data",
-    cause: /ProvisioningFailed: .*data sources in another namespace are not supported/,
-    next: /kubectl describe pvc/,
+    cause: /no ReferenceGrant in namespace default lets claims of namespace \S+ refer to it/,
+    next: /create a ReferenceGrant there/,
   },
 ];
