@@ -12,7 +12,7 @@ const EVERYTHING = /^(package(-lock)?\.json|tsconfig.*\.json|scripts\/(lib|node-
 const HELPERS = "packages/store/src/testing/";
 /** How tests say that some of them are left to the rest: see packages/store/src/testing/sample.ts. */
 const LEAVES =
-  /import\s*\{[^}]*\b(killEveryFailpoint|sample|thorough|currentPart)\b[^}]*\}\s*from|\bhowMany\(\{[^}]*\bfull:/;
+  /import\s*\{[^}]*\b(killEveryFailpoint|sample|thorough|withCeph|currentPart)\b[^}]*\}\s*from|\bhowMany\(\{[^}]*\bfull:/;
 
 /** Those of the test files that have something to do in this part; `graph` is asked for the rest only. */
 export function filesOfPart(files, part, graph) {

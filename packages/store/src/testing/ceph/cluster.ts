@@ -1,0 +1,203 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { eventually } from "../../runtime/eventually.ts";
+
+const run = promisify(execFile);
+const END_MS = 5000;
+/** Ports above the monitor's from which the other daemons take theirs. */
+const PORTS = 60;
+
+/** A Ceph cluster of one host: a monitor, a manager, and an OSD whose disk is a sparse file. */
+export interface CephCluster {
+  /** Path of its configuration file, which names no key. */
+  conf: string;
+  /** A user who may do what RBD clients do, and nothing else; and the file with its key, which nobody else can read. */
+  user: string;
+  keyring: string;
+  /** The name of its pool for images. */
+  pool: string;
+  /** Runs `ceph` or `rbd` as its administrator; resolves to what it prints. */
+  admin(program: "ceph" | "rbd", ...args: string[]): Promise<string>;
+  /** An RBD namespace of its own for a test. */
+  namespace(): Promise<string>;
+  /** Stops its OSD in mid-work: whoever reads or writes waits. The returned function lets it go on. */
+  silence(): () => void;
+}
+
+/** Starts one, until `after` runs what it is given. Everything is below a folder of its own, and listens on the loopback only. */
+export async function startCeph(after: (undo: () => Promise<void>) => void): Promise<CephCluster> {
+  const folder = await mkdtemp(join(tmpdir(), "mooring-ceph-"));
+  const daemons: ChildProcess[] = [];
+  after(async () => {
+    await Promise.all(daemons.map(end));
+    await rm(folder, { recursive: true, force: true });
+  });
+  const cluster = new Cluster(folder, daemons);
+  await cluster.start();
+  return cluster;
+}
+
+class Cluster implements CephCluster {
+  readonly conf: string;
+  readonly keyring: string;
+  readonly user = "mooring";
+  readonly pool = "images";
+  readonly #folder: string;
+  readonly #daemons: ChildProcess[];
+  readonly #adminConf: string;
+
+  constructor(folder: string, daemons: ChildProcess[]) {
+    this.#folder = folder;
+    this.#daemons = daemons;
+    this.#adminConf = join(folder, "admin.conf");
+    this.conf = join(folder, "ceph.conf");
+    this.keyring = join(folder, "mooring.keyring");
+  }
+
+  async start(): Promise<void> {
+    const path = (name: string): string => join(this.#folder, name);
+    const [fsid, osd, port] = [randomUUID(), randomUUID(), await freePort()];
+    const monitor = `[v2:127.0.0.1:${port}]`;
+    const cluster = `[global]\nfsid = ${fsid}\nmon_host = ${monitor}\n`;
+    await writeFile(this.conf, cluster);
+    await writeFile(this.#adminConf, cluster + settings(this.#folder, port));
+    for (const name of ["mon", "mgr", "osd"]) await mkdir(path(name));
+    const keys = path("admin.keyring");
+    const all = ["--cap", "mon", "allow *", "--cap", "osd", "allow *", "--cap", "mgr", "allow *"];
+    await run("ceph-authtool", ["--create-keyring", keys, "--gen-key", "--name", "client.admin", ...all]);
+    await run("ceph-authtool", [keys, "--gen-key", "--name", "mon.", "--cap", "mon", "allow *"]);
+    await run("monmaptool", ["--create", "--fsid", fsid, "--addv", "a", monitor, path("monmap")]);
+    await run("ceph-mon", this.#with("a", "--mkfs", "--monmap", path("monmap"), "--keyring", keys));
+    this.#daemon("ceph-mon", "a");
+    const rbd = ["mon", "profile rbd", "osd", "profile rbd", "mgr", "profile rbd"];
+    await eventually("the monitor", () =>
+      this.admin("ceph", "--connect-timeout", "2", "fsid").catch(() => undefined),
+    );
+    await this.admin("ceph", "auth", "get-or-create", `client.${this.user}`, ...rbd, "-o", this.keyring);
+    await chmod(this.keyring, 0o600);
+    await this.admin(
+      "ceph",
+      "auth",
+      "get-or-create",
+      "mgr.x",
+      "mon",
+      "profile mgr",
+      "osd",
+      "allow *",
+      "-o",
+      path("mgr/keyring"),
+    );
+    this.#daemon("ceph-mgr", "x", "--keyring", path("mgr/keyring"));
+    await this.#startOsd(osd, path("osd/keyring"));
+    await this.admin("ceph", "osd", "pool", "create", this.pool, "8", "8");
+    await this.admin("rbd", "pool", "init", this.pool);
+    await eventually("the cluster to tell its room", async () => {
+      const { pools } = JSON.parse(await this.admin("ceph", "df", "--format", "json")) as {
+        pools: { stats: { max_avail: number } }[];
+      };
+      return (pools[0]?.stats.max_avail ?? 0) > 0;
+    });
+  }
+
+  async #startOsd(uuid: string, keyring: string): Promise<void> {
+    await run("ceph-authtool", ["--create-keyring", keyring, "--gen-key", "--name", "osd.0"]);
+    const secret = /key = (\S+)/.exec(await readFile(keyring, "utf8"))?.[1];
+    const file = join(this.#folder, "osd.json");
+    await writeFile(file, JSON.stringify({ cephx_secret: secret }), { mode: 0o600 });
+    await this.admin("ceph", "osd", "new", uuid, "-i", file);
+    await run("ceph-osd", this.#with("0", "--mkfs", "--osd-uuid", uuid, "--keyring", keyring));
+    this.#daemon("ceph-osd", "0", "--keyring", keyring);
+  }
+
+  #with(id: string, ...args: string[]): string[] {
+    return ["--conf", this.#adminConf, "--id", id, ...args];
+  }
+
+  /** In the foreground, and gone with this process, however that ends. */
+  #daemon(program: string, id: string, ...args: string[]): void {
+    const all = ["--pdeathsig", "KILL", program, ...this.#with(id, "-f", ...args)];
+    this.#daemons.push(spawn("setpriv", all, { stdio: "ignore" }));
+  }
+
+  async admin(program: "ceph" | "rbd", ...args: string[]): Promise<string> {
+    const whole = ["--conf", this.#adminConf, ...args];
+    return (await run(program, whole, { timeout: 60_000 })).stdout;
+  }
+
+  async namespace(): Promise<string> {
+    const name = `test-${randomUUID().slice(0, 8)}`;
+    await this.admin("rbd", "namespace", "create", `${this.pool}/${name}`);
+    return name;
+  }
+
+  silence(): () => void {
+    const osd = this.#daemons.at(-1);
+    osd?.kill("SIGSTOP");
+    return () => osd?.kill("SIGCONT");
+  }
+}
+
+/** For a machine on which a test is all there is: little memory, no copies, no checks of free space. */
+function settings(folder: string, port: number): string {
+  const rows: Record<string, string | number> = {
+    public_addr: "127.0.0.1",
+    cluster_addr: "127.0.0.1",
+    ms_bind_port_min: port + 1,
+    ms_bind_port_max: port + PORTS,
+    keyring: join(folder, "admin.keyring"),
+    run_dir: folder,
+    admin_socket: join(folder, "$name.$pid.asok"),
+    log_file: join(folder, "$name.log"),
+    pid_file: "",
+    mon_data: join(folder, "mon"),
+    mgr_data: join(folder, "mgr"),
+    osd_data: join(folder, "osd"),
+    mon_allow_pool_size_one: "true",
+    mon_data_avail_warn: 1,
+    mon_data_avail_crit: 1,
+    osd_pool_default_size: 1,
+    osd_pool_default_min_size: 1,
+    osd_pool_default_pg_num: 8,
+    osd_pool_default_pg_autoscale_mode: "off",
+    osd_crush_chooseleaf_type: 0,
+    osd_objectstore: "bluestore",
+    bluestore_block_size: 10 * 1024 ** 3,
+    bluestore_cache_autotune: "false",
+    bluestore_cache_size: 128 * 1024 ** 2,
+    osd_memory_target: 896 * 1024 ** 2,
+    paxos_propose_interval: 0.05,
+    mgr_initial_modules: "",
+    mgr_tick_period: 1,
+    mgr_stats_period: 1,
+  };
+  return Object.entries(rows)
+    .map(([name, value]) => `${name} = ${value}\n`)
+    .join("");
+}
+
+/** One that nobody has now; the ones above it are tried one by one by whoever takes them. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (typeof address === "object" && address !== null && address.port < 65_535 - PORTS) return address.port;
+  return freePort();
+}
+
+async function end(daemon: ChildProcess): Promise<void> {
+  if (daemon.exitCode !== null || daemon.signalCode !== null) return;
+  const ended = once(daemon, "exit");
+  daemon.kill("SIGCONT");
+  daemon.kill("SIGTERM");
+  const hard = setTimeout(() => daemon.kill("SIGKILL"), END_MS);
+  await ended;
+  clearTimeout(hard);
+}
