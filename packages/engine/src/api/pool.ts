@@ -7,13 +7,30 @@ export const LOCAL_POOL_TYPES = ["xfs", "btrfs", "directory"] as const;
 export type LocalPoolType = (typeof LOCAL_POOL_TYPES)[number];
 
 /** What a pool lies on: it decides how images are copied, and what a group snapshot costs. */
-export type PoolType = LocalPoolType;
+export const POOL_TYPES = [...LOCAL_POOL_TYPES, "rbd"] as const;
+/** One of {@link POOL_TYPES}. */
+export type PoolType = (typeof POOL_TYPES)[number];
 
 /**
  * `local`: the images are on one node. `shared`: every node sees the same folder on an XFS that several machines can
- * write to at once; an image is opened under a Lease only (see docs/decisions on shared pools).
+ * write to at once, or reaches the same Ceph cluster; an image is opened under a Lease only (see docs/decisions on shared
+ * pools).
  */
 export type PoolMode = "local" | "shared";
+
+/** The part of a Ceph cluster that a pool is, and how nodes get there. Names and paths only: keys are in files of the nodes. */
+export interface RbdSpec {
+  /** Name of the Ceph user, without `client.`. */
+  user: string;
+  /** Name of the Ceph pool. */
+  pool: string;
+  /** RBD namespace in it; default the one without a name. */
+  namespace?: string;
+  /** Absolute path of the file with the user's key, on every node; default: where the configuration file says. */
+  keyring?: string;
+  /** A copy that would have more images than these below it gets all its data at once; default 8. */
+  flattenDepth?: number;
+}
 
 /** Where images live. Cluster scoped; names are `[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?`. */
 export interface Pool extends KubeObject {
@@ -23,8 +40,13 @@ export interface Pool extends KubeObject {
     mode?: PoolMode;
     /** The node that has a local pool; absent for shared ones. */
     nodeID?: string;
-    /** Absolute folder on that node, or the one that all nodes of a shared pool see. */
+    /**
+     * Absolute folder on that node, or the one that all nodes of a shared pool see; of type `rbd` the configuration file of
+     * the Ceph cluster, the same on every node.
+     */
     path: string;
+    /** Where in the cluster the images are; of type `rbd` only, which is always shared. */
+    rbd?: RbdSpec;
     /** Bytes of the sparse file that backs the pool when Mooring makes it itself. */
     size?: number;
     /** Promised bytes may exceed the pool's size by this factor; default 1. */
@@ -66,6 +88,11 @@ export function isShared(pool: Pool | undefined): boolean {
  */
 export function canBeThick(type: PoolType, shared: boolean): boolean {
   return type === "xfs" && !shared;
+}
+
+/** Whether two nodes can have a volume of the pool open at once while its workload moves. */
+export function canMigrate(pool: Pool): boolean {
+  return isShared(pool) && pool.spec.type !== "rbd";
 }
 
 /** Where volumes of the pool can be attached. */

@@ -9,7 +9,9 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   skopeo: ["skopeo"],
   umoci: ["umoci"],
   "nfs-common": ["mount.nfs4", "mount.nfs"],
-  coreutils: ["cp", "stat", "sync", "timeout", "cat"],
+  "ceph-common": ["rbd", "ceph"],
+  "qemu-system-common": ["qemu-storage-daemon"],
+  coreutils: ["truncate", "cp", "stat", "sync", "timeout", "cat"],
 };
 
 /** The package of a tool, by its file name. */

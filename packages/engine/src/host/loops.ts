@@ -20,7 +20,7 @@ const GONE_TIMEOUT_MS = 5000;
 /** Loop devices; what sysfs shows is true, whatever losetup's exit code is. */
 export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): LoopDevices {
   const locks = new KeyedLock();
-  const finder = new LoopFinder(exec, clock);
+  const finder = new LoopFinder(exec, mounts, clock);
 
   const attachOnce = async (
     path: string,
@@ -137,7 +137,18 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
   const restore: LoopDevices["restore"] = (device) => limit(device, 0);
 
   const find: LoopDevices["find"] = (backingFile, options) => finder.find(backingFile, options);
-  return { list: readLoops, at, find, attach, attachWithheld, fence, restore, detach, users, refresh };
+  return {
+    list: readLoops,
+    at,
+    find,
+    attach,
+    attachWithheld,
+    fence,
+    restore,
+    detach,
+    users,
+    refresh,
+  };
 }
 
 function attachArgs(path: string, readOnly: boolean): string[] {

@@ -138,6 +138,10 @@ async function ensurePool(options: AgentOptions, pool: AgentPool): Promise<void>
         const { type } = present.spec;
         logger.warn({ pool: name, type, asked: rest.type }, "the pool exists with another type and stays so");
       }
+      if (rest.rbd !== undefined && present.spec.type === rest.type) {
+        present.spec.path = path;
+        present.spec.rbd = rest.rbd;
+      }
       if (rest.size !== undefined) askForSize(present, rest.size);
       if (rest.overcommit !== undefined) present.spec.overcommit = rest.overcommit;
       if (rest.reserve !== undefined) present.spec.reserve = rest.reserve;

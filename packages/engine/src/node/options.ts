@@ -1,5 +1,5 @@
 import type { Logger, ObjectStore } from "@mooring/store";
-import type { PoolType } from "../api/pool.ts";
+import type { PoolType, RbdSpec } from "../api/pool.ts";
 import type { Host } from "../host/host.ts";
 import type { LeaseTimes } from "../leases/image-leases.ts";
 
@@ -7,10 +7,12 @@ import type { LeaseTimes } from "../leases/image-leases.ts";
 export interface AgentPool {
   name: string;
   type: PoolType;
-  /** `path` is a folder that other nodes see as well; needs `leases`. */
+  /** `path` is a folder that other nodes see as well, or a cluster's file; needs `leases`. */
   shared?: boolean;
-  /** Absolute folder; default `<stateDir>/pools/<name>`. */
+  /** Absolute folder; default `<stateDir>/pools/<name>`. Of type `rbd` the configuration file of the Ceph cluster. */
   path?: string;
+  /** Of type `rbd`, which is always shared: where in the cluster. */
+  rbd?: RbdSpec;
   /** Bytes of the sparse file behind it; default 20 GiB for a new one, else as it is. */
   size?: number;
   /** All volumes together may be so many times as large as the pool; default 1. */

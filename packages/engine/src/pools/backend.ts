@@ -66,6 +66,8 @@ export interface PoolBackend {
   limit(limits: PoolLimits): void;
   list(): Promise<Image[]>;
   find(id: string): Promise<Image | undefined>;
+  /** When it was made. */
+  madeAt(image: Image): Promise<Date>;
   /** A new, empty image. The same id with the same size is the same image. Throws RESOURCE_EXHAUSTED below the reserve. */
   create(id: string, size: number, options?: MakeOptions): Promise<Image>;
   /**

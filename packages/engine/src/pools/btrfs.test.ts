@@ -6,10 +6,12 @@ import { createHost } from "../host/create-host.ts";
 import { GIB, MIB, scratch } from "../testing/scratch.ts";
 import { poolContract } from "./contract.ts";
 import { createPool } from "./create-pool.ts";
+import { fileContract } from "./file-contract.ts";
 import { poolLayout } from "./layout.ts";
 
 const host = createHost();
-poolContract("btrfs", host);
+poolContract({ type: "btrfs", host });
+fileContract("btrfs", host);
 
 test("btrfs: images are one subvolume without copy-on-write, also after a kill before the attribute", async (t) => {
   const path = join(await scratch(t, host), "pool");

@@ -15,17 +15,32 @@ import { LocalMedium, type LocalOptions } from "./local-medium.ts";
 import type { Medium } from "./medium.ts";
 import type { PoolFault } from "./pool-fault.ts";
 import { acquirePoolLock, type PoolLock } from "./pool-lock.ts";
+import { RbdMedium, type RbdOptions } from "./rbd/rbd-medium.ts";
 import type { ThickFiles } from "./thick-files.ts";
 
 /** Where a pool lies, and its limits. */
-export interface PoolOptions extends PoolLimits, LocalOptions {}
+export type PoolOptions = PoolLimits & LocalOptions & { rbd?: Pick<RbdOptions, "nodeID" | "place"> };
 
 /** Volumes are whole sectors: a loop device would leave out the rest. */
 const SECTOR_BYTES = 4096;
 
 /** A pool, as this node sees it. Nothing happens before `open`. */
 export function createPool(type: PoolType, options: PoolOptions): PoolBackend {
-  return new Pool(type, options, new LocalMedium(type, options));
+  return new Pool(type, options, mediumOf(type, options));
+}
+
+function mediumOf(type: PoolType, options: PoolOptions): Medium {
+  const { host, path, rbd } = options;
+  if (type !== "rbd") {
+    if (rbd === undefined) return new LocalMedium(type, options);
+    throw new EngineError("INVALID_ARGUMENT", `a pool of type ${type} is in no Ceph cluster`, {
+      hint: "leave out spec.rbd of the Pool",
+    });
+  }
+  if (rbd !== undefined) return new RbdMedium({ host, path, ...rbd });
+  throw new EngineError("INVALID_ARGUMENT", "a pool of type rbd needs to know which Ceph pool it is", {
+    hint: "set spec.rbd of the Pool",
+  });
 }
 
 class Pool implements PoolBackend {
@@ -143,6 +158,11 @@ class Pool implements PoolBackend {
   async find(id: string): Promise<Image | undefined> {
     this.#requireOpen();
     return this.#images.find(checkImageId(id));
+  }
+
+  async madeAt(image: Image): Promise<Date> {
+    this.#requireOpen();
+    return this.#images.madeAt(image);
   }
 
   async create(id: string, size: number, options: MakeOptions = {}): Promise<Image> {

@@ -6,6 +6,7 @@ import { EngineError } from "../errors.ts";
 import type { LoopDevices } from "../host/host.ts";
 import type { MakeOptions } from "./backend.ts";
 import { resizeFile, writeSparse } from "./durable.ts";
+import { fileMadeAt } from "./file-made-at.ts";
 import type { Image } from "./image.ts";
 import { type ImageStore, orRemove, TEMPORARY, temporaryName } from "./image-store.ts";
 import type { ThickFiles } from "./thick-files.ts";
@@ -143,6 +144,7 @@ export function fileImages(
 
   return {
     find,
+    madeAt: fileMadeAt,
     sweep: async () => {
       const names = await readdir(folder);
       const leftovers = names.filter((name) => name.startsWith(`${TEMPORARY}${maker}`));

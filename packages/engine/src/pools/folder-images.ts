@@ -5,6 +5,7 @@ import { defined, failpoint, syncFolder } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
 import { absent } from "./file-images.ts";
+import { fileMadeAt } from "./file-made-at.ts";
 import { folderUsers } from "./folder-users.ts";
 import type { Image } from "./image.ts";
 import { GOING, type ImageStore, NEXT, orRemove, TEMPORARY, temporaryName } from "./image-store.ts";
@@ -64,6 +65,7 @@ export function folderImages(folder: string, host: Host): ImageStore {
 
   return {
     find,
+    madeAt: fileMadeAt,
     sweep: async () => {
       const names = await readdir(folder);
       // Killed between the two renames of a replacement: the new folder is whole, and the old one is out of the way.

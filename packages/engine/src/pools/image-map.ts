@@ -27,6 +27,15 @@ export async function imageMap(pool: Pool, id: string): Promise<ImageMap> {
       hint: "copy the whole snapshot, or use an xfs or btrfs pool",
     });
   }
+  if (type === "rbd") {
+    throw new EngineError(
+      "FAILED_PRECONDITION",
+      `the block map of images in pool ${name}, a Ceph pool, cannot be read yet`,
+      {
+        hint: "copy the whole snapshot",
+      },
+    );
+  }
   const file = join(poolLayout(type, path).images, `${checkImageId(id)}${IMAGE_SUFFIX}`);
   const info = await stat(file).catch(absent);
   if (info === undefined) throw new EngineError("NOT_FOUND", `image ${id} is not in pool ${name}`);

@@ -12,6 +12,7 @@ export interface ImageStore {
   sweep(): Promise<void>;
   list(): Promise<Image[]>;
   find(id: string): Promise<Image | undefined>;
+  madeAt(image: Image): Promise<Date>;
   create(id: string, size: number, options?: MakeOptions): Promise<Image>;
   clone(source: Image, id: string, size: number, options?: MakeOptions): Promise<Image>;
   /** Like clone, but in the place of an image that is there, and thick when that is. */

@@ -1,6 +1,7 @@
-/** A file, or a folder for `directory` pools, with a volume's or a snapshot's bytes. */
+/** A file, or a folder for `directory` pools, or an image of a cluster, with a volume's or a snapshot's bytes. */
 export interface Image {
   id: string;
+  /** Of the file or folder. An image of a cluster has a file there while it has a device on this node. */
   path: string;
   /** Size of the volume in bytes. */
   size: number;

@@ -14,6 +14,8 @@ export interface PoolLayout {
   shared?: { source: string; mount: string };
   /** Several nodes have the pool, with a lease for each image. */
   several: boolean;
+  /** The images are in a storage cluster: `images` has the files of those that are open on this node, and no others. */
+  remote?: true;
   images: string;
   /** btrfs: snapshots of `images` from which a group's images are being taken. */
   groupCopies: string;
@@ -44,4 +46,11 @@ export function sharedLayout(folder: string, source: string): PoolLayout {
   const mount = join(folder, "mnt");
   const parts = { images: join(mount, "images"), groupCopies: join(mount, "cuts") };
   return { folder, lock: join(folder, LOCK_FILE), several: true, shared: { source, mount }, ...parts };
+}
+
+/** This node's part of a pool in a Ceph cluster. */
+export function rbdLayout(folder: string): PoolLayout {
+  const images = join(folder, "images");
+  const parts = { images, groupCopies: join(folder, "cuts") };
+  return { folder, lock: join(folder, LOCK_FILE), several: true, remote: true, ...parts };
 }

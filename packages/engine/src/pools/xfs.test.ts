@@ -9,10 +9,12 @@ import { GIB, MIB, scratch } from "../testing/scratch.ts";
 import type { PoolBackend } from "./backend.ts";
 import { poolContract } from "./contract.ts";
 import { createPool } from "./create-pool.ts";
+import { fileContract } from "./file-contract.ts";
 import { poolLayout } from "./layout.ts";
 
 const host = createHost();
-poolContract("xfs", host);
+poolContract({ type: "xfs", host });
+fileContract("xfs", host);
 
 async function pool(t: TestContext): Promise<{ dir: string; pool: PoolBackend }> {
   const dir = await scratch(t, host);

@@ -6,6 +6,7 @@ import type { Host } from "../host/host.ts";
 import { shareLayout } from "../node/share/layout.ts";
 import { endServer } from "../node/share/server.ts";
 import { isImageId } from "../pools/image-id.ts";
+import { endExports } from "../pools/rbd/export-servers.ts";
 
 /** For processes that were asked to end and have not closed their files yet. */
 const PATIENCE_MS = 3_000;
@@ -43,6 +44,7 @@ export async function cleanUp(host: Host, dir: string): Promise<void> {
   // A process that copied this machine's mounts keeps ours busy in a way that nobody can end: not our folder any more.
   const mounts = (await host.mounts.list()).filter((m) => below(m.target));
   for (const { target } of mounts.reverse()) await host.exec.try("umount", ["--lazy", target]);
+  await endExports(dir);
   await rm(dir, { recursive: true, force: true });
 }
 

@@ -51,19 +51,22 @@ export class ImageWatch {
       await host.clock.sleep(pause, signal).catch(() => {});
       if (signal.aborted) return;
       const from = host.clock.sinceBoot();
-      await this.#check(pools).catch((error: unknown) => {
-        logger.warn({ err: error }, "cannot check the images of pools");
-      });
+      await this.#check(pools, logger);
       pause = Math.max(healthMs, PAUSE_FACTOR * (host.clock.sinceBoot() - from));
     }
   }
 
-  async #check(pools: ImageWatchContext["pools"]): Promise<void> {
+  async #check(pools: ImageWatchContext["pools"], logger: Logger): Promise<void> {
     const wholes = this.#owners.flatMap(({ wholes, ask }) => wholes().map((whole) => ({ whole, ask })));
     for (const { name: pool, backend } of pools.list()) {
       const here = wholes.filter(({ whole }) => whole.pool === pool);
       if (here.length === 0 || !backend.isOpen) continue;
-      const sizes = new Map((await backend.list()).map(({ id, size }) => [id, size]));
+      // One that cannot be read, such as a cluster that is silent, is no reason to leave out the others.
+      const images = await backend.list().catch((error: unknown) => {
+        logger.warn({ err: error, pool }, "cannot check the images of a pool");
+      });
+      if (images === undefined) continue;
+      const sizes = new Map(images.map(({ id, size }) => [id, size]));
       for (const { whole, ask } of here) if ((sizes.get(whole.name) ?? -1) < whole.size) ask(whole.name);
     }
   }

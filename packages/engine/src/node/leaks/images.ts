@@ -24,6 +24,8 @@ export async function leakedImages(
 
 /** An unmounted pool shows an empty folder, which proves nothing. */
 async function isReadable(host: Host, { layout }: KnownPool): Promise<boolean> {
+  // Which images there are only the cluster knows.
+  if (layout.remote) return false;
   if (!existsSync(layout.images)) return false;
   const { mount } = layout.backing ?? layout.shared ?? {};
   return mount === undefined || (await host.mounts.at(mount)).length > 0;

@@ -32,14 +32,25 @@ async function unexplained(
   const devices = new Set(
     [...volumes.values()].filter(mayBeOpen).flatMap(({ status }) => status?.device ?? []),
   );
+  const isOpenImage = ({ target }: MountEntry): boolean =>
+    pools.some(({ layout }) => {
+      const id = layout.remote && target.startsWith(`${layout.images}/`) ? imageOf(target) : undefined;
+      return id !== undefined && mayBeOpen(volumes.get(id));
+    });
   const homes = new Set(pools.flatMap(({ layout }) => (layout.backing ?? layout.shared)?.mount ?? []));
   return (await host.mounts.list()).filter(
     (entry) =>
       entry.target.startsWith(`${stateDir}/`) &&
       !homes.has(entry.target) &&
+      !isOpenImage(entry) &&
       !isOfVolume(entry, devices) &&
       !explains(entry),
   );
+}
+
+/** `v-p-1` for the file of an image. */
+function imageOf(file: string): string | undefined {
+  return /\/(v-[a-z0-9-]+)\.img$/.exec(file)?.[1];
 }
 
 /** Mounted from the device, a bind of the device node itself, or a bind of a folder volume. */

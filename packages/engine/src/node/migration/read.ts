@@ -1,5 +1,5 @@
 import { getIfAny } from "@mooring/store";
-import { isShared } from "../../api/pool.ts";
+import { canMigrate } from "../../api/pool.ts";
 import { type Volume, Volumes } from "../../api/volume.ts";
 import type { LoopDevice } from "../../host/host.ts";
 import { isImageId } from "../../pools/image-id.ts";
@@ -27,7 +27,7 @@ export async function readMigration(
   if (volume === undefined || migrationOf(volume).phase === "none") return undefined;
   const pool = poolObjects.get(volume.spec.pool);
   const open = pools.get(volume.spec.pool);
-  if (pool === undefined || !isShared(pool) || open === undefined) return undefined;
+  if (pool === undefined || !canMigrate(pool) || open === undefined) return undefined;
   const file = `${open.layout.images}/${name}.img`;
   const loop = await host.loops.find(file);
   const { currentMigrationNodeID: target = "" } = volume.status ?? {};

@@ -1,4 +1,5 @@
 import { rm, rmdir } from "node:fs/promises";
+import { join } from "node:path";
 import { defined, type Outcome, removeFinalizer } from "@mooring/store";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { isShared, type Pool, Pools } from "../../api/pool.ts";
@@ -8,6 +9,7 @@ import { createPool } from "../../pools/create-pool.ts";
 import { removeKeeperFiles } from "../../pools/keeper/keeper.ts";
 import { keptPool } from "../../pools/keeper/kept-pool.ts";
 import type { PoolLayout } from "../../pools/layout.ts";
+import { CLIENT_CONF } from "../../pools/rbd/client-conf.ts";
 import type { AgentContext } from "../context.ts";
 import { news } from "./conditions.ts";
 import { limitsOf, type PoolStep, type PoolView } from "./decide.ts";
@@ -68,7 +70,8 @@ async function open(context: AgentContext, pool: Pool): Promise<void> {
   const bare = createPool(spec.type, {
     host,
     path: layout.folder,
-    ...(isShared(pool) ? { shared: { source: spec.path, nodeID } } : {}),
+    ...(isShared(pool) && !layout.remote ? { shared: { source: spec.path, nodeID } } : {}),
+    ...(spec.rbd === undefined ? {} : { rbd: { nodeID, place: { conf: spec.path, ...spec.rbd } } }),
     ...defined({ size: spec.size }),
     ...limitsOf(pool),
   });
@@ -86,7 +89,8 @@ async function remove({ pools }: AgentContext, name: string): Promise<void> {
 }
 
 /** Only what a pool makes, one by one: whatever else lies in the folder is somebody's. */
-async function removeFolder({ folder, backing, shared, images, lock }: PoolLayout): Promise<void> {
+async function removeFolder({ folder, backing, shared, remote, images, lock }: PoolLayout): Promise<void> {
+  if (remote) await rm(join(folder, CLIENT_CONF), { force: true });
   if (shared !== undefined) await rmdir(shared.mount).catch(left);
   else if (backing === undefined) await rmdir(images).catch(left);
   else {

@@ -1,13 +1,14 @@
 import { join } from "node:path";
 import { isShared, type Pool } from "../../api/pool.ts";
-import { type PoolLayout, poolLayout, sharedLayout } from "../../pools/layout.ts";
+import { type PoolLayout, poolLayout, rbdLayout, sharedLayout } from "../../pools/layout.ts";
 import type { AgentContext } from "../context.ts";
 
-/** Where the pool is on this node; a shared one is seen below the node's own state folder. */
+/** Where the pool is on this node; a shared one, and what is open of a cluster, is seen below the node's own state folder. */
 export function layoutOf({ stateDir }: Pick<AgentContext, "stateDir">, pool: Pool): PoolLayout {
   const { type, path } = pool.spec;
-  if (!isShared(pool)) return poolLayout(type, path);
-  return sharedLayout(join(stateDir, "pools", pool.metadata.name), path);
+  const own = join(stateDir, "pools", pool.metadata.name);
+  if (type === "rbd") return rbdLayout(own);
+  return isShared(pool) ? sharedLayout(own, path) : poolLayout(type, path);
 }
 
 /** This node has the pool, or takes part in it. */

@@ -1,4 +1,3 @@
-import { stat } from "node:fs/promises";
 import { defined, getIfAny } from "@mooring/store";
 import { GroupSnapshots } from "../../api/group-snapshot.ts";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
@@ -27,7 +26,10 @@ export async function readSnapshot(context: ReadContext, name: string): Promise<
     ? await getIfAny(store, Volumes, { name: snapshot.spec.volume }, signal)
     : undefined;
   if (!isOurs(context, snapshot, volume)) return undefined;
-  const image = file === undefined ? undefined : { size: file.size, createdAt: await madeAt(file.path) };
+  const image =
+    file === undefined || open === undefined
+      ? undefined
+      : { size: file.size, createdAt: await open.backend.madeAt(file) };
   const group = await groupOf(context, snapshot);
   const now = context.host.clock.now();
   return { snapshot, nodeID, poolOpen: open !== undefined, image, volume, group, now };
@@ -60,11 +62,4 @@ function isOurs(context: ReadContext, snapshot: Snapshot, volume: Volume | undef
     return (pool?.spec.nodeID ?? snapshot.status?.ownerID) === nodeID;
   }
   return isResponsible(responsibilityIn(context, pool, volume ?? { spec: {} }));
-}
-
-/** The copy makes the file, and nobody writes to it again. */
-async function madeAt(path: string): Promise<Date> {
-  const { birthtime, mtime } = await stat(path);
-  // File systems without birth times report 1970.
-  return birthtime.getTime() > 0 ? birthtime : mtime;
 }

@@ -110,12 +110,14 @@ export async function intendFilesystem(
  * The image behind the device has not one block: nobody has ever written to it, which shows more than blkid, and costs no
  * process. False where the image is not known for sure.
  */
-async function isUnwritten({ loops }: Host, device: string): Promise<boolean> {
+async function isUnwritten({ loops, mounts }: Host, device: string): Promise<boolean> {
   const loop = await loops.at(device).catch(() => undefined);
   if (loop === undefined || loop.deleted === true || loop.fenced === true) return false;
   // By its inode: the same path in another mount namespace is another file.
   const own = await loops.find(loop.backingFile, { recent: true });
   if (own?.path !== device) return false;
+  // What a process shows as a file has the blocks that the process says.
+  if ((await mounts.at(own.backingFile)).length > 0) return false;
   const { size, blocks } = await stat(own.backingFile);
   return size > 0 && blocks === 0;
 }

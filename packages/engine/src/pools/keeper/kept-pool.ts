@@ -16,7 +16,7 @@ const GROW_RETRY_MS = 250;
 /** A pool whose writers are frozen before it is full, also while this process is not there. Only for local block pools. */
 export function keptPool(pool: PoolBackend, host: Host, layout: PoolLayout): PoolBackend {
   const { backing, folder } = layout;
-  if (backing === undefined || pool.type === "directory") return pool;
+  if (backing === undefined || pool.type === "directory" || pool.type === "rbd") return pool;
   const keeper = new PoolKeeper(host, folder, pool.type);
   const watch = async (): Promise<void> => {
     const { blocks, bsize } = await statfs(backing.mount);

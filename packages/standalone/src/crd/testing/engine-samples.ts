@@ -176,6 +176,7 @@ const pool: Full<Pool> = {
     mode: "local",
     nodeID: "n",
     path: "/p",
+    rbd: { user: "u", pool: "p", namespace: "n", keyring: "/k", flattenDepth: 8 },
     size: 1,
     overcommit: 1.5,
     reserve: 1,

@@ -12,7 +12,7 @@ import {
 } from "@mooring/store";
 import { type GroupSnapshot, GroupSnapshots } from "../../../api/group-snapshot.ts";
 import { MOORING_API_VERSION } from "../../../api/names.ts";
-import { Pools, type PoolType } from "../../../api/pool.ts";
+import { type LocalPoolType, Pools } from "../../../api/pool.ts";
 import { Snapshots } from "../../../api/snapshot.ts";
 import { Volumes } from "../../../api/volume.ts";
 import { makeFilesystem } from "../../../host/filesystems.ts";
@@ -99,13 +99,13 @@ export async function gone(store: ObjectStore, resource: Resource, name: string)
 
 /** Before the volume has a file system. */
 async function inPieces({ dir, type = "xfs" }: GroupStage, name: string): Promise<void> {
-  const layout = poolLayout(type as PoolType, join(dir, "state", "pools", POOL));
+  const layout = poolLayout(type as LocalPoolType, join(dir, "state", "pools", POOL));
   await writeInPieces(join(layout.images, `${name}.img`));
 }
 
 /** The image of a member is away for a while. */
 async function damaged({ store, dir, type = "xfs" }: GroupStage, name: string): Promise<void> {
-  const { images } = poolLayout(type as PoolType, join(dir, "state", "pools", POOL));
+  const { images } = poolLayout(type as LocalPoolType, join(dir, "state", "pools", POOL));
   const { spec } = await store.get(GroupSnapshots, { name });
   const snapshot = spec.members[0]?.snapshot ?? "";
   const image = join(images, `${snapshot}.img`);

@@ -1,0 +1,239 @@
+import { join } from "node:path";
+import { EngineError } from "../../errors.ts";
+import type { LoopDevices } from "../../host/host.ts";
+import type { MakeOptions } from "../backend.ts";
+import { IMAGE_SUFFIX } from "../file-images.ts";
+import type { Image } from "../image.ts";
+import type { ImageStore } from "../image-store.ts";
+import { EBUSY, ENOENT, ENOTEMPTY, LONG_MS, type RbdCommands } from "./commands.ts";
+import type { ExportedFiles } from "./exports.ts";
+import { idOfOld, idOfWhole, isNewOf, newName, oldName, wholeName } from "./names.ts";
+import type { RbdCopies } from "./rbd-copies.ts";
+import { type RbdEntry, type RbdInfo, readInfo, readList, readTrash } from "./rbd-info.ts";
+import { readClients, shutOut } from "./shut-out.ts";
+
+/** What images are kept with. */
+export interface RbdImagesOptions {
+  commands: RbdCommands;
+  copies: RbdCopies;
+  exports: ExportedFiles;
+  loops: LoopDevices;
+  maker: string;
+  /** Absolute folder in which an image has a file while it is open here. */
+  folder: string;
+}
+
+/**
+ * Images of a Ceph pool, made under another name and renamed when they are whole. Removed ones go to Ceph's trash first, and
+ * stay there for as long as copies of them need their data.
+ */
+export class RbdImages implements ImageStore {
+  readonly #options: RbdImagesOptions;
+
+  constructor(options: RbdImagesOptions) {
+    this.#options = options;
+  }
+
+  async sweep(): Promise<void> {
+    const { commands, maker } = this.#options;
+    const entries = await readList(commands);
+    for (const { image, snapshot } of entries) {
+      if (snapshot === undefined || !isNewOf(maker, snapshot)) continue;
+      await commands.rbd(["snap", "rm", "--no-progress", `${image}@${snapshot}`], { allow: [ENOENT] });
+    }
+    const names = new Set(entries.map(({ image }) => image));
+    for (const name of names) {
+      if (isNewOf(maker, name)) await this.#discard(name);
+      const id = idOfOld(name);
+      if (id === undefined) continue;
+      // Killed between the two renames of a replacement, or after them.
+      if (names.has(wholeName(id))) await this.#discard(name);
+      else await commands.rbd(["rename", name, wholeName(id)]);
+    }
+  }
+
+  async list(): Promise<Image[]> {
+    const entries = (await readList(this.#options.commands)).filter(({ snapshot }) => snapshot === undefined);
+    const images = new Map<string, Image>();
+    const add = (id: string | undefined, { size }: RbdEntry): void => {
+      if (id !== undefined && !images.has(id)) images.set(id, this.#image(id, size));
+    };
+    for (const entry of entries) add(idOfWhole(entry.image), entry);
+    for (const entry of entries) add(idOfOld(entry.image), entry);
+    return [...images.values()];
+  }
+
+  async find(id: string): Promise<Image | undefined> {
+    const info = await this.info(id);
+    return info && this.#image(id, info.size);
+  }
+
+  async madeAt({ id }: Image): Promise<Date> {
+    return (await this.present(id)).madeAt;
+  }
+
+  /** What Ceph has of it, under whichever of its names. */
+  async info(id: string): Promise<RbdInfo | undefined> {
+    const { commands } = this.#options;
+    const whole = { name: wholeName(id) };
+    // Between the first two reads the old one may have been replaced.
+    return (
+      (await readInfo(commands, whole)) ??
+      (await readInfo(commands, { name: oldName(id) })) ??
+      (await readInfo(commands, whole))
+    );
+  }
+
+  async create(id: string, size: number, { signal }: MakeOptions = {}): Promise<Image> {
+    const { commands, maker } = this.#options;
+    const name = newName(maker, id);
+    return this.#orDiscard(name, async () => {
+      await commands.rbd(["create", "--size", `${size}B`, name], { signal });
+      return this.#commit(name, id, size);
+    });
+  }
+
+  async clone(source: Image, id: string, size: number, { signal }: MakeOptions = {}): Promise<Image> {
+    return this.#copy(source, id, { size, signal, commit: (name) => this.#commit(name, id, size) });
+  }
+
+  async replace(source: Image, id: string, size: number, signal?: AbortSignal): Promise<Image> {
+    await this.#requireClosed(id);
+    const { commands } = this.#options;
+    return this.#copy(source, id, {
+      ...{ size, signal },
+      commit: async (name) => {
+        const old = await this.info(id);
+        if (old !== undefined && old.name !== oldName(id))
+          await commands.rbd(["rename", old.name, oldName(id)]);
+        const image = await this.#commit(name, id, size);
+        if (old !== undefined) await this.#discard(oldName(id));
+        return image;
+      },
+    });
+  }
+
+  async #copy(
+    source: Image,
+    id: string,
+    {
+      size,
+      signal,
+      commit,
+    }: { size: number; signal: AbortSignal | undefined; commit: (name: string) => Promise<Image> },
+  ): Promise<Image> {
+    const { copies } = this.#options;
+    const from = await this.present(source.id);
+    const taken = await copies.take(from, id);
+    try {
+      return await this.#orDiscard(taken.name, async () =>
+        commit(await copies.make(taken, size, { signal })),
+      );
+    } finally {
+      await copies.giveUp(taken);
+    }
+  }
+
+  /** What Ceph has of it; throws NOT_FOUND when that is nothing. */
+  async present(id: string): Promise<RbdInfo> {
+    const info = await this.info(id);
+    if (info === undefined) throw new EngineError("NOT_FOUND", `there is no image ${id}`);
+    return info;
+  }
+
+  /** The rename is the commit: before it there is no image of the name, after it a whole one. */
+  async #commit(name: string, id: string, size: number): Promise<Image> {
+    await this.#options.commands.rbd(["rename", name, wholeName(id)]);
+    return this.#image(id, size);
+  }
+
+  /** Gives a copy of a group its name. */
+  commit(name: string, id: string, size: number): Promise<Image> {
+    return this.#commit(name, id, size);
+  }
+
+  async grow(image: Image, size: number): Promise<Image> {
+    const { exports, copies } = this.#options;
+    // Who has it open learns of it only if he does it himself.
+    if (await exports.isOpen(image.path)) await exports.resize(image.path, size);
+    else await copies.resize((await this.present(image.id)).name, size);
+    const { size: now } = await this.present(image.id);
+    if (now >= size) return { ...image, size: now };
+    throw new EngineError("UNAVAILABLE", `image ${image.id} has ${now} bytes after it was to have ${size}`);
+  }
+
+  /** Whoever else has it open writes nothing into it from now on, whatever he still has under way. */
+  async renew({ id }: Image): Promise<void> {
+    const { commands } = this.#options;
+    const { name } = await this.present(id);
+    for (const address of await readClients(commands, name)) await shutOut(commands, address);
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#requireClosed(id);
+    for (const name of [oldName(id), wholeName(id)]) await this.#discard(name);
+  }
+
+  /** What a killed removal has left in the trash goes as well. */
+  async #discard(name: string): Promise<void> {
+    const { commands } = this.#options;
+    const info = await readInfo(commands, { name });
+    if (info !== undefined) await commands.rbd(["trash", "mv", name], { allow: [ENOENT] });
+    const left = (await readTrash(commands)).filter((entry) => entry.name === name);
+    for (const { id } of left) await this.#purge(id, name);
+  }
+
+  /** For good, with the images below that were kept for it only. */
+  async #purge(id: string, name: string): Promise<void> {
+    const { commands } = this.#options;
+    for (let next: string | undefined = id; next !== undefined; ) {
+      const info = await readInfo(commands, { id: next });
+      if (info === undefined) return;
+      const { exitCode } = await commands.rbd(["trash", "rm", "--no-progress", next], {
+        limit: LONG_MS,
+        allow: [ENOENT, ENOTEMPTY, EBUSY],
+      });
+      if (exitCode === ENOTEMPTY) return;
+      if (exitCode === EBUSY && next === id) throw stillOpen(name);
+      next = info.parent?.trash === true ? info.parent.id : undefined;
+    }
+  }
+
+  /** Failed work takes its image along; `sweep` finds what is left when that fails as well. */
+  async #orDiscard<T>(name: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      await this.#discard(name).catch(() => {});
+      throw error;
+    }
+  }
+
+  /** Removes what a copy of a group has made. */
+  discard(name: string): Promise<void> {
+    return this.#discard(name);
+  }
+
+  async #requireClosed(id: string): Promise<void> {
+    const { loops, exports } = this.#options;
+    const path = this.#path(id);
+    const device = await loops.find(path);
+    if (device !== undefined)
+      throw new EngineError("FAILED_PRECONDITION", `image ${id} is attached as ${device.path}`);
+    await exports.close(path);
+  }
+
+  #image(id: string, size: number): Image {
+    return { id, size, path: this.#path(id) };
+  }
+
+  #path(id: string): string {
+    return join(this.#options.folder, `${id}${IMAGE_SUFFIX}`);
+  }
+}
+
+function stillOpen(name: string): EngineError {
+  return new EngineError("UNAVAILABLE", `image ${name} is still open somewhere`, {
+    hint: "a client that was killed counts for half a minute: rbd status shows whose it is",
+  });
+}

@@ -1,0 +1,92 @@
+import { EngineError } from "../../errors.ts";
+import { ENOENT, type RbdCommands } from "./commands.ts";
+
+/** What Ceph has of an image. */
+export interface RbdInfo {
+  name: string;
+  /** Ceph's own, which no other image ever gets. */
+  id: string;
+  /** Bytes. */
+  size: number;
+  madeAt: Date;
+  /** The image that this one has what nobody has written here. */
+  parent?: { id: string; trash: boolean };
+}
+
+/** An image, or a snapshot of one, in a list. */
+export interface RbdEntry {
+  image: string;
+  snapshot?: string;
+  size: number;
+}
+
+/** By its name, or by Ceph's id of it, also in the trash. Undefined when there is none. */
+export async function readInfo(
+  commands: RbdCommands,
+  image: { name: string } | { id: string },
+): Promise<RbdInfo | undefined> {
+  const which = "name" in image ? [image.name] : ["--image-id", image.id];
+  const result = await commands.rbd(["info", "--format", "json", ...which], { allow: [ENOENT] });
+  if (result.exitCode === 0) return infoOf(parse(result.stdout));
+  // The same code says that the pool, or its namespace, is missing.
+  if (/error opening image|does not exist in the trash/.test(result.stderr)) return undefined;
+  throw new EngineError("UNAVAILABLE", `rbd info failed: ${result.stderr.trim().slice(-200)}`, {
+    hint: "check that the Ceph pool and its namespace are there",
+  });
+}
+
+/** All images of the pool, ours and others'. */
+export async function readList(commands: RbdCommands): Promise<RbdEntry[]> {
+  const { stdout } = await commands.rbd(["ls", "--long", "--format", "json"]);
+  return listOf(parse(stdout)).map((entry) => {
+    const { image, snapshot, size } = objectOf(entry);
+    return {
+      image: String(image),
+      size: Number(size),
+      ...(typeof snapshot === "string" ? { snapshot } : {}),
+    };
+  });
+}
+
+/** What was deleted, and that others may still need. */
+export async function readTrash(commands: RbdCommands): Promise<{ id: string; name: string }[]> {
+  const { stdout } = await commands.rbd(["trash", "ls", "--format", "json"]);
+  return listOf(parse(stdout)).map((entry) => {
+    const { id, name } = objectOf(entry);
+    return { id: String(id), name: String(name) };
+  });
+}
+
+function infoOf(value: unknown): RbdInfo {
+  const { name, id, size, parent, create_timestamp } = objectOf(value);
+  const below = parent === undefined ? undefined : objectOf(parent);
+  return {
+    name: String(name),
+    id: String(id),
+    size: Number(size),
+    // Without a zone: commands run in this one.
+    madeAt: new Date(`${create_timestamp} UTC`),
+    ...(below === undefined ? {} : { parent: { id: String(below["id"]), trash: below["trash"] === true } }),
+  };
+}
+
+/** The text of a program, as JSON. */
+export function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new EngineError("INTERNAL", `not the JSON that was asked for: ${text.slice(0, 100)}`, { cause });
+  }
+}
+
+/** An object with whatever it has; throws for anything else. */
+export function objectOf(value: unknown): Record<string, unknown> {
+  if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
+  throw new EngineError("INTERNAL", `no object: ${JSON.stringify(value)}`);
+}
+
+/** A list; throws for anything else. */
+export function listOf(value: unknown): unknown[] {
+  if (Array.isArray(value)) return value;
+  throw new EngineError("INTERNAL", `no list: ${JSON.stringify(value)?.slice(0, 100)}`);
+}
