@@ -62,11 +62,11 @@ async function node(options: NodeOptions): Promise<void> {
 }
 
 function poolsOf(options: NodeOptions, node: string): AgentPool[] {
-  const { pool: type, poolSize, poolOvercommit, poolName: asked, sharedPool } = options;
+  const { pool: type, poolSize, poolOvercommit, poolName: asked, sharedPool, rbdPool } = options;
   const name = poolName(asked ?? ownPoolName(node));
   const size = type === "directory" ? {} : defined({ size: poolSize });
   const limits = defined({ overcommit: poolOvercommit });
-  return [{ name, type, ...size, ...limits }, ...sharedPool];
+  return [{ name, type, ...size, ...limits }, ...sharedPool, ...rbdPool];
 }
 
 /** `mooring node`: this machine as one more node of an API server that runs elsewhere. */

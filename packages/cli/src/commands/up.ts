@@ -21,11 +21,11 @@ interface UpOptions extends HostOptions, NodeGrace {
 /** What follows "mooring is up" when pools are missing. */
 async function withoutPools(
   { kubeconfig }: Standalone,
-  { nodeName, sharedPool }: UpOptions,
+  { nodeName, sharedPool, rbdPool }: UpOptions,
 ): Promise<string> {
   const store = await RestStore.fromKubeconfig(kubeconfig);
   try {
-    const names = ["default", ...sharedPool.map(({ name }) => name)];
+    const names = ["default", ...[...sharedPool, ...rbdPool].map(({ name }) => name)];
     return describePoolTrouble(await poolTrouble(store, nodeName, names));
   } finally {
     store.close();
@@ -35,7 +35,8 @@ async function withoutPools(
 async function up(options: UpOptions): Promise<void> {
   requireRoot("up");
   const logger = await openLogger(options.logLevel);
-  const { stateDir, sharedPool: sharedPools, pool: type, poolSize: size, poolOvercommit } = options;
+  const { stateDir, pool: type, poolSize: size, poolOvercommit } = options;
+  const sharedPools = [...options.sharedPool, ...options.rbdPool];
   const parsed = {
     pool: {
       type,

@@ -2,6 +2,7 @@ import { access, constants, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { RUNC_FOLDERS } from "@mooring/standalone";
 import { type Check, check } from "./check.ts";
+import { rbdCheck } from "./rbd-check.ts";
 
 interface Tool {
   command: string;
@@ -102,5 +103,11 @@ async function loopControl(): Promise<Check> {
 
 /** Everything about the machine that Mooring depends on. */
 export async function machineChecks(): Promise<Check[]> {
-  return [...(await capabilities()), await loopControl(), ...(await fileSystems()), ...(await tools())];
+  return [
+    ...(await capabilities()),
+    await loopControl(),
+    ...(await fileSystems()),
+    ...(await tools()),
+    await rbdCheck(),
+  ];
 }

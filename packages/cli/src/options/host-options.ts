@@ -3,6 +3,7 @@ import type { AgentPool, PoolType } from "@mooring/engine";
 import type { Command } from "commander";
 import { logLevelOption } from "./log-level.ts";
 import { overcommitOption, poolOption, poolSizeOption } from "./own-pool.ts";
+import { rbdPoolOption } from "./rbd-pool-option.ts";
 import { leaseDurationOption, sharedPoolOption } from "./shared-pool-options.ts";
 import { trustedNetworkOption } from "./trusted-networks.ts";
 
@@ -15,6 +16,7 @@ export interface HostOptions {
   poolSize?: number;
   poolOvercommit?: number;
   sharedPool: AgentPool[];
+  rbdPool: AgentPool[];
   /** Over which volumes may be shared unencrypted: IPv4, like `10.0.0.0/24`. */
   trustedNetwork: string[];
   /** Milliseconds. */
@@ -32,6 +34,7 @@ export function withHostOptions(command: Command): Command {
     .addOption(poolSizeOption())
     .addOption(overcommitOption())
     .addOption(sharedPoolOption())
+    .addOption(rbdPoolOption())
     .addOption(leaseDurationOption())
     .addOption(trustedNetworkOption())
     .option("--ready-file <file>", "written when everything is ready")

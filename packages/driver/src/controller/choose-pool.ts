@@ -1,5 +1,5 @@
 import { CsiError, type v1 } from "@mooring/csi";
-import { canBeThick, isShared, type Pool, poolNodes, TOPOLOGY_NODE_KEY } from "@mooring/engine";
+import { canBeThick, canMigrate, type Pool, poolNodes, TOPOLOGY_NODE_KEY } from "@mooring/engine";
 import { describeBytes } from "@mooring/store";
 import { availableBytes, describeRoom, MAKE_ROOM } from "../objects/pool-room.ts";
 
@@ -71,12 +71,16 @@ export function choosePool(all: readonly Pool[], wish: PoolWish): Pool {
 
 /** Pools whose images several nodes can open. Throws when the request names another one, or there is none. */
 function sharedPools(pools: readonly Pool[], named: string | undefined): Pool[] {
-  const shared = pools.filter(isShared);
+  const shared = pools.filter(canMigrate);
   const local = pools.find(
     ({ metadata }) => metadata.name === named && !shared.some((p) => p.metadata.name === named),
   );
   if (shared.length > 0 && local === undefined) return shared;
-  const what = local === undefined ? "there is no shared pool" : `pool "${named}" is on one node`;
+  const why =
+    local?.spec.type === "rbd"
+      ? "is a Ceph pool, whose volumes cannot move while in use yet"
+      : "is on one node";
+  const what = local === undefined ? "there is no shared pool" : `pool "${named}" ${why}`;
   throw CsiError.invalidArgument(`${what}: a migratable volume needs one that several nodes reach`, {
     hint: "Start the nodes with --shared-pool, and name that pool.",
   });
