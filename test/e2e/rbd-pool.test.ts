@@ -29,7 +29,9 @@ async function onCeph(): Promise<OnCeph> {
   const namespace = await ceph.namespace();
   const { conf, user, keyring, pool } = ceph;
   const settings = `conf:${conf},user:${user},pool:${pool},namespace:${namespace},keyring:${keyring}`;
-  const up = await Up.create({ args: ["--rbd-pool", `ceph=${settings}`] });
+  // So long that the process that is killed is there again in time, however slow the machine is.
+  const times = ["--lease-duration", "5m", "--node-grace", "10m"];
+  const up = await Up.create({ args: ["--rbd-pool", `ceph=${settings}`, ...times] });
   undo.push(() => up.disposeWhole());
   await up.start();
   return { ceph, namespace, up, kubectl: new Kubectl(up.kubeconfig) };
