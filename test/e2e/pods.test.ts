@@ -222,7 +222,12 @@ spec:
   terminationGracePeriodSeconds: 1
   containers: [{name: main, image: host, command: [sleep, "100000"]}]`);
   await shows(["pod", "lasting"], "{.status.phase}", "Running");
-  assert.match((await machineRemains(up.stateDir)).join("\n"), /^\d+ sleep 100000$/m);
+  // A program that has just begun has no arguments for a moment.
+  await eventually(
+    "the pod's program",
+    async () => /^\d+ sleep 100000$/m.test((await machineRemains(up.stateDir)).join("\n")),
+    { lastSeen: () => machineRemains(up.stateDir) },
+  );
   assert.equal(await up.end("SIGTERM"), 0);
   assert.deepEqual(await machineRemains(up.stateDir), []);
   await up.start();
