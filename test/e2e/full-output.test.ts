@@ -8,6 +8,7 @@ import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { eventually, thorough } from "@mooring/store/testing";
 import { Kubectl } from "../support/kubectl.ts";
+import { nothingSleeps, sleepersSocket } from "../support/sleepers.ts";
 import { SmallDisk } from "../support/small-disk.ts";
 
 const BUNDLE = fileURLToPath(new URL("../../dist/mooring.mjs", import.meta.url));
@@ -24,10 +25,14 @@ async function start(t: TestContext, args: readonly string[], to: Outputs) {
   t.after(() => rm(folder, { recursive: true }));
   const { stdout = join(folder, "stdout"), stderr = join(folder, "stderr") } = to;
   const [out, err] = [await open(stdout, "a"), await open(stderr, "a")];
-  const child = spawn(process.execPath, [BUNDLE, ...args], { stdio: ["ignore", out.fd, err.fd] });
+  const sleepers = join(folder, "sleepers");
+  const child = spawn(process.execPath, [BUNDLE, ...args], {
+    stdio: ["ignore", out.fd, err.fd],
+    env: { ...process.env, ...sleepersSocket(sleepers) },
+  });
   await out.close();
   await err.close();
-  return { child, stdout: () => readFile(stdout, "utf8"), stderr: () => readFile(stderr, "utf8") };
+  return { child, sleepers, stdout: () => readFile(stdout, "utf8"), stderr: () => readFile(stderr, "utf8") };
 }
 
 async function startUp(t: TestContext, to: Outputs) {
@@ -47,7 +52,11 @@ async function startUp(t: TestContext, to: Outputs) {
       () => undefined,
     );
   });
-  return { ...up, kubectl: new Kubectl(join(stateDir, "kubeconfig")) };
+  const stop = async () => {
+    await nothingSleeps(up.sleepers);
+    return endOf(up.child);
+  };
+  return { ...up, stop, kubectl: new Kubectl(join(stateDir, "kubeconfig")) };
 }
 
 /** Its exit code. */
@@ -76,7 +85,7 @@ test(
     await up.kubectl.run("create", "configmap", "made");
     const said = await up.stderr();
     assert.match(said, /^warning: the output cannot be written: ENOSPC.*\nnext: /m);
-    assert.equal(await endOf(up.child), 0);
+    assert.equal(await up.stop(), 0);
     assert.doesNotMatch(await up.stderr(), DEFECT);
   },
 );
@@ -85,7 +94,7 @@ test("mooring up works with its log on /dev/full", thorough(), async (t) => {
   const up = await startUp(t, { stderr: "/dev/full" });
   assert.match(await up.stdout(), /^mooring is up\n/);
   await up.kubectl.run("create", "configmap", "made");
-  assert.equal(await endOf(up.child), 0);
+  assert.equal(await up.stop(), 0);
 });
 
 test("a log on a disk that fills up ends nothing, and goes on when there is room", thorough(), async (t) => {
@@ -108,6 +117,6 @@ test("a log on a disk that fills up ends nothing, and goes on when there is room
     await make(`after-${performance.now()}`.replace(".", "-"));
     return (await lengthOf()) > full;
   });
-  assert.equal(await endOf(up.child), 0);
+  assert.equal(await up.stop(), 0);
   assert.doesNotMatch(await readFile(log, "utf8"), DEFECT);
 });

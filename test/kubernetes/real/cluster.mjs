@@ -6,6 +6,7 @@ import { ROOT } from "../../../scripts/lib/setup.mjs";
 import { crashes } from "./flow/crashes.mjs";
 import { groups } from "./flow/groups.mjs";
 import { takeDataAway, uninstall } from "./flow/leave.mjs";
+import { atRest, haveRestAsked } from "./flow/rest.mjs";
 import { copies, growOnline, statistics, writeAndRead } from "./flow/volumes.mjs";
 import { evaluateRights } from "./rights.mjs";
 import { SERVICE_ADDRESS, startControlPlane } from "./support/control-plane.mjs";
@@ -21,6 +22,7 @@ async function install(kube) {
   await kube.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s");
   await kube.kubectl("create", "namespace", "mooring");
   await kube.kubectl("apply", "-f", join(ROOT, "deploy/manifests"));
+  await haveRestAsked(kube);
   for (const target of ["daemonset/mooring-node", "deployment/mooring-controller"])
     await kube.kubectl("-n", "mooring", "rollout", "status", target, "--timeout=240s");
 }
@@ -45,6 +47,7 @@ try {
   await timed("group snapshot and restore", () => groups(kube));
   await timed("kill -9 of the node's process and the controller", () => crashes(kube));
   await timed("claims go", () => takeDataAway(kube));
+  await timed("nothing sleeps", () => atRest(kube));
   await timed("rights", () => evaluateRights(cluster, say));
   await timed("uninstall", () => uninstall(kube));
 } catch (error) {
