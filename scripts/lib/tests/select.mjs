@@ -27,7 +27,7 @@ export function filesOfPart(files, part, graph) {
 
 const dayOf = ({ MOORING_SEED }) => Number(MOORING_SEED ?? Math.floor(Date.now() / 86_400_000));
 
-/** Whether the rest runs the file today; `MOORING_SEED` says which day it is. */
+/** Whether it is the file's day, on which it comes first in the rest; `MOORING_SEED` says which day it is. */
 export function isDue(file, env = process.env) {
   const { turn, turns } = turnOf(relative(ROOT, file));
   return turn === undefined || dayOf(env) % turns === turn;
