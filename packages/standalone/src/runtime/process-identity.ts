@@ -44,10 +44,13 @@ export async function signalProcess(
   }
 }
 
-/** The first process of a container before it has become the container's program. */
+/**
+ * The first process of a container before it has become the container's program. runc runs from a copy of itself in memory
+ * or from a read-only mount of its file, which is in no folder and therefore called `/`.
+ */
 export async function isRunc(pid: number): Promise<boolean> {
   const path = await readlink(`/proc/${pid}/exe`).catch(() => "");
-  return basename(path) === "runc" || path.includes("runc_cloned");
+  return path === "/" || basename(path) === "runc" || path.includes("runc_cloned");
 }
 
 /** Whether the signal would not end it: it catches it, ignores it, or waits for it where it is blocked. */
