@@ -130,6 +130,10 @@ test(
     const says = async () => /^mooring is up, .*$/m.exec(other.output)?.[0];
     assert.equal(await eventually("it to print that", says), "mooring is up, without pool fast");
     assert.match(other.output, /^warning: pool fast is not ready: .*\/dev\/null.*\nnext: /m);
+    assert.match(
+      other.output,
+      /^warning: shared pool fast: .* several agents of one kernel.*\nnext: .*--rbd-pool$/m,
+    );
   },
 );
 

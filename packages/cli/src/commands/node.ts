@@ -7,7 +7,7 @@ import { warnOfDisks } from "../doctor/disk-checks.ts";
 import { withConfigFile } from "../options/config-file.ts";
 import { type HostOptions, withHostOptions } from "../options/host-options.ts";
 import { labels, nodeName, ownPoolName, poolName, taints } from "../options/node-settings.ts";
-import { leaseTimes } from "../options/shared-pool-options.ts";
+import { leaseTimes, warnOfSharedPools } from "../options/shared-pool-options.ts";
 import { CommandError } from "../output/command-error.ts";
 import { keepOwner } from "../process/folder-owner.ts";
 import { requireRoot, stopSignal } from "../process/foreground.ts";
@@ -56,6 +56,7 @@ async function node(options: NodeOptions): Promise<void> {
   const trouble = describePoolTrouble(await poolTrouble(store, name, names));
   const [own] = names;
   await warnOfDisks(stateDir);
+  warnOfSharedPools(options.sharedPool);
   process.stdout.write(`node ${name} is up${trouble}\n  pool    ${own}\n  socket  ${running.socket}\n`);
   await ready.write({ pid: process.pid, node: name, socket: running.socket });
   await running.done.finally(() => store.close());

@@ -7,7 +7,7 @@ import { type HostOptions, withHostOptions } from "../options/host-options.ts";
 import { listenAddress } from "../options/listen-address.ts";
 import { graceFor, type NodeGrace, nodeGraceOption } from "../options/node-grace.ts";
 import { nodeName } from "../options/node-settings.ts";
-import { leaseTimes } from "../options/shared-pool-options.ts";
+import { leaseTimes, warnOfSharedPools } from "../options/shared-pool-options.ts";
 import { keepOwner } from "../process/folder-owner.ts";
 import { requireRoot, stopSignal } from "../process/foreground.ts";
 import { openLogger } from "../process/log.ts";
@@ -56,6 +56,7 @@ async function up(options: UpOptions): Promise<void> {
   };
   const running = await startStandalone({ ...parsed, stateDir, sharedPools, logger, signal, onOwned });
   await warnOfDisks(stateDir);
+  warnOfSharedPools(options.sharedPool);
   process.stdout.write(`mooring is up${await withoutPools(running, options)}\n`);
   process.stdout.write(`  API         ${running.url}\n  kubeconfig  ${running.kubeconfig}\n`);
   process.stdout.write(`\nexport KUBECONFIG=${running.kubeconfig}\n`);

@@ -9,7 +9,7 @@ import { poolName } from "./node-settings.ts";
 export function sharedPoolOption(): Option {
   return new Option(
     "--shared-pool <name=folder>",
-    "a pool in a folder that other nodes see as well (XFS); repeatable",
+    "a pool in an XFS folder of this kernel, for several agents on one machine; machines share by --rbd-pool; repeatable",
   )
     .default([] as AgentPool[], "none")
     .argParser((text: string, before: AgentPool[]) => [...before, sharedPool(text)]);
@@ -23,6 +23,16 @@ function sharedPool(text: string): AgentPool {
     });
   }
   return { name: poolName(name), type: "xfs", shared: true, path: normalize(path) };
+}
+
+/** Warns on stderr, when a process starts: two kernels cannot write to one XFS, and nothing here can tell that two have it. */
+export function warnOfSharedPools(pools: readonly AgentPool[]): void {
+  for (const { name, path } of pools) {
+    process.stderr.write(
+      `warning: shared pool ${name}: its folder ${path} is for several agents of one kernel; an XFS that two machines mount is destroyed\n`,
+    );
+    process.stderr.write("next: for several machines use a Ceph cluster: --rbd-pool\n");
+  }
 }
 
 /** `--lease-duration`, of images in shared pools. */

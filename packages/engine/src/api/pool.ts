@@ -12,8 +12,8 @@ export const POOL_TYPES = [...LOCAL_POOL_TYPES, "rbd"] as const;
 export type PoolType = (typeof POOL_TYPES)[number];
 
 /**
- * `local`: the images are on one node. `shared`: every node sees the same folder on an XFS that several machines can
- * write to at once, or reaches the same Ceph cluster; an image is opened under a Lease only (see docs/decisions on shared
+ * `local`: the images are on one node. `shared`: every node reaches the same Ceph cluster, or is an agent of
+ * one kernel that sees the same XFS folder; an image is opened under a Lease only (see docs/decisions on shared
  * pools).
  */
 export type PoolMode = "local" | "shared";
