@@ -1,6 +1,9 @@
 import { type Condition, defineResource, type KubeObject } from "@mooring/store";
 import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
 
+/** Reason of the condition `Ready` of a node that somebody has called lost and that responds. */
+export const HEARTBEAT_FRESH = "HeartbeatFresh";
+
 /** A node that volumes can be attached to; the name is the CSI node id. */
 export interface NodeAgent extends KubeObject {
   spec: { topology?: Record<string, string> };
@@ -24,6 +27,17 @@ export function isFencedNode(agent: NodeAgent | undefined): boolean {
   const { state, conditions = [] } = agent?.status ?? {};
   const proven = conditions.some(({ type, status }) => type === "Fenced" && status === "True");
   return proven && (state === "Fenced" || state === "Gone");
+}
+
+/**
+ * The observer of silent nodes found that it does not respond, or knows from an operator that it is off. It may write still, so
+ * this allows one thing: to shut it out of images where a cluster can do that.
+ */
+export function isLostNode(agent: NodeAgent): boolean {
+  const { state, conditions = [] } = agent.status ?? {};
+  const ready = conditions.find(({ type }) => type === "Ready");
+  const silent = ready?.status === "Unknown" && ready.reason !== HEARTBEAT_FRESH;
+  return silent && (state === "Suspect" || state === "Fenced");
 }
 
 /** Everything about a node but its heartbeat, which changes all the time. */

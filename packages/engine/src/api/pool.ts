@@ -95,6 +95,11 @@ export function canMigrate(pool: Pool): boolean {
   return isShared(pool) && pool.spec.type !== "rbd";
 }
 
+/** Whether what holds the images can shut a lost node out of them: then no time counts, only that it did. */
+export function canShutOut({ spec }: Pick<Pool, "spec">): boolean {
+  return spec.type === "rbd";
+}
+
 /** Where volumes of the pool can be attached. */
 export function poolNodes(pool: Pool): string[] {
   if (isShared(pool)) return pool.status?.nodes ?? [];

@@ -3,7 +3,15 @@ import { test } from "node:test";
 import type { Lease } from "@mooring/store";
 import fc from "fast-check";
 import { LEASE_NODE_LABEL } from "../api/names.ts";
-import { decideLease, type LeaseView, TAKEN_FROM } from "./decide.ts";
+import {
+  CLUSTER,
+  decideLease,
+  FENCED_BY,
+  type LeaseView,
+  SHUT_OUT,
+  TAKEN_FROM,
+  writesFor,
+} from "./decide.ts";
 
 const lease = (holder: string, more: { takenFrom?: string; transitions?: number } = {}): Lease => ({
   apiVersion: "coordination.k8s.io/v1",
@@ -15,6 +23,12 @@ const lease = (holder: string, more: { takenFrom?: string; transitions?: number 
   },
   spec: { holderIdentity: holder, leaseDurationSeconds: 15, leaseTransitions: more.transitions ?? 3 },
 });
+
+/** In a pool whose cluster shuts lost nodes out. */
+const ofCluster = (holder: string, annotations: Record<string, string> = {}): Lease => {
+  const { metadata, ...rest } = lease(holder);
+  return { ...rest, metadata: { ...metadata, annotations: { [FENCED_BY]: CLUSTER, ...annotations } } };
+};
 
 const view = (more: Partial<LeaseView>): LeaseView => ({
   lease: undefined,
@@ -50,7 +64,34 @@ const TABLE: readonly [string, Partial<LeaseView>, "wait" | { token: number; fro
     { lease: lease("", { takenFrom: "a_1" }) },
     { token: 4, from: "a_1" },
   ],
+  [
+    "somebody else has it in a cluster, for however long",
+    { lease: ofCluster("a_1"), unchangedMs: 9e9 },
+    "wait",
+  ],
+  [
+    "an agent of our name has had it in a cluster",
+    { lease: ofCluster("b_2"), unchangedMs: 19_000 },
+    { token: 4, from: "b_2" },
+  ],
+  [
+    "it was taken from a lost node in a cluster, and nobody knows whether that is shut out",
+    { lease: ofCluster("", { [TAKEN_FROM]: "a_1" }) },
+    { token: 4, from: "a_1" },
+  ],
 ];
+
+test("in a cluster a node may write until it is shut out, and no time ends that", () => {
+  const lost = (annotations: Record<string, string>, holder = ""): number => {
+    const { metadata, ...rest } = ofCluster(holder, annotations);
+    return writesFor({ ...rest, metadata: { ...metadata, labels: { [LEASE_NODE_LABEL]: "a" } } }, 9e9, 4000);
+  };
+  assert.equal(lost({}, "a_1"), Number.POSITIVE_INFINITY);
+  assert.equal(lost({ [TAKEN_FROM]: "a_1" }), Number.POSITIVE_INFINITY);
+  assert.equal(lost({ [TAKEN_FROM]: "a_1", [SHUT_OUT]: "a" }), 0);
+  assert.equal(lost({ [SHUT_OUT]: "a" }, "a_1"), Number.POSITIVE_INFINITY, "it has it again");
+  assert.equal(lost({ [SHUT_OUT]: "b" }), Number.POSITIVE_INFINITY, "another one was");
+});
 
 for (const [name, more, wanted] of TABLE) {
   test(`lease: ${name}`, () => {

@@ -6,8 +6,18 @@ export const TAKEN_FROM = "storage.mooring.dev/taken-from";
 
 /** On a lease that its holder gave back for one node alone: that node's name. Goes when the lease is taken. */
 export const HANDED_TO = "storage.mooring.dev/handed-to";
-/** How long to wait before another read of a lease that is meant for somebody else. */
+/** How long to wait before another read of a lease that is meant for somebody else, or that its holder keeps. */
 const HANDED_MS = 2000;
+
+/**
+ * On a lease that no time ends: the image is in a cluster that can shut its holder out, and only that takes it from him. Its
+ * value is {@link CLUSTER}.
+ */
+export const FENCED_BY = "storage.mooring.dev/fenced-by";
+/** The value of {@link FENCED_BY}. */
+export const CLUSTER = "cluster";
+/** On a lease that was taken from a lost node: that node's name, once the cluster refuses what it writes. Goes when it is taken. */
+export const SHUT_OUT = "storage.mooring.dev/shut-out";
 
 /** Everything that a decision about an image's lease depends on. */
 export interface LeaseView {
@@ -53,7 +63,7 @@ export function decideLease(view: LeaseView): LeaseStep {
   if (handedTo !== undefined && handedTo !== view.nodeID && handedTo === view.wanted) {
     return { do: "wait", holder: handedTo, milliseconds: HANDED_MS };
   }
-  const left = lease === undefined ? 0 : timeLeft(lease, view.unchangedMs, view.safetyMs);
+  const left = lease === undefined ? 0 : leftFor(lease, view);
   if (left > 0) return { do: "wait", holder: holderOf(lease), milliseconds: left };
   const leaseTransitions = (spec?.leaseTransitions ?? 0) + 1;
   const before = lease === undefined ? deletedFrom(view) : (spec?.holderIdentity ?? "");
@@ -66,6 +76,38 @@ export function timeLeft(lease: Lease, unchangedMs: number, safetyMs: number): n
   const { holderIdentity, leaseDurationSeconds = 0 } = lease.spec ?? {};
   if (holderIdentity === undefined || holderIdentity === "") return 0;
   return Math.max(0, leaseDurationSeconds * 1000 + safetyMs - unchangedMs);
+}
+
+/** Another node's is taken when that node was found to be lost; an earlier agent of this node's name is nobody's to find lost. */
+function leftFor(lease: Lease, { nodeID, unchangedMs, safetyMs }: LeaseView): number {
+  const kept = endsByCluster(lease) && hasHolder(lease) && holderOf(lease) !== nodeID;
+  return kept ? HANDED_MS : timeLeft(lease, unchangedMs, safetyMs);
+}
+
+/** No time ends it: see {@link FENCED_BY}. */
+export function endsByCluster(lease: Lease): boolean {
+  return lease.metadata.annotations?.[FENCED_BY] === CLUSTER;
+}
+
+/** Milliseconds for which the node of this lease may still write; Infinity: until the cluster shuts it out. */
+export function writesFor(lease: Lease, unchangedMs: number, safetyMs: number): number {
+  if (!endsByCluster(lease)) return timeLeft(lease, unchangedMs, safetyMs);
+  return isShutOut(lease, holderOf(lease)) ? 0 : Number.POSITIVE_INFINITY;
+}
+
+/** Whatever that node still writes into the image is refused. */
+export function isShutOut(lease: Lease, nodeID: string): boolean {
+  return !hasHolder(lease) && lease.metadata.annotations?.[SHUT_OUT] === nodeID;
+}
+
+/** Somebody has it, as far as its record has it. */
+export function hasHolder(lease: Lease): boolean {
+  return (lease.spec?.holderIdentity ?? "") !== "";
+}
+
+/** Nobody has it, and its last holder was not seen to close the image. */
+export function isTaken(lease: Lease): boolean {
+  return !hasHolder(lease) && takenFrom(lease) !== undefined;
 }
 
 /** Somebody has deleted the lease of an image that its node was not seen to close: whoever gives one back leaves it there. */

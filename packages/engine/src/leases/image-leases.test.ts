@@ -2,12 +2,21 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { type Lease, Leases, LocalStore, mutate, type ObjectStore, silentLogger } from "@mooring/store";
+import {
+  isConflict,
+  type Lease,
+  Leases,
+  LocalStore,
+  mutate,
+  type ObjectStore,
+  silentLogger,
+} from "@mooring/store";
 import { eventually, thorough } from "@mooring/store/testing";
-import { LEASE_NAMESPACE } from "../api/names.ts";
+import { LEASE_NAMESPACE, LEASE_NODE_LABEL } from "../api/names.ts";
 import { createHost } from "../host/create-host.ts";
 import { engineRegistry, volumeObject } from "../testing/agent.ts";
 import { MIB, scratch, sparse } from "../testing/scratch.ts";
+import { CLUSTER, FENCED_BY, isShutOut, isTaken, SHUT_OUT } from "./decide.ts";
 import { DeviceGuard } from "./guard.ts";
 import { ImageLeases } from "./image-leases.ts";
 import { LeaseWatch, leaseName } from "./lease-watch.ts";
@@ -48,6 +57,7 @@ async function held(
     watch: new LeaseWatch(store, clock, silentLogger),
     onChanged: (image) => changed.push(image),
     onLost: () => {},
+    endsByCluster: (pool) => pool === "cluster",
   });
   assert.equal(
     await leases.acquire(volumeObject("v-p-1", { nodeID: "a" }), new AbortController().signal),
@@ -106,4 +116,32 @@ test("a lease that somebody else has by now is left to him", async (t) => {
   await mutate(store, Leases, KEY, (lease) => ({ ...lease, spec: { ...lease.spec, holderIdentity: "b_1" } }));
   await leases.release("v-p-1");
   assert.equal((await store.get(Leases, KEY)).spec?.holderIdentity, "b_1");
+});
+
+test("a lease in a cluster is kept without a renewal, and taken from a lost node for whoever shuts it out", async (t) => {
+  const { store, leases } = await held(t);
+  const { signal } = new AbortController();
+  const volume = volumeObject("v-p-3", { nodeID: "a", pool: "cluster" });
+  const key = { ...KEY, name: leaseName("v-p-3") };
+  assert.equal(await leases.acquire(volume, signal), undefined);
+  const mine = await store.get(Leases, key);
+  assert.equal(mine.metadata.annotations?.[FENCED_BY], CLUSTER);
+  const lost = await mutate(store, Leases, key, (lease) => {
+    const labels = { ...lease.metadata.labels, [LEASE_NODE_LABEL]: "b" };
+    return {
+      ...lease,
+      metadata: { ...lease.metadata, labels },
+      spec: { ...lease.spec, holderIdentity: "b_1" },
+    };
+  });
+  assert.equal((await leases.acquire(volume, signal))?.do, "wait");
+  await assert.rejects(leases.takeAway(volume, mine, "b", signal), isConflict, "it has renewed meanwhile");
+  const taken = await leases.takeAway(volume, lost, "b", signal);
+  assert.equal(isTaken(taken), true);
+  assert.equal(isShutOut(taken, "b"), false);
+  await leases.markShutOut(taken, "b", signal);
+  assert.equal(isShutOut(await store.get(Leases, key), "b"), true);
+  assert.equal(await leases.acquire(volume, signal), undefined);
+  assert.equal(leases.takenFrom("v-p-3"), "b_1");
+  assert.equal((await store.get(Leases, key)).metadata.annotations?.[SHUT_OUT], undefined);
 });

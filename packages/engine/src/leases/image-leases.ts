@@ -14,7 +14,17 @@ import {
 import { LEASE_IMAGE_LABEL, LEASE_NAMESPACE, LEASE_NODE_LABEL, MOORING_API_VERSION } from "../api/names.ts";
 import type { Volume } from "../api/volume.ts";
 import type { Clock } from "../host/host.ts";
-import { decideLease, HANDED_TO, handedOver, type LeaseStep, TAKEN_FROM } from "./decide.ts";
+import {
+  CLUSTER,
+  decideLease,
+  endsByCluster,
+  FENCED_BY,
+  HANDED_TO,
+  handedOver,
+  type LeaseStep,
+  SHUT_OUT,
+  TAKEN_FROM,
+} from "./decide.ts";
 import type { DeviceGuard } from "./guard.ts";
 import { type LeaseWatch, leaseName } from "./lease-watch.ts";
 
@@ -25,6 +35,9 @@ export interface LeaseTimes {
   /** Others wait so much longer, and the holder stops so much earlier; default 4,000. */
   safetyMs: number;
 }
+
+/** A deadline that never comes: only somebody else's name in the record ends such a lease. */
+const NEVER = Number.MAX_SAFE_INTEGER;
 
 /** The defaults. */
 export const LEASE_TIMES: LeaseTimes = { durationMs: 15_000, safetyMs: 4_000 };
@@ -39,6 +52,8 @@ interface ImageLeasesOptions {
   guard: DeviceGuard;
   clock: Clock;
   logger: Logger;
+  /** A cluster can shut lost nodes out of the images of this pool: leases there do not end by time. */
+  endsByCluster(pool: string): boolean;
   /** An image's device has been fenced: the lease could not be renewed, or is somebody else's. */
   onLost(image: string): void;
   /** What {@link ImageLeases} responds about this image may have changed, other than by time. */
@@ -54,7 +69,7 @@ interface LeaseStanding {
 
 interface Held {
   lease: Lease;
-  /** Milliseconds since boot; from then on others may count us out. */
+  /** Milliseconds since boot; from then on others may count us out. {@link NEVER} where only a cluster does that. */
   deadline: number;
 }
 
@@ -132,6 +147,30 @@ export class ImageLeases {
     await this.#options.guard.protect(image, device, 0);
     await this.#options.guard.fence(image);
     this.#options.onChanged(image);
+  }
+
+  /**
+   * Takes the lease from a node that was found to be lost, for nobody: whoever has it next shuts that node out first. Throws Conflict
+   * when the node has renewed it since it was read, and so is not lost.
+   */
+  takeAway(volume: Volume, lease: Lease | undefined, nodeID: string, signal: AbortSignal): Promise<Lease> {
+    const { store, clock } = this.#options;
+    const now = `${clock.now().toISOString().slice(0, -1)}000Z`;
+    const before = lease?.spec?.holderIdentity || lease?.metadata.annotations?.[TAKEN_FROM] || nodeID;
+    const spec = { ...lease?.spec, holderIdentity: "", renewTime: now };
+    const next = this.#leaseFor(volume, lease, { do: "write", spec, takenFrom: before });
+    const labels = { ...next.metadata.labels, [LEASE_NODE_LABEL]: nodeID };
+    const taken = { ...next, metadata: { ...next.metadata, labels } };
+    return lease === undefined
+      ? store.create(Leases, taken, { signal })
+      : store.update(Leases, taken, { signal });
+  }
+
+  /** What {@link takeAway} has resolved to: the cluster refuses what the node writes. Throws Conflict when somebody has it by now. */
+  async markShutOut(lease: Lease, nodeID: string, signal: AbortSignal): Promise<void> {
+    const annotations = { ...lease.metadata.annotations, [SHUT_OUT]: nodeID };
+    const marked = { ...lease, metadata: { ...lease.metadata, annotations } };
+    await this.#options.store.update(Leases, marked, { signal });
   }
 
   /** Gives the lease back. Only when the image is closed here. */
@@ -303,7 +342,7 @@ export class ImageLeases {
   /** Returns the deadline. */
   #keep(image: string, lease: Lease, start: number): number {
     const { durationMs, safetyMs } = this.#options.times;
-    const deadline = start + durationMs - safetyMs;
+    const deadline = endsByCluster(lease) ? NEVER : start + durationMs - safetyMs;
     this.#held.set(image, { lease, deadline });
     return deadline;
   }
@@ -314,13 +353,20 @@ export class ImageLeases {
   }
 
   #leaseFor(
-    { metadata: { name, uid = "" } }: Volume,
+    { metadata: { name, uid = "" }, spec: { pool } }: Volume,
     lease: Lease | undefined,
     { spec, takenFrom }: Extract<LeaseStep, { do: "write" }>,
   ): Lease {
     const labels = { [LEASE_IMAGE_LABEL]: name, [LEASE_NODE_LABEL]: this.#options.nodeID };
     const owner = { apiVersion: MOORING_API_VERSION, kind: "Volume", name, uid };
-    const { [TAKEN_FROM]: _before, [HANDED_TO]: _to, ...annotations } = lease?.metadata.annotations ?? {};
+    const {
+      [TAKEN_FROM]: _before,
+      [HANDED_TO]: _to,
+      [SHUT_OUT]: _out,
+      [FENCED_BY]: _by,
+      ...kept
+    } = lease?.metadata.annotations ?? {};
+    const annotations = this.#options.endsByCluster(pool) ? { ...kept, [FENCED_BY]: CLUSTER } : kept;
     return {
       apiVersion: "coordination.k8s.io/v1",
       kind: "Lease",

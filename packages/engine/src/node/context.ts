@@ -1,4 +1,4 @@
-import type { EventRecorder, Informer, KeyedLock, Logger, ObjectStore } from "@mooring/store";
+import type { EventRecorder, Informer, KeyedLock, Lease, Logger, ObjectStore } from "@mooring/store";
 import type { NodeAgent } from "../api/node-agent.ts";
 import type { Pool } from "../api/pool.ts";
 import type { Host } from "../host/host.ts";
@@ -23,6 +23,8 @@ export interface Sharing {
   onLeaseChanged(listener: (image: string) => void): void;
   /** All nodes, to know who responds. */
   agents: Informer<NodeAgent>;
+  /** Leases of images, all nodes' own. */
+  held: Informer<Lease>;
   /** `idle`: no device is left, so that every lease can be given back. */
   close(idle: boolean): Promise<void>;
 }

@@ -31,6 +31,7 @@ import { releaseDevices } from "./release-devices.ts";
 import { endShare, presentShares, runShares } from "./share/index.ts";
 import { TrustedNetworks } from "./share/trusted-networks.ts";
 import { openSharing } from "./sharing/open-sharing.ts";
+import { shutOutLost } from "./sharing/shut-out.ts";
 import { sweepLeases } from "./sharing/sweep-leases.ts";
 import { runSnapshots } from "./snapshot/index.ts";
 import { runVolumes } from "./volume/index.ts";
@@ -98,7 +99,10 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     const controllers = [runVolumes, runSnapshots, runGroups, runShares].map((run) =>
       run(context, informers),
     );
-    const beside = [keepBeating(context), context.images.run(context), context.sharing?.leases.run(signal)];
+    const beside = [
+      ...[keepBeating(context), context.images.run(context)],
+      ...[context.sharing?.leases.run(signal), shutOutLost(context, volumes)],
+    ];
     const running = Promise.all([pooling.done, ...controllers, ...informing, ...beside]);
     const end = async (): Promise<void> => {
       await release(context, devicesToo);

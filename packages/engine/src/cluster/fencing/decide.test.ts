@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { NodeAgent } from "../../api/node-agent.ts";
+import { HEARTBEAT_FRESH, isLostNode, type NodeAgent } from "../../api/node-agent.ts";
 import { nodeConditions } from "../../api/node-conditions.ts";
 import { node } from "../arbiter/testing/build-view.ts";
 import { decide, type FencingView } from "./decide.ts";
@@ -39,6 +39,16 @@ const TABLE: readonly [string, Partial<FencingView>, string | undefined][] = [
     },
     "Suspect",
   ],
+  [
+    "the cluster has not shut it out of one image yet",
+    {
+      leases: [
+        { image: "v-1", leftMs: 0 },
+        { image: "v-2", leftMs: Number.POSITIVE_INFINITY },
+      ],
+    },
+    "Suspect",
+  ],
   ["it is silent, and an operator reports that it is off", { outOfService: true }, "Fenced"],
   ["it reported that it is gone", { agent: node("a", "Gone") }, undefined],
   ["it is fenced", { agent: node("a", "Fenced") }, undefined],
@@ -71,6 +81,18 @@ test("silence alone never fences a node", () => {
       assert.ok(counted.length > 0 && counted.every(({ leftMs }) => leftMs === 0));
     }),
   );
+});
+
+test("a node is lost when its observer says so, and not when somebody typed that or it responds", () => {
+  const after = (state: "Ready" | "Suspect" | "Fenced", reason: string): NodeAgent => {
+    const conditions = nodeConditions(undefined, { state, reason, message: "" }, new Date());
+    return { ...node("a"), status: { state, conditions } };
+  };
+  assert.equal(isLostNode(after("Suspect", "HeartbeatStopped")), true);
+  assert.equal(isLostNode(after("Fenced", "OutOfService")), true);
+  assert.equal(isLostNode(after("Ready", "AgentAnswers")), false);
+  assert.equal(isLostNode(after("Suspect", HEARTBEAT_FRESH)), false);
+  assert.equal(isLostNode(typed("Fenced")), false);
 });
 
 test("conditions keep the time at which they changed, and are Fenced only of a node that cannot write", () => {

@@ -1,4 +1,4 @@
-import { isFencedNode, type NodeAgent } from "../../api/node-agent.ts";
+import { HEARTBEAT_FRESH, isFencedNode, type NodeAgent } from "../../api/node-agent.ts";
 import type { NodeReport } from "../../api/node-conditions.ts";
 
 /** Everything that a decision about a node may depend on. Times are from the observer's own clock. */
@@ -12,7 +12,10 @@ export interface FencingView {
   graceMs: number;
   /** An operator has reported that the machine is off: taint `node.kubernetes.io/out-of-service`. */
   outOfService: boolean;
-  /** The leases of images that it has, or has lost otherwise than by giving them back, and how long each still counts. */
+  /**
+   * The leases of images that it has, or has lost otherwise than by giving them back, and how long each still counts: Infinity where
+   * only the cluster that has the image can end it, and has not yet.
+   */
   leases: readonly { image: string; leftMs: number }[];
 }
 
@@ -38,7 +41,7 @@ function contradiction(agent: NodeAgent): NodeReport | undefined {
   // The last report of an agent comes right after a beat.
   const wrong = state === "Fenced" || (state === "Gone" && !isFencedNode(agent));
   const message = `its agent responds, and yet it was reported as ${state}`;
-  return wrong ? { state: "Suspect", reason: "HeartbeatFresh", message } : undefined;
+  return wrong ? { state: "Suspect", reason: HEARTBEAT_FRESH, message } : undefined;
 }
 
 function reportFor({ outOfService, leases, graceMs }: FencingView): NodeReport {
@@ -55,7 +58,10 @@ function reportFor({ outOfService, leases, graceMs }: FencingView): NodeReport {
       leases.length === 1 ? "the lease of its image" : `the leases of its ${leases.length} images`;
     return { state: "Fenced", reason: "LeasesLost", message: `${silence}, and ${images} ran out` };
   }
-  const left = leases.filter(({ leftMs }) => leftMs > 0).length;
+  const counts = leases.filter(({ leftMs }) => leftMs > 0);
+  const open = counts.filter(({ leftMs }) => leftMs === Number.POSITIVE_INFINITY).length;
+  const left = counts.length - open;
   const why = left === 0 ? "" : `, ${left} leases have not run out yet`;
-  return { state: "Suspect", reason: "HeartbeatStopped", message: `${silence}${why}` };
+  const cluster = open === 0 ? "" : `, its cluster has not shut it out of ${open} images yet`;
+  return { state: "Suspect", reason: "HeartbeatStopped", message: `${silence}${why}${cluster}` };
 }

@@ -16,7 +16,7 @@ import { DRIVER_NAME, LEASE_IMAGE_LABEL, LEASE_NAMESPACE } from "../../api/names
 import { type NodeAgent, NodeAgents } from "../../api/node-agent.ts";
 import { type NodeReport, nodeConditions } from "../../api/node-conditions.ts";
 import type { Clock } from "../../host/host.ts";
-import { holderOf, timeLeft } from "../../leases/decide.ts";
+import { holderOf, writesFor } from "../../leases/decide.ts";
 import { LEASE_TIMES, type LeaseTimes } from "../../leases/image-leases.ts";
 import { LeaseWatch } from "../../leases/lease-watch.ts";
 import { decide, type FencingView } from "./decide.ts";
@@ -121,7 +121,7 @@ async function leasesOf(
   lost.forget(name);
   return held.map((lease) => ({
     image: lease.metadata.labels?.[LEASE_IMAGE_LABEL] ?? "",
-    leftMs: timeLeft(lease, watch.unchangedMs(lease), safetyMs),
+    leftMs: writesFor(lease, watch.unchangedMs(lease), safetyMs),
   }));
 }
 

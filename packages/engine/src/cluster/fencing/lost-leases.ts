@@ -1,5 +1,5 @@
 import { listAll, type ObjectStore } from "@mooring/store";
-import { isShared, Pools } from "../../api/pool.ts";
+import { canShutOut, isShared, Pools } from "../../api/pool.ts";
 import { Volumes } from "../../api/volume.ts";
 import type { Clock } from "../../host/host.ts";
 import type { LeaseTimes } from "../../leases/image-leases.ts";
@@ -10,7 +10,7 @@ const LOOK_MS = 5_000;
 interface Known {
   /** Milliseconds since boot: when all volumes were last read for the node. */
   lookedAt: number;
-  /** Images without the node's lease, and since when, by our own clock. */
+  /** Images without the node's lease, and since when, by our own clock; Infinity: time does not count, a cluster ends it. */
   since: ReadonlyMap<string, number>;
 }
 
@@ -51,19 +51,26 @@ export class LostLeases {
     const now = this.#clock.sinceBoot();
     if (before !== undefined && now - before.lookedAt < LOOK_MS) return before;
     const images = await this.#imagesOf(nodeID, signal);
-    const since = new Map(images.map((image) => [image, before?.since.get(image) ?? now]));
+    const since = new Map(
+      images.map(({ image, byCluster }) => [
+        image,
+        byCluster ? Number.POSITIVE_INFINITY : (before?.since.get(image) ?? now),
+      ]),
+    );
     const known = { lookedAt: now, since };
     this.#known.set(nodeID, known);
     return known;
   }
 
-  async #imagesOf(nodeID: string, signal: AbortSignal): Promise<string[]> {
+  async #imagesOf(nodeID: string, signal: AbortSignal): Promise<{ image: string; byCluster: boolean }[]> {
     const pools = (await listAll(this.#store, Pools, { signal })).items.filter(isShared);
     if (pools.length === 0) return [];
-    const shared = new Set(pools.map(({ metadata }) => metadata.name));
+    const shared = new Map(pools.map((pool) => [pool.metadata.name, pool]));
     const { items } = await listAll(this.#store, Volumes, { signal });
-    return items
-      .filter(({ spec, status }) => status?.ownerID === nodeID && shared.has(spec.pool))
-      .map(({ metadata }) => metadata.name);
+    return items.flatMap(({ metadata, spec, status }) => {
+      const pool = shared.get(spec.pool);
+      if (pool === undefined || status?.ownerID !== nodeID) return [];
+      return [{ image: metadata.name, byCluster: canShutOut(pool) }];
+    });
   }
 }

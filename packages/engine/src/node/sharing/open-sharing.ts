@@ -33,10 +33,12 @@ export async function openSharing(
     for (const listener of listeners) listener(image);
   };
   const changes = new Set<(image: string) => void>();
+  const clusters = new Set(pools.filter(({ type }) => type === "rbd").map(({ name }) => name));
   const leases = new ImageLeases({
     ...{ store, nodeID, watch, guard, clock, logger },
     identity: `${nodeID}_${incarnation(stateDir)}`,
     times: { ...LEASE_TIMES, ...times },
+    endsByCluster: (pool) => clusters.has(pool),
     onLost: report,
     onChanged: (image) => {
       for (const listener of changes) listener(image);
@@ -51,6 +53,7 @@ export async function openSharing(
     pools: new Set(pools.filter(({ shared }) => shared).map(({ name }) => name)),
     leases,
     agents,
+    held: watch.informer,
     onTurn: (listener) => {
       listeners.add(listener);
     },

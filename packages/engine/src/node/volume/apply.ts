@@ -129,11 +129,14 @@ async function changeData(
       if (!pool.backend.block) return;
       if (await pool.backend.writersHeld()) throw poolFrozen(pool);
       // Not in the middle of a copy: a device that appears then would be written to unseen.
-      await context.copies.after(copyKey(pool.name, name), () =>
-        openDevice(context, pool, present(file), view.lease !== undefined),
-      );
+      await context.copies.after(copyKey(pool.name, name), async () => {
+        if (view.lease === undefined) await attach(pool, present(file));
+        else await openLeased(context, pool, present(file));
+      });
       return;
     case "renew-image":
+      // Of before this node was shut out: it shows nothing any more, and is opened anew.
+      if (device !== undefined && pool.layout.remote) await context.sharing?.leases.fence(name, device.path);
       await pool.backend.renew(name);
       await context.sharing?.leases.settle(name, context.signal);
       return;
@@ -152,18 +155,21 @@ async function changeData(
   }
 }
 
-/** Between the two calls nobody uses the device; after them it works for as long as the lease does. */
-async function openDevice(
-  { sharing }: AgentContext,
-  { backend }: OpenPool,
-  file: Image,
-  leased: boolean,
-): Promise<void> {
-  if (leased && sharing?.leases.holds(file.id) !== true) {
-    throw new EngineError("ABORTED", `the lease of ${file.id} was lost`);
+async function attach({ backend }: OpenPool, file: Image): Promise<string> {
+  return (await backend.devices.attach(file, { discard: file.thick !== true })).path;
+}
+
+/** Until this has resolved nobody uses the device; after it, it works for as long as the lease does. */
+async function openLeased({ sharing, signal }: AgentContext, pool: OpenPool, file: Image): Promise<void> {
+  const lost = () => new EngineError("ABORTED", `the lease of ${file.id} was lost`);
+  if (sharing?.leases.holds(file.id) !== true) throw lost();
+  const path = await attach(pool, file);
+  // The cluster shuts out whom it finds: who has opened the image since then sees by the record that it is not his.
+  if (pool.layout.remote && !(await sharing.leases.standing(file.id, signal)).ours) {
+    await pool.backend.devices.detach(path);
+    throw lost();
   }
-  const { path } = await backend.devices.attach(file, { discard: file.thick !== true });
-  if (leased) await sharing?.leases.protect(file.id, path);
+  await sharing.leases.protect(file.id, path);
 }
 
 async function createImage(context: AgentContext, { volume }: VolumeReading, pool: OpenPool): Promise<Image> {

@@ -166,7 +166,7 @@ export class RbdImages implements ImageStore {
   async renew({ id }: Image): Promise<void> {
     const { commands } = this.#options;
     const { name } = await this.present(id);
-    for (const address of await readClients(commands, name)) await shutOut(commands, address);
+    await shutOut(commands, name, await readClients(commands, name));
   }
 
   async remove(id: string): Promise<void> {

@@ -1,24 +1,47 @@
-import type { RbdCommands } from "./commands.ts";
+import { ENOENT, type RbdCommands } from "./commands.ts";
 import { listOf, objectOf, parse } from "./rbd-info.ts";
 
 /** Ceph's own default is an hour: a machine may be away for longer, and come back with a write under way. In seconds. */
 const FOR_GOOD = "157680000";
 
-/**
- * Addresses of the clients that have an image open, or its lock. A client is one process: another one on the same machine has
- * another address.
- */
-export async function readClients(commands: RbdCommands, image: string): Promise<string[]> {
-  const status = await commands.rbd(["status", "--format", "json", image]);
-  const locks = await commands.rbd(["lock", "ls", "--format", "json", image]);
-  const clients = [
-    ...listOf(objectOf(parse(status.stdout))["watchers"] ?? []),
-    ...listOf(parse(locks.stdout)),
-  ];
-  return [...new Set(clients.map((client) => String(objectOf(client)["address"])))];
+/** The lock that a client takes when it first writes into an image. */
+interface Lock {
+  id: string;
+  locker: string;
 }
 
-/** The cluster takes no write of this client any more, of whatever image, and lets others have its locks. */
-export async function shutOut(commands: RbdCommands, address: string): Promise<void> {
-  await commands.ceph(["osd", "blocklist", "add", address, FOR_GOOD]);
+/** Who has an image open, and its locks. */
+export interface ImageClients {
+  /**
+   * Addresses of those that have it open, or a lock of it. A client is one process: another one on the same machine has
+   * another address.
+   */
+  addresses: string[];
+  locks: Lock[];
+}
+
+/** What the cluster knows of who uses an image. */
+export async function readClients(commands: RbdCommands, image: string): Promise<ImageClients> {
+  const status = await commands.rbd(["status", "--format", "json", image]);
+  const ls = await commands.rbd(["lock", "ls", "--format", "json", image]);
+  const locks = listOf(parse(ls.stdout)).map(objectOf);
+  const watchers = listOf(objectOf(parse(status.stdout))["watchers"] ?? []).map(objectOf);
+  return {
+    addresses: [...new Set([...watchers, ...locks].map(({ address }) => String(address)))],
+    locks: locks.map(({ id, locker }) => ({ id: String(id), locker: String(locker) })),
+  };
+}
+
+/**
+ * The cluster takes no write of these clients any more, of whatever image. Their locks are broken after that: the next client would
+ * ask each of them first, and wait for an answer.
+ */
+export async function shutOut(
+  commands: RbdCommands,
+  image: string,
+  { addresses, locks }: ImageClients,
+): Promise<void> {
+  for (const address of addresses) await commands.ceph(["osd", "blocklist", "add", address, FOR_GOOD]);
+  for (const { id, locker } of locks)
+    await commands.rbd(["lock", "rm", image, id, locker], { allow: [ENOENT] });
 }

@@ -7,23 +7,33 @@ import { LocalStore, mutate, silentLogger } from "@mooring/store";
 import { endAtRest } from "@mooring/store/testing";
 import { type AttachmentTicket, type VolumeAttachment, VolumeAttachments } from "../../../api/attachment.ts";
 import { NodeAgents } from "../../../api/node-agent.ts";
-import { Pools } from "../../../api/pool.ts";
-import { type Volume, Volumes } from "../../../api/volume.ts";
+import { Pools, type RbdSpec } from "../../../api/pool.ts";
+import { type Volume, type VolumeSpec, Volumes } from "../../../api/volume.ts";
 import { startArbiter } from "../../../cluster/arbiter/index.ts";
 import { createHost } from "../../../host/create-host.ts";
 import type { Host, LoopDevice } from "../../../host/host.ts";
+import type { LeaseTimes } from "../../../leases/image-leases.ts";
 import { sharedLayout } from "../../../pools/layout.ts";
 import { engineRegistry, POOL, until, volumeObject } from "../../../testing/agent.ts";
 import { reportNode } from "../../../testing/report-node.ts";
 import { GIB, type Hooks, MIB, scratch, sparse } from "../../../testing/scratch.ts";
 import { addTicket, removeTickets, ticketStatus } from "../../../tickets/tickets.ts";
 import { startAgent } from "../../index.ts";
+import type { AgentPool } from "../../options.ts";
 
 export const VOLUME = "v-p-1";
 /** Short, so that a takeover is; long enough for an agent that was killed to be back in time on a busy machine. */
 const LEASES = { durationMs: 16_000, safetyMs: 4000 };
 /** And checks devices so often that every state of a migration is checked. */
 export const OFTEN = { leases: LEASES, healthMs: 50 };
+
+/** What is different from what a stage has by itself: a folder of XFS, leases of 16 s, and a volume that may move. */
+export interface StageOptions {
+  /** The pool is in a Ceph cluster: its configuration file, and where in it. */
+  rbd?: { conf: string; spec: RbdSpec };
+  leases?: LeaseTimes;
+  volume?: Partial<VolumeSpec>;
+}
 
 /** Nodes a and b that share a pool, the arbiter, and one migratable volume; taken apart after the test. */
 export class Stage {
@@ -34,14 +44,20 @@ export class Stage {
   readonly #mortals: ChildProcess[] = [];
   readonly #stop = new AbortController();
   readonly #running: Promise<void>[] = [];
+  readonly #options: StageOptions;
 
-  private constructor(dir: string, host: Host, store: LocalStore) {
+  private constructor(
+    dir: string,
+    { host, store }: { host: Host; store: LocalStore },
+    options: StageOptions,
+  ) {
+    this.#options = options;
     this.dir = dir;
     this.host = host;
     this.store = store;
   }
 
-  static async open(t: Hooks): Promise<Stage> {
+  static async open(t: Hooks, options: StageOptions = {}): Promise<Stage> {
     const host = createHost();
     let stage: Stage | undefined;
     // Before the folder is cleaned up: hooks run in the order in which they were made.
@@ -49,29 +65,31 @@ export class Stage {
       if (stage !== undefined) await endAtRest(stage.#close.bind(stage));
     });
     const dir = await scratch(t, host);
-    const { path: device } = await host.loops.attach(await sparse(join(dir, "disk"), 2 * GIB));
-    await host.exec.run("mkfs.xfs", ["-q", "-m", "reflink=1", device]);
-    await mkdir(join(dir, "shared"));
-    await host.mounts.mount({ source: device, target: join(dir, "shared"), fsType: "xfs" });
+    if (options.rbd === undefined) await sharedFolder(host, dir);
     const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
-    stage = new Stage(dir, host, store);
+    stage = new Stage(dir, { host, store }, options);
     setMaxListeners(0, stage.#stop.signal);
     for (const node of ["a", "b"]) await stage.startNode(node);
     const common = { store, logger: silentLogger, signal: stage.#stop.signal };
     stage.#running.push((await startArbiter(common)).done);
     await until(store, Pools, POOL, ({ status }) => status?.nodes?.length === 2);
-    const spec = { volumeMode: "Block" as const, accessMode: "rwx", migratable: true, size: 256 * MIB };
-    await store.create(Volumes, volumeObject(VOLUME, spec));
+    const movable = { volumeMode: "Block" as const, accessMode: "rwx", migratable: true, size: 256 * MIB };
+    await store.create(Volumes, volumeObject(VOLUME, options.volume ?? movable));
     await stage.volume(({ status }) => status?.state === "detached");
     return stage;
   }
 
   async startNode(nodeID: string): Promise<void> {
     const { store, host, dir } = this;
+    const { rbd, leases = LEASES } = this.#options;
     const stop = new AbortController();
-    const pools = [{ name: POOL, type: "xfs" as const, shared: true, path: join(dir, "shared") }];
+    const pool: AgentPool =
+      rbd === undefined
+        ? { name: POOL, type: "xfs", shared: true, path: join(dir, "shared") }
+        : { name: POOL, type: "rbd", shared: true, path: rbd.conf, rbd: rbd.spec };
     const stateDir = join(dir, nodeID);
-    const options = { store, host, nodeID, stateDir, pools, ...OFTEN, logger: silentLogger };
+    const often = { ...OFTEN, leases };
+    const options = { store, host, nodeID, stateDir, pools: [pool], ...often, logger: silentLogger };
     const { done } = await startAgent({ ...options, signal: stop.signal });
     this.#agents.set(nodeID, { done, stop });
   }
@@ -192,4 +210,11 @@ export class Stage {
     await Promise.allSettled(this.#running);
     await this.store.close();
   }
+}
+
+async function sharedFolder(host: Host, dir: string): Promise<void> {
+  const { path: device } = await host.loops.attach(await sparse(join(dir, "disk"), 2 * GIB));
+  await host.exec.run("mkfs.xfs", ["-q", "-m", "reflink=1", device]);
+  await mkdir(join(dir, "shared"));
+  await host.mounts.mount({ source: device, target: join(dir, "shared"), fsType: "xfs" });
 }
