@@ -76,13 +76,9 @@ function sharedPools(pools: readonly Pool[], named: string | undefined): Pool[] 
     ({ metadata }) => metadata.name === named && !shared.some((p) => p.metadata.name === named),
   );
   if (shared.length > 0 && local === undefined) return shared;
-  const why =
-    local?.spec.type === "rbd"
-      ? "is a Ceph pool, whose volumes cannot move while in use yet"
-      : "is on one node";
-  const what = local === undefined ? "there is no shared pool" : `pool "${named}" ${why}`;
+  const what = local === undefined ? "there is no shared pool" : `pool "${named}" is on one node`;
   throw CsiError.invalidArgument(`${what}: a migratable volume needs one that several nodes reach`, {
-    hint: "Start the nodes with --shared-pool, and name that pool.",
+    hint: "Start the nodes with --rbd-pool, and name that pool.",
   });
 }
 

@@ -92,7 +92,7 @@ export function canBeThick(type: PoolType, shared: boolean): boolean {
 
 /** Whether two nodes can have a volume of the pool open at once while its workload moves. */
 export function canMigrate(pool: Pool): boolean {
-  return isShared(pool) && pool.spec.type !== "rbd";
+  return isShared(pool);
 }
 
 /** Whether what holds the images can shut a lost node out of them: then no time counts, only that it did. */

@@ -8,6 +8,10 @@ import type { Image } from "./image.ts";
 export interface ImageDevices {
   /** The image's device, made where there is none. */
   attach(image: Image, options?: Pick<AttachOptions, "discard">): Promise<LoopDevice>;
+  /** The image's device, from the first moment on one that nothing gets through; also while another node has the image open. */
+  withhold(image: Pick<Image, "id" | "path">): Promise<LoopDevice>;
+  /** What is withheld works from now on, with the size that the image has. No other node has it open. */
+  restore(image: Pick<Image, "id" | "path">, device: string): Promise<void>;
   /** As in {@link LoopDevices}; with the device goes whatever was made for it. */
   detach(device: string, options?: { lastUser?: boolean }): Promise<void>;
 }
@@ -16,6 +20,8 @@ export interface ImageDevices {
 export function fileDevices(loops: LoopDevices): ImageDevices {
   return {
     attach: ({ path }, options) => loops.attach(path, options),
+    withhold: ({ path }) => loops.attachWithheld(path),
+    restore: (_image, device) => loops.restore(device),
     detach: (device, options) => loops.detach(device, options),
   };
 }

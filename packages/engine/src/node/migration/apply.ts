@@ -18,24 +18,25 @@ export async function applyMigrationStep(
   view: MigrationReading,
 ): Promise<void> {
   const { host, copies, sharing, signal } = context;
-  const { volume, file, path } = view;
+  const { volume, path } = view;
   const { name } = volume.metadata;
+  const { devices } = view.open.backend;
   switch (step.do) {
     case "record":
       await writeRecord(context, step.what, view);
       return;
     case "withhold-device":
-      await host.loops.attachWithheld(file);
+      await devices.withhold(imageOf(view));
       return;
     case "fence":
       await host.loops.fence(path);
       return;
     case "drop-device":
-      await host.loops.detach(path, { lastUser: true });
+      await devices.detach(path, { lastUser: true });
       return;
     case "close-source":
       // A copy that is being made of it ends first; refused while a workload still has it open.
-      await copies.without(copyKey(volume.spec.pool, name), () => host.loops.detach(path));
+      await copies.without(copyKey(volume.spec.pool, name), () => devices.detach(path));
       return;
     case "hand-over":
       await sharing?.leases.handOver(name, step.to, signal);
@@ -45,19 +46,23 @@ export async function applyMigrationStep(
       return;
     case "activate-device":
       // Not in the middle of a copy: a device that comes to life then would be written to unseen.
-      await copies.after(copyKey(volume.spec.pool, name), () => activate(context, name, path));
+      await copies.after(copyKey(volume.spec.pool, name), () => activate(context, view));
   }
 }
 
 /** Guarded before anything can be written: from here on it works for as long as the lease does. */
-async function activate({ host, sharing }: AgentContext, name: string, path: string): Promise<void> {
+async function activate({ sharing }: AgentContext, view: MigrationReading): Promise<void> {
+  const { path, open } = view;
+  const { id: name } = imageOf(view);
   if (sharing?.leases.holds(name) !== true) {
     throw new EngineError("ABORTED", `the lease of ${name} was lost`);
   }
   await sharing.leases.protect(name, path);
   protectedDevice();
-  await host.loops.restore(path);
+  await open.backend.devices.restore(imageOf(view), path);
 }
+
+const imageOf = ({ volume, file }: MigrationReading) => ({ id: volume.metadata.name, path: file });
 
 async function writeRecord(
   { store, events, host, signal }: AgentContext,

@@ -4,6 +4,7 @@ import { type Volume, Volumes } from "../../api/volume.ts";
 import type { LoopDevice } from "../../host/host.ts";
 import { isImageId } from "../../pools/image-id.ts";
 import { migrationOf } from "../../tickets/migration-phase.ts";
+import type { OpenPool } from "../open-pools.ts";
 import type { ReadContext, ReadSharing } from "../read-context.ts";
 import { responsibilityIn } from "../volume/read.ts";
 import { isResponsible } from "../volume/responsible-node.ts";
@@ -14,6 +15,7 @@ export interface MigrationReading extends MigrationView {
   volume: Volume;
   /** The image's file, as this node sees it. */
   file: string;
+  open: OpenPool;
 }
 
 /** Undefined: the volume does not migrate, or not here. */
@@ -32,7 +34,7 @@ export async function readMigration(
   const loop = await host.loops.find(file);
   const { currentMigrationNodeID: target = "" } = volume.status ?? {};
   return {
-    ...{ volume, nodeID, file, device: deviceOf(loop), path: loop?.path ?? "" },
+    ...{ volume, nodeID, file, open, device: deviceOf(loop), path: loop?.path ?? "" },
     lease: await leaseOf(sharing, volume, signal),
     responsible: isResponsible(responsibilityIn(context, pool, volume)),
     targetReady: sharing.agents.get(target)?.status?.state === "Ready",

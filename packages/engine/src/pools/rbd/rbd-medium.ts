@@ -2,6 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { EngineError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
 import type { GroupCopier } from "../group-copy.ts";
+import type { Image } from "../image.ts";
 import type { ImageDevices } from "../image-devices.ts";
 import { rbdLayout } from "../layout.ts";
 import type { Medium, PoolRoom } from "../medium.ts";
@@ -57,11 +58,24 @@ export class RbdMedium implements Medium {
     this.copier = rbdCopier(this.images, copies);
     this.devices = {
       attach: async (image, options) => {
-        await exports.open((await this.images.present(image.id)).name, image.path);
+        await this.#open(image);
         return loops.attach(image.path, options);
+      },
+      withhold: async (image) => {
+        await this.#open(image);
+        return loops.attachWithheld(image.path);
+      },
+      restore: async ({ id, path: file }, device) => {
+        // A client does not look at a size that another one has set since it opened the image.
+        await exports.resize(file, (await this.images.present(id)).size);
+        await loops.restore(device);
       },
       detach: (device, options) => this.#detach(device, options),
     };
+  }
+
+  async #open({ id, path }: Pick<Image, "id" | "path">): Promise<void> {
+    await this.#exports.open((await this.images.present(id)).name, path);
   }
 
   async #detach(device: string, options: { lastUser?: boolean } = {}): Promise<void> {
