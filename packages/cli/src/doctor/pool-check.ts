@@ -9,10 +9,11 @@ const MAKE_ROOM =
 export function poolCheck(pool: Pool): Check {
   const { metadata, status } = pool;
   const name = `Pool ${metadata.name}`;
-  if (status?.ready !== true) {
-    const why = status?.conditions?.find(({ type }) => type === "Ready")?.message;
-    return check(name, "fail", why ?? "not ready", `kubectl describe pool ${metadata.name}`);
-  }
+  const open = status?.conditions?.find(({ type }) => type === "Ready");
+  // Open, and yet it could not be read: of a cluster that does not respond.
+  const silent = open !== undefined && open.reason !== "Open";
+  if (status?.ready !== true || silent)
+    return check(name, "fail", open?.message ?? "not ready", `kubectl describe pool ${metadata.name}`);
   const { freeBytes = 0, thickBytes = 0, totalBytes = 0 } = status;
   const thick = thickBytes === 0 ? "" : `, ${describeBytes(thickBytes)} set aside for thick volumes`;
   const room = `${describeBytes(freeBytes)} of ${describeBytes(totalBytes)} free${thick}`;
