@@ -11,7 +11,7 @@ import { LEASE_IMAGE_LABEL, LEASE_NODE_LABEL } from "../../api/names.ts";
 import { isLostNode, NodeAgents } from "../../api/node-agent.ts";
 import { canShutOut, poolNodes } from "../../api/pool.ts";
 import type { Volume } from "../../api/volume.ts";
-import { endsByCluster, holderOf, hasHolder, isShutOut, isTaken } from "../../leases/decide.ts";
+import { endsByCluster, hasHolder, holderOf, isShutOut, isTaken } from "../../leases/decide.ts";
 import type { AgentContext, Sharing } from "../context.ts";
 import type { OpenPool } from "../open-pools.ts";
 
