@@ -123,19 +123,23 @@ function fsTypeOf({ mount, fsType }: VolumeRequest, source: SourceFacts | undefi
   return found !== undefined && isFsType(found) ? found : fsType;
 }
 
-/** Bytes that the volume has to have at least. A copy is never smaller than its source. */
+/**
+ * Bytes that the volume has to have at least. A copy is never smaller than its source; whoever asks for less than a file system
+ * takes gets what it takes, as the source may have.
+ */
 function leastSize(
   { mount, range: { limitBytes, requiredBytes } }: VolumeRequest,
   source: SourceFacts | undefined,
   fsType: FsType = SMALLEST_FS,
 ): bigint {
   const least = source?.size ?? 0n;
-  const tooSmall =
-    (limitBytes !== 0n && limitBytes < least) || (requiredBytes !== 0n && roundUp(requiredBytes) < least);
+  const smallest = mount ? FILE_SYSTEMS[fsType].minimumBytes : 1n;
+  const wanted = roundUp(max(requiredBytes, smallest));
+  const tooSmall = (limitBytes !== 0n && limitBytes < least) || (requiredBytes !== 0n && wanted < least);
   if (tooSmall) {
     throw CsiError.outOfRange(`the source has ${describeBytes(least)}; a copy cannot be smaller`);
   }
-  return max(least, mount ? FILE_SYSTEMS[fsType].minimumBytes : 1n);
+  return max(least, smallest);
 }
 
 /** What CreateVolume reads of the volume or snapshot that it copies. */

@@ -109,6 +109,29 @@ for (const pool of sample(["xfs", "btrfs"] as PoolType[], { everyday: 1 })) {
       await remove(clone);
     });
 
+    test(
+      "a volume that was asked for smaller than its file system can be is cloned into one that is",
+      thorough(),
+      async () => {
+        const choice = { fsType: "ext4" };
+        const { volume } = await world.client.controller.createVolume({
+          name: "tiny",
+          capacityRange: { requiredBytes: MIB },
+          volumeCapabilities: [capability(choice)],
+        });
+        const id = volume?.volumeId ?? "";
+        assert.equal(volume?.capacityBytes, 8n * MIB);
+        const source = await stage(world, id, choice);
+        await writeFile(join(source.path, "file"), "original");
+        await source.undo();
+        const clone = await restore("tiny clone", fromVolume(id), MIB, choice);
+        const copy = await stage(world, clone, choice);
+        assert.equal(await readFile(join(copy.path, "file"), "utf8"), "original");
+        await copy.undo();
+        for (const volumeId of [id, clone]) await remove(volumeId);
+      },
+    );
+
     test("sources that are missing, too large or of another kind", thorough(), async () => {
       covers("CSI-126", "CSI-351");
       const id = await createVolume(world, "small", { fsType: "ext4" });
