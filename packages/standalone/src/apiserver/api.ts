@@ -10,6 +10,8 @@ import type { Authorizer } from "./auth/rbac.ts";
 import type { Revocation } from "./auth/revocation.ts";
 import type { ServiceAccountTokens } from "./auth/service-account.ts";
 import type { Buffers } from "./fairness/buffers.ts";
+import type { Connections } from "./fairness/connections.ts";
+import type { LastingRequests } from "./fairness/lasting.ts";
 import type { Turns } from "./fairness/turns.ts";
 import type { ParsePool } from "./http/parse/pool.ts";
 
@@ -68,6 +70,10 @@ export interface Api {
   turns: Turns;
   /** What is kept for clients that are slow. */
   buffers: Buffers;
+  /** Who is connected. */
+  connections: Connections;
+  /** Watches, logs and streams. */
+  lasting: LastingRequests;
   /** Milliseconds from the headers of a request to the end of its response. */
   requestMs: number;
   /** Reads large bodies. */

@@ -11,6 +11,8 @@ import { Authorizer } from "./auth/rbac.ts";
 import { Revocation } from "./auth/revocation.ts";
 import { ServiceAccountTokens } from "./auth/service-account.ts";
 import { Buffers } from "./fairness/buffers.ts";
+import { Connections } from "./fairness/connections.ts";
+import { LastingRequests } from "./fairness/lasting.ts";
 import { Turns } from "./fairness/turns.ts";
 import { ParsePool } from "./http/parse/pool.ts";
 import { createOpenApi } from "./openapi/documents.ts";
@@ -87,6 +89,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     parser,
     turns: new Turns(),
     buffers: new Buffers(),
+    connections: new Connections(),
+    lasting: new LastingRequests(),
     requestMs,
     authority: pki.authority,
     tokens,

@@ -46,7 +46,8 @@ async function inSeat(call: Call, { turns }: Api, work: Work): Promise<void> {
 
 /** For as long as the client would be let in, and the server does not stop. */
 async function whileLetIn(call: Call, api: Api, work: Work): Promise<void> {
-  const { request, caller, end } = call;
+  const { request, caller, user, end } = call;
+  const leave = api.lasting.take(user, () => end(new Error("others need its place")));
   const stop = () => end(new Error("the server stops"));
   api.signal.addEventListener("abort", stop, { once: true });
   const release = api.revocation.guard({
@@ -57,6 +58,7 @@ async function whileLetIn(call: Call, api: Api, work: Work): Promise<void> {
   try {
     await work();
   } finally {
+    leave();
     release();
     api.signal.removeEventListener("abort", stop);
   }

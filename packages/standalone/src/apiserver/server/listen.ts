@@ -7,6 +7,7 @@ import type { Upgrade } from "../../streams/handshake.ts";
 import type { Api } from "../api.ts";
 import { ANONYMOUS, authenticate } from "../auth/authenticate.ts";
 import { nodeOf } from "../auth/node-name.ts";
+import { tooMany } from "../fairness/lasting.ts";
 import type { Call } from "../http/call.ts";
 import { sendError, toStatusError } from "../http/respond.ts";
 import { createCall } from "./call.ts";
@@ -39,6 +40,7 @@ export async function listen(
     (request, response) => void serve(request, response, api),
   );
   server.keepAliveTimeout = KEEP_ALIVE_MS;
+  server.on("connection", (socket: Socket) => api.connections.opened(socket));
   server.on("tlsClientError", () => {});
   server.on("upgrade", (request, socket, head) => void acceptUpgrade(request, { socket, head }, api));
   await new Promise<void>((resolve, reject) => {
@@ -81,11 +83,18 @@ async function serve(
   response.setHeader("Cache-Control", "no-cache, private");
   response.on("error", () => {});
   let call: Call | undefined;
+  const connection = api.connections.use(request.socket);
+  // What has changed its protocol keeps the connection for good.
+  if (upgrade === undefined) response.once("close", connection.end);
   try {
     call = createCall(request, response, { user: ANONYMOUS, parser: api.parser, buffers: api.buffers });
     if (upgrade !== undefined) call.upgrade = upgrade;
     call.user = await authenticate(request, api);
     call.caller = call.user;
+    if (!connection.by(call.caller)) {
+      response.shouldKeepAlive = false;
+      throw tooMany("connections");
+    }
     await route(call, api);
   } catch (error) {
     await refuse({ request, response }, call, error, api);

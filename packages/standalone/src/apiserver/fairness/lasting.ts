@@ -1,0 +1,39 @@
+import { StatusError } from "@mooring/store";
+import { nodeOf } from "../auth/node-name.ts";
+import type { User } from "../http/call.ts";
+import { type Holder, Places } from "./places.ts";
+
+/** Watches, followed logs and streams of one user. */
+const OF_ONE = 200;
+/** Over all users but administrators and nodes. */
+const ALL = 800;
+const RETRY_SECONDS = 1;
+
+/**
+ * Requests that last, of which each has the server keep a connection and what is read ahead. A user has so many; when all together
+ * have too many, whoever has the most loses their oldest: its client begins it again where it ended, as after any other end
+ * of a watch. Administrators have no bound; nodes have that of one user.
+ */
+export class LastingRequests {
+  readonly #users = new Places({ ofOne: OF_ONE, all: ALL });
+  readonly #nodes = new Places({ ofOne: OF_ONE, all: Number.POSITIVE_INFINITY });
+
+  /** Returns how to give it up; `end` ends the request. Throws TooManyRequests (429). */
+  take(user: User, end: () => void): () => void {
+    if (user.groups.includes("system:masters")) return () => {};
+    const places = nodeOf(user) === undefined ? this.#users : this.#nodes;
+    const holder: Holder = { user: user.username, mayEnd: () => true, end };
+    places.add(holder);
+    const isRefused = places.hasTooMany(holder.user) || (places.isOverfull && !places.endOneOfMost(holder));
+    if (!isRefused) return () => places.leave(holder);
+    places.leave(holder);
+    throw tooMany("watches, logs and streams");
+  }
+}
+
+/** What a client is told who has too many of something open. */
+export function tooMany(what: string): StatusError {
+  return new StatusError("TooManyRequests", `too many ${what} are open, please try again later`, {
+    retryAfterSeconds: RETRY_SECONDS,
+  });
+}
