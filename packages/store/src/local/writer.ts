@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Namespaces } from "../kinds/kubernetes.ts";
 import { defined } from "../object/defined.ts";
 import { alreadyExists, badRequest, namespaceTerminating, notFound } from "../object/errors.ts";
+import { cloneJson } from "../object/json.ts";
 import type { KubeObject, UnstructuredObject } from "../object/meta.ts";
 import { groupResource, type ObjectKey, type Resource } from "../object/resource.ts";
 import type { DeleteOptions, Patch, WriteOptions } from "../object-store.ts";
@@ -112,7 +113,7 @@ export class Writer {
   #patch<T>(at: Located, patch: Patch, options: AdmittedOptions & OfSubresource): Promise<T> {
     if (patch.type === "apply") return this.#apply<T>(at, patch, options);
     const current = this.#current(at);
-    const shown = inVersion(at.definition, structuredClone(current), at.resource);
+    const shown = inVersion(at.definition, cloneJson(current), at.resource);
     const wanted = inVersion(
       at.definition,
       plain(patched(shown, patch, at.definition.strategy)),
@@ -154,7 +155,7 @@ export class Writer {
     const body = plain(patch.body as KubeObject);
     checkKey(at, body);
     const applied = definition.strategy.apply(
-      current === undefined ? undefined : structuredClone(current),
+      current === undefined ? undefined : cloneJson(current),
       inVersion(definition, body, definition.resource),
       {
         manager: options.fieldManager,

@@ -1,7 +1,7 @@
 import { type ApplyContext, defined, StatusError, type UnstructuredObject } from "@mooring/store";
 import { clone, isObject, type JsonObject, jsonEqual, type Schema } from "../model.ts";
 import { compareValues } from "./compare.ts";
-import { difference, EMPTY, equalSets, type FieldSet, LEAF, node, union } from "./field-set.ts";
+import { difference, EMPTY, equalSets, type FieldSet, isEmpty, node, union } from "./field-set.ts";
 import { coveredByLastApplied, KUBECTL, refreshLastApplied } from "./last-applied.ts";
 import {
   conflictError,
@@ -96,18 +96,25 @@ function sameManagers(a: Managers, b: Managers): boolean {
 /** Removes what the manager owned before and nobody owns now. */
 function prune(merged: unknown, managers: Managers, last: FieldSet, schema: Schema): unknown {
   const owned = [...managers.values()].reduce((set, { fields }) => union(set, fields), EMPTY);
+  // Most often as much is applied as before.
+  if (isWithin(last, owned)) return merged;
   const gone = difference(last, withParents(owned));
   return gone === EMPTY ? merged : (removePaths(merged, gone, schema, owned) ?? merged);
+}
+
+/** Whatever is in the one is in the other, or contains something that is. */
+function isWithin(set: FieldSet, other: FieldSet | undefined): boolean {
+  if (other === undefined) return isEmpty(set);
+  for (const [element, child] of set.children)
+    if (!isWithin(child, other.children.get(element))) return false;
+  return true;
 }
 
 /** An element that contains something owned is owned itself with regard to its removal. */
 function withParents(set: FieldSet): FieldSet {
   if (set.children.size === 0) return set;
-  return union(
-    LEAF,
-    node(
-      true,
-      [...set.children].map(([element, child]) => [element, withParents(child)] as const),
-    ),
+  return node(
+    true,
+    [...set.children].map(([element, child]) => [element, withParents(child)] as const),
   );
 }

@@ -17,11 +17,12 @@ export function mergeApplied(live: unknown, applied: unknown, schema: Schema | u
 }
 
 function mergeFields(live: JsonObject, applied: JsonObject, schema: Schema | undefined): JsonObject {
-  const result = clone(live);
-  for (const [field, item] of Object.entries(applied)) {
-    if (item === undefined) continue;
-    result[field] = mergeApplied(live[field], item, childSchema(schema, field));
-  }
+  const isApplied = (field: string) => Object.hasOwn(applied, field) && applied[field] !== undefined;
+  const merge = (field: string) => mergeApplied(live[field], applied[field], childSchema(schema, field));
+  const result: JsonObject = {};
+  for (const field of Object.keys(live)) result[field] = isApplied(field) ? merge(field) : clone(live[field]);
+  for (const field of Object.keys(applied))
+    if (isApplied(field) && !Object.hasOwn(live, field)) result[field] = merge(field);
   return result;
 }
 
@@ -32,9 +33,10 @@ function mergeList(
   schema: Schema | undefined,
   merge: (old: unknown, item: unknown) => unknown,
 ): unknown[] {
-  const before = new Map(live.map((item) => [elementOf(item, schema), item]));
-  const wanted = new Set(applied.map((item) => elementOf(item, schema)));
   const rest = live.map((item) => ({ item, element: elementOf(item, schema) }));
+  const before = new Map(rest.map(({ item, element }) => [element, item]));
+  const elements = applied.map((item) => elementOf(item, schema));
+  const wanted = new Set(elements);
   /** Where elements of the same identity are in it that have not been merged. */
   const places = new Map<string, number[]>();
   for (const [at, { element }] of rest.entries()) places.set(element, [...(places.get(element) ?? []), at]);
@@ -48,9 +50,9 @@ function mergeList(
       result.push(clone(next.item));
     }
   };
-  for (const item of applied) {
+  for (const [index, item] of applied.entries()) {
     takeForeign();
-    const element = elementOf(item, schema);
+    const element = elements[index] ?? "";
     const old = before.get(element);
     result.push(old === undefined ? clone(item) : merge(old, item));
     const at = places.get(element)?.shift();

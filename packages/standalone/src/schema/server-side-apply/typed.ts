@@ -18,12 +18,24 @@ export function shapeOf(value: unknown, schema: Schema | undefined): Shape {
 /** The identity of a list's element: `k:{"name":"c"}` or `v:"x"`. Keys that are absent have their defaults. */
 export function elementOf(item: unknown, list: Schema | undefined): string {
   if (list?.["x-kubernetes-list-type"] === "set") return `v:${canonicalJson(item)}`;
-  const keys: JsonObject = {};
-  for (const key of list?.["x-kubernetes-list-map-keys"] ?? []) {
+  let text = "";
+  for (const key of list === undefined ? [] : sortedKeys(list)) {
     const value = (isObject(item) ? item[key] : undefined) ?? list?.items?.properties?.[key]?.default;
-    if (value !== undefined) keys[key] = value;
+    if (value === undefined) continue;
+    text += `${text === "" ? "" : ","}${JSON.stringify(key)}:${canonicalJson(value)}`;
   }
-  return `k:${canonicalJson(keys)}`;
+  return `k:{${text}}`;
+}
+
+/** Asked for each element of each list, several times. */
+const keysOf = new WeakMap<Schema, readonly string[]>();
+
+function sortedKeys(list: Schema): readonly string[] {
+  const known = keysOf.get(list);
+  if (known !== undefined) return known;
+  const keys = [...(list["x-kubernetes-list-map-keys"] ?? [])].sort();
+  keysOf.set(list, keys);
+  return keys;
 }
 
 /** The paths that a value consists of: its leaves, and every element of a keyed list. */
@@ -40,10 +52,14 @@ export function fieldSetOf(value: unknown, schema: Schema | undefined): FieldSet
     case "set":
       return listSet(value as unknown[], () => LEAF, schema);
     case "map":
-      return listSet(value as unknown[], (item) => union(LEAF, fieldSetOf(item, schema?.items)), schema);
+      return listSet(value as unknown[], (item) => withItself(fieldSetOf(item, schema?.items)), schema);
     default:
       return LEAF;
   }
+}
+
+function withItself({ children }: FieldSet): FieldSet {
+  return children.size === 0 ? LEAF : { member: true, children };
 }
 
 function listSet(list: unknown[], of: (item: unknown) => FieldSet, schema: Schema | undefined): FieldSet {

@@ -1,4 +1,5 @@
 import { badRequest } from "../../object/errors.ts";
+import { cloneJson } from "../../object/json.ts";
 import type { UnstructuredObject } from "../../object/meta.ts";
 import { StatusError } from "../../object/status-error.ts";
 import type { Patch } from "../../object-store.ts";
@@ -38,7 +39,7 @@ function patchedValue(
       return applyMergePatch(current, patch.body);
     case "strategic":
       if (strategy?.strategicMerge === undefined) throw unsupportedPatch();
-      return strategy.strategicMerge(structuredClone(current), structuredClone(patch.body));
+      return strategy.strategicMerge(cloneJson(current), cloneJson(patch.body));
   }
 }
 

@@ -1,6 +1,6 @@
-import { isDeepStrictEqual } from "node:util";
 import { defined } from "../../object/defined.ts";
 import { conflict, invalid } from "../../object/errors.ts";
+import { cloneJson, sameJson } from "../../object/json.ts";
 import type { ManagedFieldsEntry, UnstructuredObject } from "../../object/meta.ts";
 import type { Resource } from "../../object/resource.ts";
 import { type Decision, type RuleContext, strategyContext } from "./context.ts";
@@ -19,7 +19,7 @@ export function decideUpdate(
   const desired = keepSystemFields(normalized(input, keyFrom(current), resource), current);
   const { strategy } = context.definition;
   const split = keepOtherHalf(desired, current, context);
-  const next = strategy?.update?.(split, structuredClone(current), strategyContext(context)) ?? split;
+  const next = strategy?.update?.(split, cloneJson(current), strategyContext(context)) ?? split;
   checkFinalizers(resource, next, current);
   bumpGeneration(next, current);
   if (!tracked) trackManagers(next, current, context);
@@ -70,7 +70,7 @@ function keepSystemFields(next: UnstructuredObject, current: UnstructuredObject)
     else metadata[field] = current.metadata[field];
   }
   if (metadata["managedFields"] === undefined && current.metadata.managedFields !== undefined) {
-    metadata["managedFields"] = structuredClone(current.metadata.managedFields);
+    metadata["managedFields"] = cloneJson(current.metadata.managedFields);
   }
   return { ...next, metadata: metadata as unknown as UnstructuredObject["metadata"] };
 }
@@ -83,12 +83,12 @@ function keepOtherHalf(
 ): UnstructuredObject {
   if (!context.definition.hasStatus) return desired;
   const [base, status] = context.subresource === "status" ? [current, desired] : [desired, current];
-  const next: UnstructuredObject = structuredClone(base);
+  const next: UnstructuredObject = cloneJson(base);
   if (context.subresource === "status" && desired.metadata.managedFields !== undefined) {
     next.metadata.managedFields = desired.metadata.managedFields;
   }
   if (status["status"] === undefined) delete next["status"];
-  else next["status"] = structuredClone(status["status"]);
+  else next["status"] = cloneJson(status["status"]);
   return next;
 }
 
@@ -108,7 +108,7 @@ function checkFinalizers(resource: Resource, next: UnstructuredObject, current: 
 function bumpGeneration(next: UnstructuredObject, current: UnstructuredObject): void {
   const { generation } = current.metadata;
   if (generation === undefined) return;
-  next.metadata.generation = isDeepStrictEqual(desiredState(next), desiredState(current))
+  next.metadata.generation = sameJson(desiredState(next), desiredState(current))
     ? generation
     : generation + 1;
 }
@@ -121,7 +121,7 @@ function desiredState(object: UnstructuredObject): Record<string, unknown> {
 function trackManagers(next: UnstructuredObject, current: UnstructuredObject, context: RuleContext): void {
   const { strategy } = context.definition;
   if (strategy?.trackManagers === undefined || context.fieldManager === undefined) return;
-  next.metadata.managedFields = strategy.trackManagers(structuredClone(current), next, {
+  next.metadata.managedFields = strategy.trackManagers(cloneJson(current), next, {
     manager: context.fieldManager,
     time: context.now,
     ...defined({ subresource: context.subresource }),
@@ -130,16 +130,13 @@ function trackManagers(next: UnstructuredObject, current: UnstructuredObject, co
 
 /** A write that changes nothing but times in managedFields is none. */
 function sameButTimes(next: UnstructuredObject, current: UnstructuredObject): boolean {
-  return isDeepStrictEqual(withoutTimes(next), withoutTimes(current));
+  return sameJson(withoutTimes(next), withoutTimes(current));
 }
 
 function withoutTimes(object: UnstructuredObject): unknown {
   const { managedFields, ...metadata } = object.metadata;
   const fields = (managedFields ?? []).map(({ time: _time, ...entry }: ManagedFieldsEntry) => entry);
-  // Through JSON, so that a field set to undefined equals an absent one.
-  return JSON.parse(
-    JSON.stringify({ ...object, metadata: { ...metadata, finalizers: metadata.finalizers ?? [] }, fields }),
-  );
+  return { ...object, metadata: { ...metadata, finalizers: metadata.finalizers ?? [] }, fields };
 }
 
 /** Marked for deletion, no finalizer keeps it any more, and its grace is over. */
