@@ -46,6 +46,7 @@ export {
   growOnline,
   intendFilesystem,
   mountOptions,
+  type Prepared,
   prepareFilesystem,
   recordFormatted,
 } from "./node/volume/filesystem.ts";

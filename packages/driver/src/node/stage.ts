@@ -9,7 +9,7 @@ import {
   isServed,
   type MountEntry,
   mountOptions,
-  type ProbeResult,
+  type Prepared,
   prepareFilesystem,
   recordFormatted,
   setDeviceReadOnly,
@@ -67,16 +67,11 @@ export async function stageVolume(
   return withAttached(node, volume, async (attached) => {
     if (attached.kind === "folder") bindFlags(flags);
     if (wanted.access === "mount") await requireFree(node, volume.metadata.name, path);
-    const published = Object.keys((await node.records.findOf(volume))?.published ?? {});
-    const [made, found] = await noteAndLook(node, { volume, wanted, attached }, signal);
-    // A block volume has no mount here, but where it is published.
-    if (published.length === 0) await noteRemounted(node, volume, signal);
-    await applyTuning(node, volume, attached);
-    if (attached.kind === "device") await setDeviceReadOnly(node.host.exec, attached.path, false);
+    const [made, prepared] = await noteAndPrepare(node, { volume, wanted, attached }, signal);
     if (wanted.access === "mount") {
       if (made) await makeTarget(path, "directory");
       targetMade();
-      await mountAt(node, { volume, attached, found }, { path, flags, readOnly }, signal);
+      await mountAt(node, { volume, attached, prepared }, { path, flags, readOnly }, signal);
     } else if (attached.kind === "device") {
       await forgetIntention(node, volume, signal);
     } else {
@@ -175,31 +170,62 @@ async function note(node: NodeContext, volume: Volume, wanted: StageRecord): Pro
 interface ToMount {
   volume: Volume;
   attached: AttachedVolume;
-  found: ProbeResult | undefined;
+  /** Absent where it is mounted already, and for folders. */
+  prepared: Prepared | undefined;
+}
+
+interface ToStage {
+  volume: Volume;
+  wanted: StageRecord;
+  attached: AttachedVolume;
 }
 
 /**
- * Two witnesses on disk, side by side: the record that the volume may be staged, and, where it has no file system yet, the
- * intention to make one. Either may come without the other: both announce what has not begun.
+ * The record that the volume may be staged comes before its mount, not before its file system: that has a witness of its own,
+ * the intention to make it. So both go on side by side, and after a kill either may be there without the other.
  */
-async function noteAndLook(
+async function noteAndPrepare(
   node: NodeContext,
-  { volume, wanted, attached }: { volume: Volume; wanted: StageRecord; attached: AttachedVolume },
+  stage: ToStage,
   signal: AbortSignal,
-): Promise<[made: boolean, found: ProbeResult | undefined]> {
-  const noting = note(node, volume, wanted).then((made) => {
+): Promise<[made: boolean, prepared: Prepared | undefined]> {
+  const published = Object.keys((await node.records.findOf(stage.volume))?.published ?? {});
+  const noting = note(node, stage.volume, stage.wanted).then((made) => {
     recorded();
     return made;
   });
-  const isBare = attached.kind === "device" && volume.status?.formatted === undefined;
-  const looking =
-    isBare && wanted.access === "mount" ? intendFilesystem(node, volume, attached.path, signal) : undefined;
-  return Promise.all([noting, looking]).finally(() => Promise.allSettled([noting, looking]));
+  const preparing = prepare(node, stage, { isPublished: published.length > 0, signal });
+  return Promise.all([noting, preparing]).finally(() => Promise.allSettled([noting, preparing]));
+}
+
+/** The device as it has to be, and its file system where that is to be mounted and is not yet. */
+async function prepare(
+  node: NodeContext,
+  { volume, wanted, attached }: ToStage,
+  { isPublished, signal }: { isPublished: boolean; signal: AbortSignal },
+): Promise<Prepared | undefined> {
+  const { path: device, kind } = attached;
+  const isForMount = kind === "device" && wanted.access === "mount";
+  const isBare = isForMount && volume.status?.formatted === undefined;
+  const work = [
+    isBare ? intendFilesystem(node, volume, device, signal) : undefined,
+    tune(node, volume, attached),
+    // A block volume has no mount here, but where it is published.
+    isPublished ? undefined : noteRemounted(node, volume, signal),
+  ] as const;
+  const [found] = await Promise.all(work).finally(() => Promise.allSettled(work));
+  if (!isForMount || (await node.host.mounts.at(wanted.path)).length > 0) return undefined;
+  return prepareFilesystem(node, { volume, device, found }, signal);
+}
+
+async function tune(node: NodeContext, volume: Volume, attached: AttachedVolume): Promise<void> {
+  await applyTuning(node, volume, attached);
+  if (attached.kind === "device") await setDeviceReadOnly(node.host.exec, attached.path, false);
 }
 
 async function mountAt(
   node: NodeContext,
-  { volume, attached, found }: ToMount,
+  { volume, attached, prepared }: ToMount,
   { path, flags, readOnly }: { path: string; flags: string[]; readOnly: boolean },
   signal: AbortSignal,
 ): Promise<void> {
@@ -210,13 +236,13 @@ async function mountAt(
     return;
   }
   const device = attached.path;
-  const isNew = (await mounts.at(path)).length === 0;
-  if (isNew) await mountNew(node, { volume, attached, found }, { path, flags, readOnly }, signal);
+  if (prepared !== undefined)
+    await mountNew(node, { volume, device, prepared }, { path, flags, readOnly }, signal);
   const top = (await mounts.at(path)).at(-1);
   if (top === undefined || top.source !== device) {
     throw CsiError.failedPrecondition(`something else than the volume is mounted at ${path}`);
   }
-  if (!isNew) await recordFormatted(node, volume, top.fsType, signal);
+  if (prepared === undefined) await recordFormatted(node, volume, top.fsType, signal);
   // A volume restored to a larger size, or grown while it was not in use.
   if (!readOnly) await growOnline(node, { device, mountPath: path, type: top.fsType });
   grown();
@@ -225,11 +251,11 @@ async function mountAt(
 /** What it has is recorded beside the mount: nobody writes there before this call has been answered, see {@link isMounted}. */
 async function mountNew(
   node: NodeContext,
-  { volume, attached: { path: device }, found }: ToMount,
+  { volume, device, prepared }: { volume: Volume; device: string; prepared: Prepared },
   { path, flags, readOnly }: { path: string; flags: string[]; readOnly: boolean },
   signal: AbortSignal,
 ): Promise<void> {
-  const { type, record } = await prepareFilesystem(node, { volume, device, found }, signal);
+  const { type, record } = prepared;
   const discard = discardOption(volume);
   // The caller's own flags come last: they win.
   const wanted = discard === undefined ? flags : [discard, ...flags];

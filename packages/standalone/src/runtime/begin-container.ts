@@ -62,28 +62,43 @@ async function launchContainer(
   const { uid } = config.pod;
   const own = context.of(record);
   const logs = logFolderOf(context.logs, record);
-  const [root] = await Promise.all([
-    rootOf(context, own.files, config, hostRoot),
-    mkdir(logs, { recursive: true, mode: 0o750 }),
+  await mkdir(own.files.folder, { recursive: true, mode: 0o700 });
+  // The record takes the longest, and nothing of this is without it after a kill: a bundle that nobody knows is removed.
+  const work = [
     writeRecord(own.files, record),
-  ]);
-  const { layers, extra, hidden, path } = root;
-  const resolved = await resolveTargets(root, await withMessageFile(config, own.files));
-  await writeBundle(own.files, await mapMounts(context.host, resolved, run.mapped(config.id)), {
-    ...{ layers, extra, hidden, root: path, unified: cgroups.unified },
-    cgroup: cgroups.path(uid, config.id),
-  });
+    mkdir(logs, { recursive: true, mode: 0o750 }),
+    prepareBundle(context, own.files, config, hostRoot),
+    cgroups.create(uid, config.id),
+  ] as const;
+  const [, , , cgroup] = await Promise.all(work).finally(() => Promise.allSettled(work));
   afterRecord();
   const monitor = await launch(context.launcher, {
     id: config.id,
     files: own.files,
-    cgroup: await cgroups.create(uid, config.id),
+    cgroup,
     root: run.runc,
     logFile: own.logFile,
     ...(config.users === undefined ? {} : { logOwner: config.users.first + config.user.uid }),
   });
   afterLaunch();
   return superviseContainer(record, own, monitor);
+}
+
+/** What runc starts it from: its root, the places where something is mounted in it, and its configuration. */
+async function prepareBundle(
+  context: RuntimeContext,
+  files: ContainerFiles,
+  config: ContainerConfig,
+  hostRoot: () => Promise<HostRoot>,
+): Promise<void> {
+  const { cgroups, host, run } = context;
+  const root = await rootOf(context, files, config, hostRoot);
+  const { layers, extra, hidden, path } = root;
+  const resolved = await resolveTargets(root, await withMessageFile(config, files));
+  await writeBundle(files, await mapMounts(host, resolved, run.mapped(config.id)), {
+    ...{ layers, extra, hidden, root: path, unified: cgroups.unified },
+    cgroup: cgroups.path(config.pod.uid, config.id),
+  });
 }
 
 /** The root of one container, with what belongs to it. */

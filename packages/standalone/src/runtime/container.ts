@@ -62,9 +62,28 @@ export async function superviseContainer(
   const stopStamps = await keepStamps(logFile).catch(() => async () => {});
   const next = changesOf(files, monitor, closing.signal);
 
+  let written: Promise<void> = Promise.resolve();
+  /** As it is then; one after the other, as they share a file. */
+  function write(): Promise<void> {
+    written = written.catch(() => {}).then(() => writeRecord(files, record));
+    return written;
+  }
+
   async function save(change: Partial<ContainerRecord>): Promise<void> {
     record = { ...record, ...change };
-    await writeRecord(files, record);
+    await write();
+    changed();
+  }
+
+  /**
+   * Seen at once, and on disk soon: what a life after this one has to know of a container is in the record from before its
+   * start, and in the files of its monitor.
+   */
+  function noteStart(startedAt: string): void {
+    record = { ...record, startedAt };
+    write().catch((error: unknown) => {
+      logger.warn({ container: record.id, err: error }, "cannot record yet when a container has started");
+    });
     changed();
   }
 
@@ -75,7 +94,7 @@ export async function superviseContainer(
     // The monitor has it on disk: it is saved with the next change.
     record = { ...record, init };
     await waitForProgram(init, closing.signal);
-    await save({ startedAt: monitor === undefined ? record.createdAt : new Date().toISOString() });
+    noteStart(monitor === undefined ? record.createdAt : new Date().toISOString());
     await removeOfStart();
   }
 
@@ -144,6 +163,7 @@ export async function superviseContainer(
     if (monitor !== undefined) await start();
   } catch (error) {
     closing.abort();
+    await written.catch(() => {});
     await stopStamps();
     throw error;
   }
@@ -173,10 +193,12 @@ export async function superviseContainer(
     async release() {
       closing.abort();
       await ended;
+      await written.catch(() => {});
       await stopStamps();
     },
     async forget() {
       closing.abort();
+      await written.catch(() => {});
       await stopStamps();
       await context.cleanUp();
       await cgroups.remove(record.pod.uid, record.id);

@@ -9,10 +9,10 @@ import { createHost } from "@mooring/engine";
 import { silentLogger } from "@mooring/store";
 import { bundleProgram, eventually, killEveryFailpoint, thorough } from "@mooring/store/testing";
 import { cgroupName } from "./cgroups.ts";
-import { containerFiles, writeRecord } from "./container-files.ts";
+import { containerFiles, readStatus, writeRecord } from "./container-files.ts";
 import { launch } from "./launch.ts";
 import { Launcher } from "./launcher.ts";
-import { isAlive } from "./process-identity.ts";
+import { identify, isAlive } from "./process-identity.ts";
 import { createProcessRuntime } from "./process-runtime.ts";
 import type { ContainerConfig, ContainerStatus, Runtime } from "./runtime.ts";
 
@@ -100,10 +100,12 @@ test("a half-made root goes with the next stop, also when no container was start
 async function forgetStatus() {
   const files = containerFiles(join(stateDir, "runtime/containers/uid_main_0"), "");
   const status = await readFile(files.status);
+  const init = await identify((await readStatus(files)).init ?? 0);
+  assert.ok(init, "the container runs");
   await truncate(files.status);
   const {
-    init,
-    startedAt: _,
+    init: _init,
+    startedAt: _startedAt,
     ...record
   } = JSON.parse(await readFile(join(files.folder, "record.json"), "utf8"));
   await writeRecord(files, record);

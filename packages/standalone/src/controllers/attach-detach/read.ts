@@ -11,6 +11,7 @@ import type { ClusterView } from "../cluster-view.ts";
 import { isStopped } from "../node-stopped.ts";
 import { placedPod } from "../pod-claims.ts";
 import { decideStep, type NodeView } from "./decide.ts";
+import { attachmentName } from "./names.ts";
 import type { Problem, ReportedProblems } from "./problems.ts";
 import { nodesWithAttachment, wantedVolumes } from "./wanted.ts";
 
@@ -39,14 +40,22 @@ export async function readNode(
   { reader, signal }: ReadContext,
 ): Promise<ReadNode> {
   const first = viewOf(nodeName, reader.over(from.nodes).get(nodeName), from, reader);
-  const step = decideStep(first).do;
-  if (step === "done" || step === "wait") return first;
+  const step = decideStep(first);
+  if (step.do === "done" || step.do === "wait") return first;
   // One volume alone waits for nobody. Of many the first goes at once, and one read serves all that come meanwhile.
   const changedAt = from.changed.get(nodeName) ?? Number.NEGATIVE_INFINITY;
-  if (performance.now() - changedAt < BUSY_MS) await delay(SETTLE_MS, signal);
+  const isLast = step.do === "report-attached" && step.attached.length > 0 && isAllAttached(first);
+  if (!isLast && performance.now() - changedAt < BUSY_MS) await delay(SETTLE_MS, signal);
   // From the store: the kubelet's list of what is in use must be the newest there is when ours is written.
   const node = await getIfAny(reader.store, Nodes, { name: nodeName }, signal);
   return viewOf(nodeName, node, from, reader);
+}
+
+/** Nothing is on its way that could be reported together with what is attached already. */
+function isAllAttached({ nodeName, wanted, attachments }: NodeView): boolean {
+  const attached = attachments.filter(({ status }) => status?.attached === true);
+  const names = new Set(attached.map(({ metadata }) => metadata.name));
+  return wanted.every(({ driver, handle }) => names.has(attachmentName(handle, driver, nodeName)));
 }
 
 function viewOf(

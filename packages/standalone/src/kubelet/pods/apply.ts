@@ -27,7 +27,8 @@ export async function applyPodStep(
       await volumes.mount(pod, seen.origin);
       return undefined;
     case "report-status":
-      await reportStatus(context, seen.podView);
+      // That it waits for its volumes must not keep their own writes from the disk.
+      await reportStatus(context, seen.podView, { patient: volumes.isStaging(uid) });
       return undefined;
     case "start":
       await startAndReport(context, seen, step);
@@ -58,7 +59,8 @@ async function startAndReport(
   { podView }: SeenPod,
   { container, attempt }: Extract<ActivePodStep, { do: "start" }>,
 ): Promise<void> {
-  const reported = reportStatus(context, podView);
+  // Its own record goes to the disk at the same time, and is waited for.
+  const reported = reportStatus(context, podView, { patient: true });
   const started = startContainer(context, podView.pod, { name: container, attempt, reported });
   await Promise.all([reported, started]).finally(() => Promise.allSettled([reported, started]));
 }

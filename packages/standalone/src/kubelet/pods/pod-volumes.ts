@@ -27,6 +27,8 @@ export interface PodVolumes {
   subPath(pod: Pod, place: SubPathPlace): Promise<string>;
   release(podUID: string): Promise<void>;
   isUsing(podUID: string): boolean;
+  /** One of them is still to be attached, or staged. */
+  isStaging(podUID: string): boolean;
   /** They were released, and somebody is still at it. */
   isReleasing(podUID: string): boolean;
   hasFolder(podUID: string): Promise<boolean>;
@@ -127,6 +129,7 @@ export function createPodVolumes(options: PodVolumesOptions): PodVolumes {
       manager.release(podUID);
     },
     isUsing: (podUID) => manager.isUsing(podUID),
+    isStaging: (podUID) => manager.isStaging(podUID),
     isReleasing: (podUID) => manager.isReleasing(podUID),
     hasFolder: (podUID) =>
       lstat(paths.pod(podUID)).then(

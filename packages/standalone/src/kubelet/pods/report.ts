@@ -14,8 +14,15 @@ export function isStatusDue(podView: PodView, address: string): boolean {
   return !isDeepStrictEqual(JSON.parse(JSON.stringify(status)), podView.pod.status);
 }
 
-/** Writes the pod's status when it is not what it should be. Others' conditions in it stay. */
-export async function reportStatus({ store, node, pods }: PodContext, podView: PodView): Promise<void> {
+/**
+ * Writes the pod's status when it is not what it should be. Others' conditions in it stay. `patient`: with the next other write,
+ * or a moment later.
+ */
+export async function reportStatus(
+  { store, node, pods }: PodContext,
+  podView: PodView,
+  { patient = false } = {},
+): Promise<void> {
   const { pod } = podView;
   if (!isStatusDue(podView, node.address)) return;
   try {
@@ -29,7 +36,7 @@ export async function reportStatus({ store, node, pods }: PodContext, podView: P
           const newest = { ...podView, pod: { ...pod, status: current.status ?? {} } };
           return { ...current, status: podStatus(newest, node.address) };
         },
-        subresource: "status",
+        ...{ subresource: "status", patient },
       },
     );
     pods.wrote(written);

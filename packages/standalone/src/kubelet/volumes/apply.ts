@@ -24,7 +24,8 @@ export async function applyDeviceStep(
   const { inUse, signal } = context;
   switch (step.do) {
     case "report-in-use":
-      return inUse.add(key);
+      // Attaching takes longer, and must not wait for the disk behind this one.
+      return inUse.add(key, { patient: !isReportedAttached(context, key) });
     case "report-unused":
       return inUse.remove(key);
     case "stage":
@@ -49,6 +50,12 @@ export async function applyDeviceStep(
     case "expand":
       return expand(context, device);
   }
+}
+
+/** It may be the controller's list of before, of a volume that has just been let go: then somebody does wait. */
+function isReportedAttached({ view, nodeName }: ManagerContext, key: string): boolean {
+  const { volumesAttached = [] } = view.nodes.get(nodeName)?.status ?? {};
+  return volumesAttached.some(({ name }) => name === key);
 }
 
 async function publish(context: ManagerContext, device: Device, podUID: string): Promise<void> {

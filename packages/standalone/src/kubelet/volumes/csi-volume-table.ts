@@ -82,6 +82,11 @@ export class DeviceTable {
     );
   }
 
+  /** The pod wants a volume that is still to be attached, or staged. */
+  isStaging(podUID: string): boolean {
+    return [...this.#devices.values()].some(({ staged, wants }) => staged === "no" && wants.has(podUID));
+  }
+
   unpublished(device: Device, podUID: string): void {
     device.publications.delete(podUID);
     device.publishedAt.delete(podUID);

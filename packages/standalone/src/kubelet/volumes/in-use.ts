@@ -5,8 +5,8 @@ import { mutate, Nodes, type ObjectStore } from "@mooring/store";
  * cost one write.
  */
 export interface InUseReport {
-  /** Resolves when it is stored that the volume is in use. */
-  add(key: string): Promise<void>;
+  /** Resolves when it is stored that the volume is in use. `patient`: with the next other write, as nobody waits for it. */
+  add(key: string, options?: { patient: boolean }): Promise<void>;
   remove(key: string): Promise<void>;
   has(key: string): boolean;
   /** Writes it as it is. */
@@ -23,7 +23,7 @@ export function reportInUse(store: ObjectStore, nodeName: string, initial: Itera
   let writing: Promise<void> | undefined;
   let again: Promise<void> | undefined;
 
-  async function write(): Promise<void> {
+  async function write(patient: boolean): Promise<void> {
     const now = [...wanted].sort();
     await mutate(
       store,
@@ -31,16 +31,16 @@ export function reportInUse(store: ObjectStore, nodeName: string, initial: Itera
       { name: nodeName },
       {
         change: (node) => ({ ...node, status: { ...node.status, volumesInUse: now } }),
-        subresource: "status",
+        ...{ subresource: "status", patient },
       },
     );
     written = new Set(now);
   }
 
   /** A write that begins after the call: one that is under way may lack the newest change. */
-  function flush(): Promise<void> {
+  function flush({ patient = false } = {}): Promise<void> {
     if (writing === undefined) {
-      writing = write().finally(() => {
+      writing = write(patient).finally(() => {
         writing = undefined;
       });
       return writing;
@@ -55,11 +55,11 @@ export function reportInUse(store: ObjectStore, nodeName: string, initial: Itera
   }
 
   return {
-    sync: flush,
+    sync: () => flush(),
     has: (key) => written.has(key) && wanted.has(key),
-    async add(key) {
+    async add(key, options) {
       wanted.add(key);
-      await flush();
+      await flush(options);
     },
     async remove(key) {
       wanted.delete(key);

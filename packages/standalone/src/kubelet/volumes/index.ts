@@ -27,6 +27,8 @@ export interface VolumeManager {
   isReady(podUID: string, volumes: readonly CsiVolume[]): boolean;
   /** The pod wants a volume, or one may still be published for it. */
   isUsing(podUID: string): boolean;
+  /** The pod waits for a volume that is still to be attached, or staged. */
+  isStaging(podUID: string): boolean;
   /** The pod has let go, and something is still published for it. */
   isReleasing(podUID: string): boolean;
   /** Where the volume is for the pod. */
@@ -62,6 +64,7 @@ export async function startVolumeManager(options: VolumeManagerOptions): Promise
     isReady: (podUID, volumes) =>
       volumes.every(({ key }) => table.get(key)?.publications.get(podUID) === "yes"),
     isUsing: (podUID) => table.isUsing(podUID),
+    isStaging: (podUID) => table.isStaging(podUID),
     isReleasing: (podUID) => table.hasReleased(podUID),
     pathOf: (podUID, volume) => paths.publishTarget(podUID, volume.volume, volume.block),
     podsOnDisk: () => table.publishedPods(),
