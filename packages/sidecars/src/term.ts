@@ -31,7 +31,7 @@ type Base = SidecarOptions & {
   logger: NonNullable<SidecarOptions["logger"]>;
 };
 
-/** Milliseconds between checks whether somebody has installed the snapshot kinds. */
+/** Milliseconds between checks whether somebody has installed kinds that were not there. */
 const KINDS_MS = 30_000;
 
 /**
@@ -50,18 +50,26 @@ export async function runTerms(
       info = changed;
       renewal.abort();
     };
+    const onKind = () => renewal.abort();
     const driver = { ...base.driver, info };
     const term = AbortSignal.any([until, renewal.signal]);
-    await runTerm({ ...base, driver }, choose(info), onDriverChanged, term);
+    await runTerm({ ...base, driver }, choose(info), { onDriverChanged, onKind }, term);
     if (until.aborted || !renewal.signal.aborted) return;
   }
+}
+
+/** What ends a term, so that another one begins. */
+interface Renewals {
+  onDriverChanged: (info: DriverInfo) => void;
+  /** A kind has been installed whose objects the controllers would have followed from their start. */
+  onKind: () => void;
 }
 
 /** Runs controllers, with caches of their own, from now until the signal. Rejects when one of them breaks. */
 async function runTerm(
   base: Base,
   names: readonly ControllerName[],
-  onDriverChanged: (info: DriverInfo) => void,
+  { onDriverChanged, onKind }: Renewals,
   until: AbortSignal,
 ): Promise<void> {
   if (names.length === 0) return;
@@ -69,7 +77,10 @@ async function runTerm(
   const signal = AbortSignal.any([until, own.signal]);
   setMaxListeners(0, signal);
   const context = await contextFor(base, names, onDriverChanged, signal);
-  const running = names.map((name) => runNamed(context, base, name, signal));
+  const running = [
+    ...names.map((name) => runNamed(context, base, name, signal)),
+    ...(names.includes("provision") ? [awaitSourceKinds(context, base, onKind, signal)] : []),
+  ];
   try {
     await Promise.all(running);
   } catch (error) {
@@ -165,6 +176,32 @@ async function waitForKinds(
   while (!context[which]) {
     await delay(KINDS_MS, signal);
     context[which] = await isServed(context.store, resource, silentLogger, signal);
+  }
+}
+
+/**
+ * Claims wait for objects of these kinds. A term without them begins anew when one is installed, and follows it: what waits for a
+ * grant goes on with it, not at its next attempt.
+ */
+async function awaitSourceKinds(
+  { hasReferenceGrants, hasPopulators, store, logger }: SidecarContext,
+  { kindsMs = KINDS_MS }: Base,
+  onKind: () => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const missing: Resource[] = [
+    ...(hasReferenceGrants ? [] : [ReferenceGrants as Resource]),
+    ...(hasPopulators ? [] : [VolumePopulators as Resource]),
+  ];
+  const isThere = (kind: Resource) => isServed(store, kind, silentLogger, signal).catch(() => false);
+  while (missing.length > 0) {
+    await delay(kindsMs, signal).catch(() => {});
+    if (signal.aborted) return;
+    const there = await Promise.all(missing.map(isThere));
+    const kinds = missing.filter((_, index) => there[index]).map(groupResource);
+    if (kinds.length === 0) continue;
+    logger.info({ kinds }, "kinds have been installed: the controllers begin anew, to follow them");
+    return onKind();
   }
 }
 

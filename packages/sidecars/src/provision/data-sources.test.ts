@@ -185,6 +185,23 @@ test("a clone of a claim in another namespace is made when a ReferenceGrant allo
 });
 
 test(
+  "the kind of grants may be installed last: claims that wait go on with their grant, though no attempt is due",
+  thorough(),
+  async (t) => {
+    const sidecars = { ...PATIENT, kindsMs: 20 };
+    const h = await startHarness(t, { without: [ReferenceGrants], sidecars });
+    await h.store.create(PersistentVolumeClaims, inNamespace("owner", "src", {}));
+    await bound(h, "src", "owner");
+    const dataSourceRef = { kind: "PersistentVolumeClaim", name: "src", namespace: "owner" };
+    await h.store.create(PersistentVolumeClaims, pvc("copy", { dataSourceRef }));
+    await eventOf(h, "WaitForDataSource", /no ReferenceGrant in namespace owner/);
+    h.install(ReferenceGrants);
+    await h.store.create(ReferenceGrants, grant({ group: "", kind: "PersistentVolumeClaim", name: "src" }));
+    await bound(h, "copy");
+  },
+);
+
+test(
   "a snapshot in another namespace is restored with a grant, and kept as long as that takes",
   thorough(),
   async (t) => {

@@ -111,7 +111,7 @@ async function readSourceRules(context: SidecarContext, claim: PersistentVolumeC
   };
 }
 
-/** A kind that was installed after the start is not followed: the next attempt finds what is there by then. */
+/** A kind that has just been installed is not followed yet: see `awaitSourceKinds` of term.ts. */
 async function grantsIn({ cluster, hasReferenceGrants, store }: SidecarContext, namespace: string) {
   if (hasReferenceGrants) return cluster.referenceGrants.byIndex("namespace", namespace);
   try {

@@ -30,6 +30,8 @@ export interface Harness {
   until: typeof until;
   /** One object, or undefined. */
   find<T extends KubeObject>(resource: Resource<T>, name: string, namespace?: string): Promise<T | undefined>;
+  /** From now on the cluster has the kind. */
+  install(resource: Resource): void;
   /** Stops the sidecars. */
   stop(): Promise<void>;
   /** Stops the sidecars and starts new ones that know nothing of before. */
@@ -91,6 +93,7 @@ export async function startHarness(t: TestContext, options: HarnessOptions = {})
     signal: world.signal,
     until,
     find: (resource, name, namespace) => getIfAny(store, resource, keyFor(name, namespace)),
+    install: (resource) => registry.register({ resource, hasStatus: false }),
     stop: async () => {
       stop.abort();
       await running?.done;
