@@ -14,6 +14,7 @@ export * from "./kube/group-clone.ts";
 export * from "./kube/group-restore.ts";
 export * from "./kube/volume-group.ts";
 export { type Candidate, leaseName, runAsLeader } from "./leader.ts";
+export { unregisterNode } from "./node-registration/unregister.ts";
 export type { LeaderElectionOptions, SidecarOptions } from "./options.ts";
 export { type Lack, missingRights, reportMissing } from "./rights/check.ts";
 export { EVERY_CONTROLLER, type Right, WRITES } from "./rights/writes.ts";

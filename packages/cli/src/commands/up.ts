@@ -7,6 +7,7 @@ import { type HostOptions, withHostOptions } from "../options/host-options.ts";
 import { listenAddress } from "../options/listen-address.ts";
 import { graceFor, type NodeGrace, nodeGraceOption } from "../options/node-grace.ts";
 import { nodeName } from "../options/node-settings.ts";
+import { switched } from "../options/provision-options.ts";
 import { leaseTimes, warnOfSharedPools } from "../options/shared-pool-options.ts";
 import { keepOwner } from "../process/folder-owner.ts";
 import { requireRoot, stopSignal } from "../process/foreground.ts";
@@ -16,6 +17,7 @@ import { readyFile } from "../process/ready-file.ts";
 
 interface UpOptions extends HostOptions, NodeGrace {
   listen: string;
+  driverControllers: boolean;
 }
 
 /** What follows "mooring is up" when pools are missing. */
@@ -47,6 +49,7 @@ async function up(options: UpOptions): Promise<void> {
     nodeGraceMs: graceFor(options),
     listen: listenAddress("--listen", options.listen, "127.0.0.1:6443"),
     nodeName: nodeName(options.nodeName),
+    driverControllers: options.driverControllers,
   };
   const ready = await readyFile(options.readyFile);
   const signal = stopSignal();
@@ -75,6 +78,13 @@ export function upCommand(): Command {
       "--listen <address>",
       "address of the API server; other machines need one that they can reach",
       "127.0.0.1:6443",
+    )
+    .addOption(
+      switched(
+        "driver-controllers",
+        "run the controllers of CSI drivers that register themselves here; without: they bring their own",
+        true,
+      ),
     )
     .action(up);
 }

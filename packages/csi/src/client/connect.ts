@@ -44,8 +44,7 @@ const CHANNEL_OPTIONS = {
  * connection is lost. Close it when done.
  */
 export async function connect(endpoint: string, options: ConnectOptions = {}): Promise<CsiClient> {
-  const path = socketPath(endpoint);
-  const channel = new Client(`unix:${path}`, credentials.createInsecure(), CHANNEL_OPTIONS);
+  const channel = openChannel(endpoint);
   const typed = (table: Readonly<Record<string, DescService>>) =>
     Object.fromEntries(
       Object.entries(table).map(([name, service]) => [name, serviceClient(channel, service, options)]),
@@ -63,7 +62,13 @@ export async function connect(endpoint: string, options: ConnectOptions = {}): P
   }
 }
 
-function serviceClient(channel: Client, service: DescService, options: ConnectOptions): object {
+/** A channel to the socket `endpoint`; nothing is sent before the first call. */
+export function openChannel(endpoint: string): Client {
+  return new Client(`unix:${socketPath(endpoint)}`, credentials.createInsecure(), CHANNEL_OPTIONS);
+}
+
+/** The methods of a service, as functions that call them on the channel. */
+export function serviceClient(channel: Client, service: DescService, options: ConnectOptions): object {
   return Object.fromEntries(
     service.methods.map((method) => [method.localName, caller(channel, method, options)]),
   );

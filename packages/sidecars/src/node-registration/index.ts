@@ -15,6 +15,8 @@ import {
 export interface RegistrationOptions {
   /** What the CSIDriver object gets where it does not exist yet; the rest follows from the capabilities. */
   csiDriver: Overrides | ((driver: string) => Overrides);
+  /** Whether a CSIDriver object that does not exist is made; default true. Else it comes with the driver's manifests. */
+  createsCsiDriver: boolean;
   /** Milliseconds before a CSIDriver that somebody has deleted is put back; default 10,000. */
   replaceMs: number;
   /** Milliseconds between two questions about the node (NodeGetInfo); default 10,000. */
@@ -44,7 +46,7 @@ export async function runNodeRegistration(
     info ??= await nodeInfo(context, signal);
     return info;
   };
-  const { csiDriver: overrides = {}, replaceMs = 10_000, askMs = 10_000 } = given;
+  const { createsCsiDriver = true, csiDriver: overrides = {}, replaceMs = 10_000, askMs = 10_000 } = given;
   const described = typeof overrides === "function" ? overrides(driver.info.name) : overrides;
   const last = new LastSeen(context.now, replaceMs);
   const controller = sidecarController(context, {
@@ -62,7 +64,7 @@ export async function runNodeRegistration(
         driver: name,
         nodeName,
         info: await known(),
-        hasDriver: !driver.info.controllerElsewhere,
+        hasDriver: createsCsiDriver && !driver.info.controllerElsewhere,
         node: fresh ? await nodes.refresh(nodeName) : nodes.get(nodeName),
         csiNode: fresh ? await csiNodes.refresh(nodeName) : csiNodes.get(nodeName),
         csiDriver,

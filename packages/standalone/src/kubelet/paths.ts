@@ -5,6 +5,10 @@ import { join } from "node:path";
 export interface KubeletPaths {
   readonly root: string;
   pods: string;
+  /** Where drivers put the sockets by which they register. */
+  registry: string;
+  /** Which of them have. */
+  registered: string;
   pod(uid: string): string;
   /** `kubernetes.io~empty-dir` and the like. */
   localVolume(uid: string, plugin: string, name: string): string;
@@ -31,6 +35,8 @@ export function kubeletPaths(root: string): KubeletPaths {
   return {
     root,
     pods,
+    registry: join(root, "plugins_registry"),
+    registered: join(root, "plugins_registered"),
     pod,
     localVolume: (uid, plugin, name) => join(pod(uid), "volumes", plugin, name),
     publication,

@@ -14,6 +14,8 @@ import { type ClusterView, openClusterView } from "../controllers/cluster-view.t
 import { Images } from "../images/index.ts";
 import type { ExecSession, Runtime } from "../runtime/index.ts";
 import { type Drivers, openDrivers } from "./csi/drivers.ts";
+import type { DriverHost } from "./driver-registration/context.ts";
+import { startDriverRegistration } from "./driver-registration/index.ts";
 import { Evictions } from "./eviction/evictions.ts";
 import { type ExecRequest, openExec } from "./exec.ts";
 import { type LogRequest, readPodLog } from "./logs.ts";
@@ -21,7 +23,7 @@ import { diskPressure } from "./node/disk-pressure.ts";
 import { machineFacts } from "./node/machine.ts";
 import { type NodeSettings, resourcesOf } from "./node/node-object.ts";
 import { type NodeRegistration, registerNode } from "./node/registration.ts";
-import { kubeletPaths } from "./paths.ts";
+import { type KubeletPaths, kubeletPaths } from "./paths.ts";
 import type { PodControllerOptions } from "./pods/context.ts";
 import { runPods } from "./pods/index.ts";
 import { PodImages } from "./pods/pod-images.ts";
@@ -44,8 +46,10 @@ export interface KubeletOptions {
   settings?: NodeSettings;
   /** Root of everything that the kubelet keeps: `pods/`, `plugins/`. */
   stateDir: string;
-  /** Socket of each CSI driver, by driver name: `unix:///path`. */
+  /** Socket of each CSI driver that needs not register itself, by driver name: `unix:///path`. */
   csiEndpoints: Readonly<Record<string, string>>;
+  /** Serves drivers that register themselves in `plugins_registry` of the state folder; without it none is taken. */
+  driverHost?: DriverHost;
   /** Closed with the kubelet. */
   runtime: Runtime;
   /** Signs the service account tokens that pods ask for; without it they get none. */
@@ -84,6 +88,8 @@ interface Parts extends PodControllerOptions {
   manager: VolumeManager;
   drivers: Drivers;
   registration: NodeRegistration;
+  /** Settles when no driver is taken or let go any more. */
+  driverRegistration: Promise<void>;
 }
 
 /**
@@ -140,6 +146,10 @@ async function assemble(options: KubeletOptions, working: AbortSignal): Promise<
     changed: (uid) => wakes.add(uid),
     signal: working,
   });
+  const { done: driverRegistration } = await registerDrivers(options, {
+    ...{ view, drivers, manager, events, paths },
+    signal: working,
+  });
   const node = { nodeName, address: facts.address, allocatable: resourcesOf(facts) };
   const volumes = createPodVolumes({ store, view, host, paths, node, manager, events, tokens });
   const images = podImages(options, { host, events, wakes });
@@ -166,9 +176,31 @@ async function assemble(options: KubeletOptions, working: AbortSignal): Promise<
     manager,
     drivers,
     registration,
+    driverRegistration,
     // Over the network a node reads the secrets of its pods one by one, and no lists of them.
     referencesBy: options.view === undefined ? "ask" : "watch",
   };
+}
+
+interface RegistrationParts extends Pick<Parts, "view" | "drivers" | "manager" | "events"> {
+  paths: KubeletPaths;
+  signal: AbortSignal;
+}
+
+/** As long as volumes are worked on: their drivers are needed until the last is gone. */
+async function registerDrivers(
+  { store, nodeName, driverHost: host, logger }: KubeletOptions,
+  { paths, ...parts }: RegistrationParts,
+): Promise<{ done: Promise<void> }> {
+  if (host === undefined) return { done: Promise.resolve() };
+  const { registry: folder, registered: records } = paths;
+  const { done } = await startDriverRegistration({
+    ...{ store, nodeName, host, folder, records, logger },
+    ...parts,
+  });
+  const told = (error: unknown) =>
+    logger.error({ err: error, folder }, "drivers that register from now on are not seen");
+  return { done: done.catch(told) };
 }
 
 function podImages(
@@ -216,29 +248,32 @@ async function podsOnDisk({ stateDir }: KubeletOptions, { runtime, manager }: Pa
 
 async function run(options: KubeletOptions, parts: Parts, working: AbortController): Promise<void> {
   const { store, logger, runtime, nodeName } = options;
-  const { registration, manager, events, drivers } = parts;
+  const { registration, manager, events, drivers, driverRegistration } = parts;
   try {
     await runPods(parts);
     await stopPods({ ...parts, nodeName });
     await registration.done;
     await registration.markStopped();
-    await detached(store, nodeName);
+    await detached(store, nodeName, drivers);
   } catch (error) {
     logger.error({ err: error }, "the kubelet could not stop cleanly; the next start goes on with it");
   } finally {
     working.abort();
     await manager.done;
+    await driverRegistration;
     await events.flush();
     drivers.close();
     await runtime.close();
   }
 }
 
-async function detached(store: ObjectStore, nodeName: string): Promise<void> {
+/** Whose driver is not here has volumes on the node, and so stays attached. */
+async function detached(store: ObjectStore, nodeName: string, drivers: Drivers): Promise<void> {
   const deadline = Date.now() + DETACH_MS;
   for (;;) {
     const { items } = await store.list(KubeVolumeAttachments);
-    if (!items.some(({ spec }) => spec?.nodeName === nodeName) || Date.now() > deadline) return;
+    const waits = items.some(({ spec }) => spec?.nodeName === nodeName && drivers.has(spec.attacher ?? ""));
+    if (!waits || Date.now() > deadline) return;
     await delay(50);
   }
 }

@@ -20,7 +20,8 @@ const LONGEST_GRACE_MS = 30_000;
 const UNMOUNT_MS = 60_000;
 
 /** Ends all processes and takes all volumes away; objects stay as they are. */
-export async function stopPods({ view, runtime, volumes, manager, nodeName }: StopOptions): Promise<void> {
+export async function stopPods(options: StopOptions): Promise<void> {
+  const { view, runtime, volumes, manager, nodeName, logger } = options;
   const running = runtime.list().filter(({ state }) => state !== "exited");
   const none = new AbortController().signal;
   await Promise.all(
@@ -38,5 +39,7 @@ export async function stopPods({ view, runtime, volumes, manager, nodeName }: St
   for (const uid of new Set([...here, ...manager.podsOnDisk(), ...running.map(({ pod }) => pod.uid)])) {
     await volumes.release(uid);
   }
-  await manager.empty(withTimeLimit(UNMOUNT_MS));
+  const left = await manager.empty(withTimeLimit(UNMOUNT_MS));
+  if (left.length > 0)
+    logger.warn({ volumes: left }, "volumes of drivers that are not here stay for the next start");
 }

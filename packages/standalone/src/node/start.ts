@@ -29,7 +29,11 @@ export async function startMooringNode(options: MooringNodeOptions): Promise<Moo
     const host = await addressTowards(options.server, signal);
     await startVolumes(options, folder, host, parts);
     const issueToken = requestToken(store);
-    const kubelet = await startNode({ store, nodeName, settings, folder, parts, logger, issueToken });
+    const kubelet = await startNode({
+      ...{ store, nodeName, settings, folder, parts, logger, issueToken },
+      // Once in a cluster, where the API server is: not on every node that has the driver.
+      driverControllers: ["node-registration"],
+    });
     await parts.start("logs", (stop) =>
       serveNodeStreams({ store, nodeName, kubelet, host, logger, signal: stop }),
     );

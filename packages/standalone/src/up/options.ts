@@ -18,6 +18,8 @@ export interface StandaloneOptions {
   listen: { host: string; port: number };
   /** Name of the Node and of the CSI node: a DNS-1123 subdomain. */
   nodeName: string;
+  /** Whether drivers that register themselves get controllers here; without, somebody else runs theirs. */
+  driverControllers: boolean;
   logger: Logger;
   /** Ends everything cleanly. */
   signal: AbortSignal;

@@ -51,7 +51,10 @@ export async function startStandalone(options: StandaloneOptions): Promise<Stand
     await watchNodes(starting, view);
     const issueToken: IssueToken = (order, now) => api.tokens.issue(order, now);
     const { nodeName } = options;
-    const kubelet = await startNode({ ...starting, nodeName, view, issueToken });
+    const kubelet = await startNode({
+      ...{ ...starting, nodeName, view, issueToken },
+      ...(options.driverControllers ? {} : { driverControllers: ["node-registration"] }),
+    });
     api.serveStreams(kubelet);
     api.measureVolumes(() => claimMetrics({ store, nodes: view.nodes, nodeName, kubelet, signal }));
     return { url: api.url, kubeconfig: api.kubeconfig, done: untilStopped(signal, failed).finally(stop) };

@@ -1,4 +1,4 @@
-import { type CsiClient, connect, v1 } from "@mooring/csi";
+import { awaitServer, type CsiClient, connect, v1 } from "@mooring/csi";
 import type { Logger } from "@mooring/store";
 
 /** What the node side of a driver can do. */
@@ -14,54 +14,110 @@ export interface NodeDriver {
   readonly singleNodeMultiWriter: boolean;
 }
 
-/** Drivers by name, on their sockets. Each is asked once what it can do, when it is first needed. */
+/** Drivers by name, on their sockets. Each is asked once what it can do, when it is first needed or when it registers. */
 export interface Drivers {
-  names(): string[];
+  /** At a known socket, or registered now. */
+  has(name: string): boolean;
   get(name: string, signal: AbortSignal): Promise<NodeDriver>;
+  /**
+   * Takes a driver that has registered itself, in place of an earlier one of its name. Throws, and leaves everything as it
+   * was, when it does not answer or calls itself otherwise.
+   */
+  register(name: string, endpoint: string, signal: AbortSignal): Promise<void>;
+  /** Forgets a driver that has registered itself; calls under way to it fail. */
+  unregister(name: string): void;
   close(): void;
 }
 
 /** Longest that one call to a driver may take. */
 const CALL_TIMEOUT_MS = 120_000;
+/** Longest that each question to a driver that registers may take: others wait for their turn meanwhile. */
+const ASK_TIMEOUT_MS = 10_000;
 
 /** Drivers at known sockets, and those that register later. */
 export function openDrivers(endpoints: Readonly<Record<string, string>>, logger: Logger): Drivers {
   const known = new Map<string, Promise<NodeDriver>>();
-  const clients: CsiClient[] = [];
+  const registered = new Set<string>();
+  const clients = new Set<CsiClient>();
 
-  async function discover(name: string, endpoint: string, signal: AbortSignal): Promise<NodeDriver> {
+  async function open(endpoint: string): Promise<CsiClient> {
     const client = await connect(endpoint, { logger, timeoutMs: CALL_TIMEOUT_MS });
-    clients.push(client);
-    const { capabilities } = await client.node.nodeGetCapabilities({}, { signal });
-    const types = new Set(
-      capabilities.map(({ type }) => (type.case === "rpc" ? type.value.type : undefined)),
-    );
-    const { NodeServiceCapability_RPC_Type: Type } = v1;
-    return {
-      name,
-      client,
-      stages: types.has(Type.STAGE_UNSTAGE_VOLUME),
-      expands: types.has(Type.EXPAND_VOLUME),
-      measures: types.has(Type.GET_VOLUME_STATS),
-      mountsGroup: types.has(Type.VOLUME_MOUNT_GROUP),
-      singleNodeMultiWriter: types.has(Type.SINGLE_NODE_MULTI_WRITER),
-    };
+    clients.add(client);
+    return client;
+  }
+
+  function drop(client: CsiClient): void {
+    client.close();
+    clients.delete(client);
+  }
+
+  function unregister(name: string): void {
+    if (!registered.delete(name)) return;
+    const driver = known.get(name);
+    known.delete(name);
+    driver?.then(({ client }) => drop(client)).catch(() => {});
   }
 
   return {
-    names: () => Object.keys(endpoints),
+    has: (name) => Object.hasOwn(endpoints, name) || registered.has(name),
     async get(name, signal) {
-      const endpoint = endpoints[name];
+      const found = known.get(name);
+      if (found !== undefined) return found;
+      const endpoint = Object.hasOwn(endpoints, name) ? endpoints[name] : undefined;
       if (endpoint === undefined) {
         throw new Error(`driver name ${name} not found in the list of registered CSI drivers`);
       }
-      const found = known.get(name) ?? discover(name, endpoint, signal);
-      known.set(name, found);
-      found.catch(() => known.delete(name));
-      return found;
+      const asked = open(endpoint).then((client) =>
+        describe(name, client, { signal }).catch((error: unknown) => {
+          drop(client);
+          throw error;
+        }),
+      );
+      known.set(name, asked);
+      asked.catch(() => known.delete(name));
+      return asked;
     },
+    async register(name, endpoint, signal) {
+      const ask = { signal, timeoutMs: ASK_TIMEOUT_MS };
+      await awaitServer(endpoint, ask);
+      const client = await open(endpoint);
+      try {
+        const { name: itself } = await client.identity.getPluginInfo({}, ask);
+        if (itself !== name) throw new Error(`the driver at ${endpoint} calls itself ${itself}, not ${name}`);
+        const driver = await describe(name, client, ask);
+        // What every pod of it needs: one that cannot say which node this is serves none.
+        const { nodeId } = await client.node.nodeGetInfo({}, ask);
+        if (nodeId === "") throw new Error(`the driver at ${endpoint} has no id for this node (NodeGetInfo)`);
+        unregister(name);
+        registered.add(name);
+        known.set(name, Promise.resolve(driver));
+      } catch (error) {
+        drop(client);
+        throw error;
+      }
+    },
+    unregister,
     close() {
       for (const client of clients) client.close();
     },
+  };
+}
+
+async function describe(
+  name: string,
+  client: CsiClient,
+  options: { signal: AbortSignal; timeoutMs?: number },
+): Promise<NodeDriver> {
+  const { capabilities } = await client.node.nodeGetCapabilities({}, options);
+  const types = new Set(capabilities.map(({ type }) => (type.case === "rpc" ? type.value.type : undefined)));
+  const { NodeServiceCapability_RPC_Type: Type } = v1;
+  return {
+    name,
+    client,
+    stages: types.has(Type.STAGE_UNSTAGE_VOLUME),
+    expands: types.has(Type.EXPAND_VOLUME),
+    measures: types.has(Type.GET_VOLUME_STATS),
+    mountsGroup: types.has(Type.VOLUME_MOUNT_GROUP),
+    singleNodeMultiWriter: types.has(Type.SINGLE_NODE_MULTI_WRITER),
   };
 }

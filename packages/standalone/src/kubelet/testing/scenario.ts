@@ -1,7 +1,8 @@
-import { access, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { access, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   armFailpoint,
+  CSINodes,
   Events,
   isAlreadyExists,
   isNotFound,
@@ -20,6 +21,7 @@ import { eventually as poll } from "@mooring/store/testing";
 import { BOUND_BY_CONTROLLER, NO_PROVISIONER, SELECTED_NODE } from "../../controllers/binder/names.ts";
 import { addImage, smallRoot } from "../../images/testing/small-image.ts";
 import { TEST_DRIVER } from "./directory-driver.ts";
+import { startRegisteringDriver } from "./registering-driver.ts";
 import {
   claim,
   eventually,
@@ -51,8 +53,10 @@ const passed = armFailpoint(process.env["MOORING_FAILPOINT"]);
 const cluster = await startTestCluster(folder, silentLogger, {
   csiDriver: { requiresRepublish: true },
   republishMs: 100,
+  registers: true,
 });
 const { store } = cluster;
+const vendor = await startRegisteringDriver(join(folder, "kubelet"), "vendor.example.com");
 const inDefault = (name: string): ObjectKey => ({ namespace: "default", name });
 
 async function ensure<T extends KubeObject>(resource: Resource<T>, object: T): Promise<void> {
@@ -233,6 +237,20 @@ async function use(): Promise<void> {
   await reserveInVain();
 }
 
+/** A driver of somebody else registers itself, and leaves. */
+async function comeAndGo(): Promise<void> {
+  const isRegistered = async () =>
+    (await store.get(CSINodes, { name: NODE })).spec.drivers.some(
+      ({ name }) => name === "vendor.example.com",
+    );
+  await vendor.register();
+  await poll("the driver to be registered", isRegistered);
+  await vendor.leave();
+  await poll("the driver to be forgotten", async () => !(await isRegistered()));
+  const records = join(folder, "kubelet/plugins_registered");
+  await poll("its record to be gone", async () => (await readdir(records)).length === 0);
+}
+
 if ((await readFile(stageFile, "utf8").catch(() => "use")) === "use") {
   await make();
   await use();
@@ -252,5 +270,7 @@ for (const { metadata } of (await store.list(KubeVolumeAttachments)).items) {
     seconds: WAIT_SECONDS,
   });
 }
+await comeAndGo();
+await vendor.stop();
 await cluster.stop();
 process.stdout.write(JSON.stringify([...new Set(passed)]));

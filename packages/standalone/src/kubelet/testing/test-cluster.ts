@@ -27,6 +27,7 @@ import { startProtection } from "../../controllers/protection/index.ts";
 import { startScheduler } from "../../controllers/scheduler/index.ts";
 import { createKindRegistry, type MutableKindRegistry } from "../../kinds/kind-info.ts";
 import { createProcessRuntime } from "../../runtime/index.ts";
+import { startDriverHost } from "../../storage/driver-host.ts";
 import { type Kubelet, type KubeletOptions, startKubelet } from "../start.ts";
 import { type DirectoryDriver, startDirectoryDriver, TEST_DRIVER } from "./directory-driver.ts";
 
@@ -52,13 +53,15 @@ export interface TestClusterOptions extends Pick<KubeletOptions, "issueToken" | 
   csiDriver?: Partial<CSIDriver["spec"]>;
   /** Whether the driver stages volumes. */
   stages?: boolean;
+  /** Whether other drivers may register themselves. */
+  registers?: boolean;
 }
 
 /** With `folder`, of an earlier cluster that was stopped or killed. */
 export async function startTestCluster(
   folder: string,
   logger: Logger = silentLogger,
-  { csiDriver = {}, stages = true, ...more }: TestClusterOptions = {},
+  { csiDriver = {}, stages = true, registers = false, ...more }: TestClusterOptions = {},
 ): Promise<TestCluster> {
   const registry = new ResourceRegistry();
   const kinds = createKindRegistry();
@@ -96,6 +99,8 @@ export async function startTestCluster(
     nodeRegistration: { csiDriver },
   });
 
+  const driverHost = startDriverHost({ store, nodeName: NODE, logger, signal });
+
   let kubeletStop = new AbortController();
   async function beginKubelet(): Promise<Kubelet> {
     kubeletStop = new AbortController();
@@ -108,6 +113,7 @@ export async function startTestCluster(
       csiEndpoints: { [TEST_DRIVER]: driver.endpoint },
       runtime: await createProcessRuntime({ stateDir, logger }),
       measureMs: 200,
+      ...(registers ? { driverHost } : {}),
       ...more,
       logger,
       signal: kubeletStop.signal,
@@ -130,7 +136,7 @@ export async function startTestCluster(
       } finally {
         await cluster.stopKubelet();
         control.abort();
-        await Promise.all([view.done, sidecars.done, ...parts.map(({ done }) => done)]);
+        await Promise.all([view.done, sidecars.done, driverHost.done, ...parts.map(({ done }) => done)]);
         await driver.stop();
         await store.close();
       }

@@ -103,16 +103,32 @@ export class DeviceTable {
     if (device === undefined || device.staged !== "no") return;
     if (device.wants.size + device.publications.size > 0) return;
     this.#devices.delete(key);
-    if (this.#devices.size === 0) for (const resolve of this.#emptied) resolve();
+    this.checkEmpty();
   }
 
-  /** Resolves when there is no volume left. */
-  empty(signal: AbortSignal): Promise<void> {
+  /** Keys of what is there of one driver. */
+  keysOf(driver: string): string[] {
+    return [...this.#devices].filter(([, { record }]) => record.driverName === driver).map(([key]) => key);
+  }
+
+  /**
+   * Resolves when there is no volume left but those that `counts` does not count: what nobody can take away now. Returns
+   * the keys of these.
+   */
+  empty(signal: AbortSignal, counts: (device: Device) => boolean): Promise<string[]> {
     return new Promise((resolve, reject) => {
-      if (this.#devices.size === 0) resolve();
-      this.#emptied.add(resolve);
+      const check = (): void => {
+        if (![...this.#devices.values()].some(counts)) resolve(this.keys());
+      };
+      this.#emptied.add(check);
       signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+      check();
     });
+  }
+
+  /** What counts may be another now. */
+  checkEmpty(): void {
+    for (const check of this.#emptied) check();
   }
 
   #deviceOf(record: VolumeRecord): Device {

@@ -35,8 +35,12 @@ export interface VolumeManager {
   pathOf(podUID: string, volume: CsiVolume): string;
   /** Pods that something may be published for. */
   podsOnDisk(): string[];
-  /** Resolves when no volume is published or staged. */
-  empty(signal: AbortSignal): Promise<void>;
+  /** How many volumes of the driver are, or may be, on this node. */
+  volumesOf(driver: string): number;
+  /** The driver has come, or has left: its volumes are tried again now. */
+  retry(driver: string): void;
+  /** Resolves when no volume is published or staged but those of drivers that are not here: keys of these. */
+  empty(signal: AbortSignal): Promise<string[]>;
   readonly done: Promise<void>;
 }
 
@@ -48,7 +52,7 @@ const MOST_STEPS = 500;
 
 /** Resolves when what an earlier process has left mounted is known. */
 export async function startVolumeManager(options: VolumeManagerOptions): Promise<VolumeManager> {
-  const { store, paths, nodeName, signal } = options;
+  const { store, paths, nodeName, drivers, signal } = options;
   const table = await DeviceTable.fromDisk(paths);
   const inUse = reportInUse(store, nodeName, table.keys());
   // Before anything is decided: what is on disk counts as used until it has been checked.
@@ -68,7 +72,12 @@ export async function startVolumeManager(options: VolumeManagerOptions): Promise
     isReleasing: (podUID) => table.hasReleased(podUID),
     pathOf: (podUID, volume) => paths.publishTarget(podUID, volume.volume, volume.block),
     podsOnDisk: () => table.publishedPods(),
-    empty: (until) => table.empty(until),
+    volumesOf: (driver) => table.keysOf(driver).length,
+    retry(driver) {
+      for (const key of table.keysOf(driver)) reconciler.add(key);
+      table.checkEmpty();
+    },
+    empty: (until) => table.empty(until, ({ record }) => drivers.has(record.driverName)),
     done: reconciler.run(signal),
   };
 }

@@ -1,0 +1,42 @@
+import { connect } from "node:net";
+import { CsiError } from "../errors/csi-error.ts";
+import { socketPath } from "../sockets/endpoint.ts";
+
+/** What an HTTP/2 client sends first: the preface, and its settings, of which there are none. */
+const PREFACE = Buffer.concat([
+  Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+  Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]),
+]);
+
+/**
+ * Resolves when somebody answers as a server at `endpoint` (`unix:///path`), by a connection of its own that is gone afterwards.
+ * A gRPC channel to a process that accepts connections and says nothing keeps its connection, even when it is closed: whoever
+ * calls processes of strangers again and again asks this first. Throws UNAVAILABLE, or DEADLINE_EXCEEDED after `timeoutMs`.
+ */
+export function awaitServer(
+  endpoint: string,
+  { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal },
+): Promise<void> {
+  const path = socketPath(endpoint);
+  return new Promise((resolve, reject) => {
+    const socket = connect(path);
+    const end = (error?: CsiError): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", stop);
+      socket.destroy();
+      if (error === undefined) resolve();
+      else reject(error);
+    };
+    const stop = (): void => end(CsiError.cancelled(`stopped waiting for ${path}`));
+    const timer = setTimeout(
+      () => end(CsiError.deadlineExceeded(`the process at ${path} did not answer within ${timeoutMs} ms`)),
+      timeoutMs,
+    );
+    signal?.addEventListener("abort", stop, { once: true });
+    socket.once("connect", () => socket.write(PREFACE));
+    socket.once("data", () => end());
+    socket.once("error", ({ message }) => end(CsiError.unavailable(`nobody answers: ${message}`)));
+    socket.once("close", () => end(CsiError.unavailable(`the process at ${path} ended the connection`)));
+    if (signal?.aborted === true) stop();
+  });
+}

@@ -1,0 +1,79 @@
+import { setMaxListeners } from "node:events";
+import { type ControllerName, startSidecars, unregisterNode } from "@mooring/sidecars";
+import { defined, delay, type Logger, managedBy, type ObjectStore } from "@mooring/store";
+import type { DriverHost } from "../kubelet/driver-registration/context.ts";
+import type { Running } from "./parts.ts";
+
+interface DriverHostOptions {
+  /** Of the API server, wherever that is. */
+  store: ObjectStore;
+  nodeName: string;
+  /** Which controllers each driver gets; default: all that it can have. */
+  controllers?: readonly ControllerName[];
+  logger: Logger;
+  signal: AbortSignal;
+}
+
+interface Hosted {
+  stop: AbortController;
+  done: Promise<void>;
+}
+
+/** Between two starts of controllers that broke. */
+const [FIRST_MS, LONGEST_MS] = [1_000, 60_000];
+
+/**
+ * Drivers of others that have registered on this node: each has controllers of its own, which know its socket only, and which
+ * start over when they break. None waits for another.
+ */
+export function startDriverHost(options: DriverHostOptions): DriverHost & Running {
+  const { store, nodeName, signal } = options;
+  const hosted = new Map<string, Hosted>();
+  const stop = async (name: string): Promise<void> => {
+    const driver = hosted.get(name);
+    driver?.stop.abort();
+    await driver?.done;
+    hosted.delete(name);
+  };
+  const stopped = new Promise<void>((resolve) => {
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  return {
+    async begin({ name, endpoint }) {
+      await stop(name);
+      const stopOne = new AbortController();
+      setMaxListeners(0, stopOne.signal);
+      hosted.set(name, { stop: stopOne, done: keepControlling(options, { name, endpoint }, stopOne.signal) });
+    },
+    async end(name) {
+      await stop(name);
+      await unregisterNode(store, name, nodeName);
+    },
+    done: stopped.then(async () => void (await Promise.all([...hosted.keys()].map(stop)))),
+  };
+}
+
+async function keepControlling(
+  { store, nodeName, controllers, logger }: DriverHostOptions,
+  { name, endpoint }: { name: string; endpoint: string },
+  signal: AbortSignal,
+): Promise<void> {
+  for (let waitMs = FIRST_MS; !signal.aborted; waitMs = Math.min(2 * waitMs, LONGEST_MS)) {
+    try {
+      const sidecars = await startSidecars({
+        ...{ store: managedBy(store, `external-${name}`), endpoint, nodeName, logger, signal },
+        // Some of its fields can never be changed: what a driver brings has to be the first that is there.
+        nodeRegistration: { createsCsiDriver: false },
+        ...defined({ controllers }),
+      });
+      await sidecars.done;
+    } catch (error) {
+      if (signal.aborted) return;
+      logger.error(
+        { err: error, driver: name, waitMs },
+        "the controllers of a driver broke; they start again",
+      );
+      await delay(waitMs, signal).catch(() => {});
+    }
+  }
+}
