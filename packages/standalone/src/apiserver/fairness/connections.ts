@@ -24,7 +24,7 @@ export interface Use {
 
 /**
  * Counts connections. Nobody is kept from connecting: beyond the bound the oldest connection on which nothing is under way is closed, of
- * whoever has the most. So a place for one who says next that they are an administrator or a node is never taken by
+ * whoever has the most; where something is under way on each, the oldest of theirs. So a place for one who says next that they are an administrator or a node is never taken by
  * connections that wait. Those two are not among the rest then, and lose none to others.
  */
 export class Connections {
@@ -47,7 +47,7 @@ export class Connections {
       connection.places?.leave(connection);
     });
     this.#users.add(connection);
-    if (!this.#users.isOverfull || this.#users.endOneOfMost(connection)) return;
+    if (!this.#users.isOverfull || this.#users.endOneOfMost(connection, { busy: true })) return;
     connection.end();
   }
 

@@ -55,6 +55,18 @@ test("those that are busy are spared, and whoever has less as long as another ha
   assert.deepEqual(ended, ["b/1"]);
 });
 
+test("where all are busy, the oldest of whoever has the most ends for one who has less, and only where that is asked for", () => {
+  const places = new Places({ ofOne: 10, all: 3 });
+  const { ended, take } = record(places);
+  for (const name of ["a/1", "b/1", "b/2"]) take(name, { busy: true });
+  const newcomer = take("");
+  assert.equal(places.endOneOfMost(newcomer), false);
+  assert.equal(places.endOneOfMost(newcomer, { busy: true }), true);
+  assert.deepEqual(ended, ["b/1"]);
+  places.leave(newcomer);
+  assert.equal(places.endOneOfMost(take("a/2", { busy: true }), { busy: true }), false);
+});
+
 test("the service accounts of a namespace count together", () => {
   const places = new Places({ ofOne: 10, all: 4 });
   const { ended, take } = record(places);

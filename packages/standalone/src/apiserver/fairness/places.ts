@@ -49,22 +49,24 @@ export class Places {
   }
 
   /**
-   * Ends the oldest one of those who have the most, but neither `spared` nor of anybody who has no more than whoever `spared` belongs
-   * to. The service accounts of a namespace count together: whoever may make one may make a thousand.
+   * Ends the oldest one of those who have the most, but neither `spared` nor of anybody who has less than whoever `spared` belongs
+   * to. The service accounts of a namespace count together: whoever may make one may make a thousand. `busy`: where none may be
+   * ended, then one that may not, of whoever has more than that.
    */
-  endOneOfMost(spared: Holder): boolean {
+  endOneOfMost(spared: Holder, { busy = false } = {}): boolean {
     const counts = new Map<string, number>();
     for (const { user } of this.#holders) counts.set(groupOf(user), (counts.get(groupOf(user)) ?? 0) + 1);
     const own = counts.get(groupOf(spared.user)) ?? 0;
     const groups = [...counts].filter(([, count]) => count >= own).sort(([, a], [, b]) => b - a);
-    return groups.some(([group]) =>
-      this.#endOldest((each) => each !== spared && groupOf(each.user) === group),
-    );
+    const isOf = (group: string) => (each: Holder) => each !== spared && groupOf(each.user) === group;
+    if (groups.some(([group]) => this.#endOldest(isOf(group)))) return true;
+    const [most, count = 0] = groups[0] ?? [];
+    return busy && most !== undefined && count > own && this.#endOldest(isOf(most), { busy });
   }
 
-  #endOldest(isMeant: (holder: Holder) => boolean): boolean {
+  #endOldest(isMeant: (holder: Holder) => boolean, { busy = false } = {}): boolean {
     for (const holder of this.#holders) {
-      if (!isMeant(holder) || !holder.mayEnd()) continue;
+      if (!isMeant(holder) || !(busy || holder.mayEnd())) continue;
       this.#holders.delete(holder);
       holder.end();
       return true;
