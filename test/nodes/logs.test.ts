@@ -92,14 +92,18 @@ describe("logs of pods on a machine that has joined, and streams into them", () 
       }
       await run(
         "echo",
-        `exec ${process.execPath} -e 'require("net").createServer((s) => s.pipe(s)).listen(7007)'`,
+        `exec ${process.execPath} -e 'require("net").createServer((s) => s.pipe(s)).listen(7007, () => console.log("listens"))'`,
+      );
+      // kubectl ends when nobody does.
+      await eventually("the program to listen", async () =>
+        (await kubectl.run("logs", "echo")).includes("listens"),
       );
       const args = ["--kubeconfig", nodes.up.kubeconfig, "port-forward", "pod/echo", ":7007"];
       const child = spawn(KUBECTL, args, { stdio: ["ignore", "pipe", "inherit"] });
       try {
         const [line] = (await once(child.stdout, "data")) as [Buffer];
         const port = Number(/127\.0\.0\.1:(\d+)/.exec(line.toString())?.[1]);
-        const echoed = await eventually("the program to listen", async () => {
+        const echoed = await eventually("the program to answer", async () => {
           const socket = connect({ host: "127.0.0.1", port, allowHalfOpen: true });
           socket.end("over two machines");
           return (await text(socket)) || undefined;
