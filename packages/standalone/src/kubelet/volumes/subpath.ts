@@ -93,14 +93,7 @@ async function resolveInside(root: string, subPath: string): Promise<string[]> {
 async function walk(root: string, parts: readonly string[]): Promise<FileHandle> {
   let handle = await open(root, O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   for (const part of parts) {
-    let next = await openChild(handle, part);
-    if (next === undefined) {
-      const path = childPath(handle, part);
-      await mkdir(path);
-      // As open to the pod's user and fsGroup as the folder it is in; mkdir's mode would go through our umask.
-      await chmod(path, (await handle.stat()).mode & 0o7777);
-      next = await openChild(handle, part);
-    }
+    const next = (await openChild(handle, part)) ?? (await makeFolder(handle, part));
     await handle.close();
     if (next === undefined) throw new Error(`${part} vanished while it was being mounted`);
     handle = next;
@@ -110,4 +103,14 @@ async function walk(root: string, parts: readonly string[]): Promise<FileHandle>
     }
   }
   return handle;
+}
+
+/** As open to the pod's user and fsGroup as the folder it is in; mkdir's mode would go through our umask. */
+async function makeFolder(parent: FileHandle, name: string): Promise<FileHandle | undefined> {
+  await mkdir(childPath(parent, name));
+  const made = await openChild(parent, name);
+  // What was opened gets the mode: its name may be a link by now.
+  if (made !== undefined && (await made.stat()).isDirectory())
+    await chmod(`/proc/self/fd/${made.fd}`, (await parent.stat()).mode & 0o7777);
+  return made;
 }
