@@ -30,6 +30,7 @@ export * from "./host/filesystems.ts";
 export type * from "./host/host.ts";
 export { mountFault } from "./host/mount-fault.ts";
 export { isReadOnly } from "./host/mounts.ts";
+export { removeTree } from "./host/remove-tree.ts";
 export { isGivenAway } from "./leases/given-away.ts";
 export { LEASE_TIMES, type LeaseTimes } from "./leases/image-leases.ts";
 export { NodeInUse } from "./node/heartbeat/node-claim.ts";

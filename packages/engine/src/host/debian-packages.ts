@@ -11,7 +11,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "nfs-common": ["mount.nfs4", "mount.nfs"],
   "ceph-common": ["rbd", "ceph"],
   "qemu-system-common": ["qemu-storage-daemon"],
-  coreutils: ["truncate", "cp", "stat", "sync", "timeout", "cat"],
+  coreutils: ["truncate", "cp", "stat", "sync", "timeout", "cat", "rm"],
 };
 
 /** The package of a tool, by its file name. */

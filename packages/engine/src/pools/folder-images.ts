@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { defined, failpoint, syncFolder } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
+import { removeTree } from "../host/remove-tree.ts";
 import { absent } from "./file-images.ts";
 import { fileMadeAt } from "./file-made-at.ts";
 import { folderUsers } from "./folder-users.ts";
@@ -39,7 +40,7 @@ export function folderImages(folder: string, host: Host): ImageStore {
     const going = join(folder, `${GOING}${id}-${randomUUID().slice(0, 8)}`);
     await rename(pathOf(id), going).catch(absent);
     afterGoing();
-    await rm(going, { recursive: true, force: true });
+    await removeTree(host.exec, going);
   };
 
   /** The rename is the commit: before it there is no image, after it a whole one. */
@@ -71,11 +72,11 @@ export function folderImages(folder: string, host: Host): ImageStore {
       // Killed between the two renames of a replacement: the new folder is whole, and the old one is out of the way.
       for (const next of names.filter((name) => name.startsWith(NEXT))) {
         const id = next.slice(NEXT.length);
-        if (names.includes(id)) await rm(join(folder, next), { recursive: true, force: true });
+        if (names.includes(id)) await removeTree(host.exec, join(folder, next));
         else await rename(join(folder, next), pathOf(id));
       }
       const leftovers = names.filter((name) => name.startsWith(TEMPORARY) || name.startsWith(GOING));
-      await Promise.all(leftovers.map((name) => rm(join(folder, name), { recursive: true, force: true })));
+      await Promise.all(leftovers.map((name) => removeTree(host.exec, join(folder, name))));
     },
     list: async () => {
       const names = (await readdir(folder)).filter((name) => /^[vs]-/.test(name));
@@ -88,7 +89,7 @@ export function folderImages(folder: string, host: Host): ImageStore {
     replace: async (source, id, size, signal) => {
       await requireUnused(id);
       const next = join(folder, `${NEXT}${id}`);
-      await rm(next, { recursive: true, force: true });
+      await removeTree(host.exec, next);
       await make(id, size, (data) => copyFolder(host, source, data, signal), next);
       afterNext();
       await discard(id);

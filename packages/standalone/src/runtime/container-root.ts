@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
-import { chmod, chown, mkdir, open, readdir, rm, rmdir } from "node:fs/promises";
+import { chmod, chown, mkdir, open, readdir, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Host } from "@mooring/engine";
+import { type Host, removeTree } from "@mooring/engine";
 import { failpoint } from "@mooring/store";
 import { mountMapped } from "./mapped-mount.ts";
 import type { UserRange } from "./runtime.ts";
@@ -80,5 +80,5 @@ export async function removeContainerRoot(host: Host, { root, changes }: RootPla
       if (error.code !== "ENOENT") throw error;
     });
   }
-  await rm(changes, { recursive: true, force: true });
+  await removeTree(host.exec, changes);
 }

@@ -1,6 +1,6 @@
-import { lstat, rm } from "node:fs/promises";
+import { lstat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Host } from "@mooring/engine";
+import { type Host, removeTree } from "@mooring/engine";
 import type { EventRecorder, Pod } from "@mooring/store";
 import type { ClusterView } from "../../controllers/cluster-view.ts";
 import type { KubeletPaths } from "../paths.ts";
@@ -147,7 +147,7 @@ export function createPodVolumes(options: PodVolumesOptions): PodVolumes {
         if (fsType !== "tmpfs") throw new Error(`${target} is still mounted`);
         await host.mounts.unmount(target);
       }
-      await rm(folder, { recursive: true, force: true });
+      await removeTree(host.exec, folder);
     },
   };
 }
