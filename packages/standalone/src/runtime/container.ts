@@ -5,11 +5,13 @@ import { defined, delay, failpoint, firstOf, type Logger } from "@mooring/store"
 import type { Cgroups } from "./cgroups.ts";
 import { type ContainerFiles, type ContainerRecord, readMonitor, writeRecord } from "./container-files.ts";
 import type { StartedMonitor } from "./launcher.ts";
+import { trimMessage } from "./log-limit.ts";
 import { keepStamps } from "./log-stamps.ts";
 import { isAlive, isRunc, type ProcessIdentity, signalProcess, survivesSignal } from "./process-identity.ts";
 import type { ContainerExit, ContainerStatus, StopOptions } from "./runtime.ts";
 import { explainExit } from "./start-error.ts";
 import { changesOf, waitForExit, waitForInit } from "./watch-exit.ts";
+import { whileChanging } from "./while-changing.ts";
 
 const afterExitSeen = failpoint("standalone/runtime/exit-seen");
 const afterSignal = failpoint("standalone/runtime/term-sent");
@@ -59,7 +61,7 @@ export async function superviseContainer(
   const closing = new AbortController();
   let record = initial;
   let terminated = false;
-  const stopStamps = await keepStamps(logFile).catch(() => async () => {});
+  const stopKeeping = await keepFiles(files, logFile);
   const next = changesOf(files, monitor, closing.signal);
 
   let written: Promise<void> = Promise.resolve();
@@ -117,7 +119,7 @@ export async function superviseContainer(
     const exit = await waitForExit(files, await readMonitor(files), next);
     afterExitSeen();
     await killAll();
-    await stopStamps();
+    await stopKeeping();
     const startedAt = record.startedAt ?? record.createdAt;
     const explained = await explainExit(await wasOutOfMemory(exit), record, files, logFile);
     await save({ startedAt, exit: { ...explained, ...(record.shutdown ? { shutdown: true } : {}) } });
@@ -164,7 +166,7 @@ export async function superviseContainer(
   } catch (error) {
     closing.abort();
     await written.catch(() => {});
-    await stopStamps();
+    await stopKeeping();
     throw error;
   }
   const starting = record.exit === undefined && record.startedAt === undefined && monitor === undefined;
@@ -194,17 +196,29 @@ export async function superviseContainer(
       closing.abort();
       await ended;
       await written.catch(() => {});
-      await stopStamps();
+      await stopKeeping();
     },
     async forget() {
       closing.abort();
       await written.catch(() => {});
-      await stopStamps();
+      await stopKeeping();
       await context.cleanUp();
       await cgroups.remove(record.pod.uid, record.id);
       for (const suffix of ["", ".times", ".begin"]) await rm(`${logFile}${suffix}`, { force: true });
       await rm(files.folder, { recursive: true, force: true });
     },
+  };
+}
+
+/** What the container writes straight into files of ours stays within bounds until the returned function is called. */
+async function keepFiles({ message }: ContainerFiles, logFile: string): Promise<() => Promise<void>> {
+  const none = () => async () => {};
+  const stops = await Promise.all([
+    keepStamps(logFile).catch(none),
+    whileChanging(message, () => trimMessage(message)).catch(none),
+  ]);
+  return async () => {
+    await Promise.all(stops.map((stop) => stop()));
   };
 }
 

@@ -1,12 +1,23 @@
 import { execFile } from "node:child_process";
-import { open, readFile, rename, writeFile } from "node:fs/promises";
+import { open, readFile, rename, stat, truncate, writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
 /** A log may take this much of the disk; then its older half goes. */
 const LOG_LIMIT_BYTES = 64 * 1024 * 1024;
-const KEEP_BYTES = LOG_LIMIT_BYTES / 2;
+/** Kubernetes reports the last 4 KiB of a termination message. */
+const MESSAGE_LIMIT_BYTES = 1024 * 1024;
+const BLOCK_BYTES = 512;
+/** What a file system may need for its own notes about a file. */
+const SLACK_BYTES = 1024 * 1024;
+
+/** Of stat(2). */
+interface Extent {
+  size: number;
+  /** What it takes of the disk: its writer may have left holes, written into them, or reserved room. */
+  blocks: number;
+}
 
 const beginFile = (logFile: string): string => `${logFile}.begin`;
 
@@ -15,21 +26,46 @@ export async function logBegin(logFile: string): Promise<number> {
   return Number(await readFile(beginFile(logFile), "utf8").catch(() => "0")) || 0;
 }
 
+/** First the note, then the hole: a reader never sees the zeros. */
+export async function noteBegin(logFile: string, begin: number): Promise<void> {
+  await writeFile(`${beginFile(logFile)}.new`, `${begin}\n`);
+  await rename(`${beginFile(logFile)}.new`, beginFile(logFile));
+}
+
 /**
  * Gives the disk space of the old part back while the container goes on writing: a hole in the file. Offsets stay what
  * they are, nothing is copied, and no line can be lost in between. Returns the new begin.
  */
-export async function trimLog(logFile: string, size: number, begin: number): Promise<number> {
-  if (size - begin <= LOG_LIMIT_BYTES) return begin;
-  const next = await nextLine(logFile, size - KEEP_BYTES);
-  // First the note, then the hole: a reader never sees the zeros.
-  await writeFile(`${beginFile(logFile)}.new`, `${next}\n`);
-  await rename(`${beginFile(logFile)}.new`, beginFile(logFile));
-  await run("/usr/bin/fallocate", ["--punch-hole", "--offset", "0", "--length", `${next}`, logFile]);
+export async function trimLog(logFile: string, extent: Extent, begin: number): Promise<number> {
+  const isShort = extent.size - begin <= LOG_LIMIT_BYTES;
+  if (isShort && bytesOf(extent) <= LOG_LIMIT_BYTES) return begin;
+  const next = Math.max(begin, await nextLine(logFile, extent.size - LOG_LIMIT_BYTES / 2));
+  await noteBegin(logFile, next);
+  await giveBack(logFile, next);
   return next;
 }
 
+/** The same for a container's termination message, which nobody reads from its begin. */
+export async function trimMessage(file: string): Promise<void> {
+  const extent = await stat(file);
+  if (bytesOf(extent) <= MESSAGE_LIMIT_BYTES) return;
+  await giveBack(file, Math.max(0, extent.size - MESSAGE_LIMIT_BYTES / 2));
+}
+
+async function giveBack(file: string, length: number): Promise<void> {
+  if (length > 0)
+    await run("/usr/bin/fallocate", ["--punch-hole", "--offset", "0", "--length", `${length}`, file]);
+  const left = await stat(file);
+  // No hole reaches what a container has reserved past the end; cutting the file there does.
+  if (bytesOf(left) > left.size - length + SLACK_BYTES) await truncate(file, left.size);
+}
+
+function bytesOf({ blocks }: Extent): number {
+  return blocks * BLOCK_BYTES;
+}
+
 async function nextLine(logFile: string, from: number): Promise<number> {
+  if (from <= 0) return 0;
   const file = await open(logFile, "r");
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(64 * 1024), 0, undefined, from);

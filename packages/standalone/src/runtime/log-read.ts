@@ -6,6 +6,8 @@ import { offsetSince, readStamps, type Stamp, timeOf } from "./log-stamps.ts";
 import type { LogOptions } from "./runtime.ts";
 
 const CHUNK = 64 * 1024;
+/** What is kept of a line whose end is not there yet. */
+const LONGEST_LINE = 64 * 1024;
 
 /** Reads a container's log as `kubectl logs` wants it. `ended` reports whether the container can still write. */
 export async function* readLog(
@@ -30,17 +32,18 @@ async function startOffset(file: FileHandle, logFile: string, options: LogOption
   const since = options.sinceTime !== undefined ? Date.parse(options.sinceTime) : undefined;
   const from = options.sinceSeconds !== undefined ? Date.now() - options.sinceSeconds * 1000 : since;
   const byTime = from === undefined ? 0 : offsetSince(await readStamps(logFile), from);
-  const byLines = options.tailLines === undefined ? 0 : await offsetOfTail(file, options.tailLines);
-  return Math.max(byTime, byLines, await logBegin(logFile));
+  const begin = await logBegin(logFile);
+  const byLines = options.tailLines === undefined ? 0 : await offsetOfTail(file, options.tailLines, begin);
+  return Math.max(byTime, byLines, begin);
 }
 
 /** Where the last `count` lines begin; a last line without its end counts. */
-async function offsetOfTail(file: FileHandle, count: number): Promise<number> {
+async function offsetOfTail(file: FileHandle, count: number, first: number): Promise<number> {
   const { size } = await file.stat();
   if (count <= 0) return size;
   let left = count;
-  for (let end = size; end > 0; ) {
-    const begin = Math.max(0, end - CHUNK);
+  for (let end = size; end > first; ) {
+    const begin = Math.max(first, end - CHUNK);
     const { buffer, bytesRead } = await file.read(Buffer.alloc(end - begin), 0, undefined, begin);
     for (let i = bytesRead - 1; i >= 0; i -= 1) {
       if (buffer[i] !== 0x0a || begin + i === size - 1) continue;
@@ -49,7 +52,7 @@ async function offsetOfTail(file: FileHandle, count: number): Promise<number> {
     }
     end = begin;
   }
-  return 0;
+  return first;
 }
 
 async function* chunks(file: FileHandle, start: number): AsyncGenerator<Uint8Array> {
@@ -100,6 +103,7 @@ async function* withTimes(
   let stamps: Stamp[] = await readStamps(logFile);
   let rest = Buffer.alloc(0);
   let offset = start;
+  let inLine = false;
   const prefix = async (end: number) => {
     if (timeOf(stamps, end) === undefined) stamps = await readStamps(logFile);
     return Buffer.from(`${new Date(timeOf(stamps, end) ?? Date.now()).toISOString()} `);
@@ -109,12 +113,22 @@ async function* withTimes(
     const parts: Buffer[] = [];
     for (let newline = rest.indexOf(0x0a); newline >= 0; newline = rest.indexOf(0x0a)) {
       offset += newline + 1;
-      parts.push(await prefix(offset), rest.subarray(0, newline + 1));
+      if (!inLine) parts.push(await prefix(offset));
+      inLine = false;
+      parts.push(rest.subarray(0, newline + 1));
       rest = rest.subarray(newline + 1);
+    }
+    if (rest.length > LONGEST_LINE) {
+      offset += rest.length;
+      if (!inLine) parts.push(await prefix(offset));
+      inLine = true;
+      parts.push(rest);
+      rest = Buffer.alloc(0);
     }
     if (parts.length > 0) yield Buffer.concat(parts);
   }
-  if (rest.length > 0) yield Buffer.concat([await prefix(offset + rest.length), rest]);
+  if (rest.length === 0) return;
+  yield inLine ? rest : Buffer.concat([await prefix(offset + rest.length), rest]);
 }
 
 async function* limit(source: AsyncIterable<Uint8Array>, bytes: number): AsyncGenerator<Uint8Array> {

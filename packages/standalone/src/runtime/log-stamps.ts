@@ -1,6 +1,6 @@
-import { watch } from "node:fs";
-import { appendFile, readFile, stat } from "node:fs/promises";
-import { logBegin, trimLog } from "./log-limit.ts";
+import { appendFile, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { logBegin, noteBegin, trimLog } from "./log-limit.ts";
+import { whileChanging } from "./while-changing.ts";
 
 /**
  * When the bytes of a log were written. Containers write straight into their log files, so that no process in between
@@ -13,8 +13,8 @@ export interface Stamp {
   time: number;
 }
 
-/** At most so many stamps a second, however fast a container writes. */
-const INTERVAL_MS = 50;
+/** Some hours of a container that never rests, then every second stamp of a log goes. */
+const MOST_STAMPS = 16_384;
 
 const stampsFile = (logFile: string): string => `${logFile}.times`;
 
@@ -29,39 +29,57 @@ export async function readStamps(logFile: string): Promise<Stamp[]> {
     .filter((stamp) => Number.isFinite(stamp.offset) && Number.isFinite(stamp.time));
 }
 
-/** Keeps the stamps of one log until the returned function is called; that writes the last one. */
+/**
+ * Keeps the stamps of one log, and the log to its limit, until the returned function is called; that writes the last one. The
+ * container has the file open, and may do anything with it.
+ */
 export async function keepStamps(logFile: string): Promise<() => Promise<void>> {
-  let last = (await readStamps(logFile)).at(-1)?.offset ?? 0;
+  const stamps = await readStamps(logFile);
+  let last = stamps.at(-1)?.offset ?? 0;
+  let count = stamps.length;
   let begin = await logBegin(logFile);
-  let running: Promise<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
 
   async function stamp(): Promise<void> {
     const info = await stat(logFile).catch(() => undefined);
-    if (info === undefined || info.size <= last) return;
+    if (info === undefined) return;
+    if (info.size < last) await startAgain(info.size);
+    begin = await trimLog(logFile, info, begin).catch(() => begin);
+    if (info.size <= last) return;
     last = info.size;
-    begin = await trimLog(logFile, info.size, begin).catch(() => begin);
     // The time of the write, not of this read: what was written while nobody read gets a time that is right too.
     await appendFile(stampsFile(logFile), `${info.size} ${info.mtime.toISOString()}\n`).catch(() => {});
+    count += 1;
+    if (count > MOST_STAMPS) count = await thinOut(logFile, begin).catch(() => count);
   }
-  const now = () => {
-    running = (running ?? Promise.resolve()).then(stamp);
-    return running;
-  };
-  const soon = () => {
-    timer ??= setTimeout(() => {
-      timer = undefined;
-      void now();
-    }, INTERVAL_MS).unref();
-  };
-  const watcher = watch(logFile, { persistent: false }, soon);
-  watcher.on("error", () => watcher.close());
-  await now();
-  return async () => {
-    watcher.close();
-    clearTimeout(timer);
-    await now();
-  };
+
+  /** It was cut: what is written from now on is where something else was. */
+  async function startAgain(size: number): Promise<void> {
+    last = size;
+    begin = Math.min(begin, size);
+    await noteBegin(logFile, begin).catch(() => {});
+    count = await rewrite(
+      logFile,
+      (await readStamps(logFile)).filter(({ offset }) => offset <= size),
+    );
+  }
+
+  return whileChanging(logFile, stamp);
+}
+
+/** A line gets a time that is less exact, and none gets an earlier one. */
+async function thinOut(logFile: string, begin: number): Promise<number> {
+  const stamps = (await readStamps(logFile)).filter(({ offset }) => offset > begin);
+  return rewrite(
+    logFile,
+    stamps.filter((_, index) => (stamps.length - index) % 2 === 1),
+  );
+}
+
+async function rewrite(logFile: string, stamps: readonly Stamp[]): Promise<number> {
+  const lines = stamps.map(({ offset, time }) => `${offset} ${new Date(time).toISOString()}\n`);
+  await writeFile(`${stampsFile(logFile)}.new`, lines.join(""));
+  await rename(`${stampsFile(logFile)}.new`, stampsFile(logFile));
+  return stamps.length;
 }
 
 /** When the byte before `end` was written; undefined when nobody has noted it yet. */

@@ -185,12 +185,16 @@ class ProcessRuntime implements Runtime {
     const { logs, of } = this.#context;
     const records = [...this.#containers.values()].map((each) => each.record());
     const own = records.filter(({ pod }) => pod.uid === podUID);
+    const ownFiles = (record: ContainerRecord) => {
+      const { changes, message } = of(record).files;
+      return [changes, message];
+    };
     return [...new Set(own.map(({ name }) => name))].map((name) => {
       const attempts = own.filter((record) => record.name === name);
       const folders = attempts.map((record) => logFolderOf(logs, record));
       return {
         name,
-        paths: [...new Set([...folders, ...attempts.map((record) => of(record).files.changes)])],
+        paths: [...new Set([...folders, ...attempts.flatMap(ownFiles)])],
       };
     });
   }

@@ -50,7 +50,7 @@ async function prepareFolder(context: LocalVolumeContext, pod: Pod, volume: PodV
   const group = pod.spec?.securityContext?.fsGroup;
   if (volume.emptyDir !== undefined) {
     const path = context.paths.localVolume(uid, "kubernetes.io~empty-dir", volume.name);
-    await emptyDir(context.host, path, volume.emptyDir);
+    await emptyDir(context.host, path, memoryOf(pod, volume.emptyDir), volume.emptyDir.medium);
     if (group !== undefined) await takeOwnership(path, group, "OnRootMismatch");
     return path;
   }
@@ -60,16 +60,25 @@ async function prepareFolder(context: LocalVolumeContext, pod: Pod, volume: PodV
   );
 }
 
+/** As in Kubernetes, the least of its own limit (0 is none) and what the pod's containers may have of the memory together. */
+function memoryOf(pod: Pod, { sizeLimit }: { sizeLimit?: string }): bigint | undefined {
+  const bounds = [parseQuantity(sizeLimit || "0"), memoryLimitOf(pod) ?? 0n].filter((bytes) => bytes > 0n);
+  return bounds.length === 0 ? undefined : bounds.reduce((least, bytes) => (bytes < least ? bytes : least));
+}
+
+/** Of all containers, those that run one after another as if at once; undefined when one has no limit. */
+function memoryLimitOf({ spec }: Pod): bigint | undefined {
+  const all = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])];
+  const limits = all.map(({ resources }) => parseQuantity(String(resources?.limits?.["memory"] ?? 0)));
+  return limits.every((bytes) => bytes > 0n) ? limits.reduce((sum, bytes) => sum + bytes, 0n) : undefined;
+}
+
 const PAYLOAD_KINDS = ["configMap", "secret", "downwardAPI", "projected"] as const;
 
-async function emptyDir(
-  host: Host,
-  path: string,
-  source: { medium?: string; sizeLimit?: string },
-): Promise<void> {
+async function emptyDir(host: Host, path: string, bytes?: bigint, medium?: string): Promise<void> {
   await mkdir(path, { recursive: true });
-  if (source.medium === "Memory" && (await host.mounts.at(path)).length === 0) {
-    const size = source.sizeLimit === undefined ? [] : [`size=${parseQuantity(source.sizeLimit)}`];
+  if (medium === "Memory" && (await host.mounts.at(path)).length === 0) {
+    const size = bytes === undefined ? [] : [`size=${bytes}`];
     await host.mounts.mount({
       source: "tmpfs",
       target: path,
