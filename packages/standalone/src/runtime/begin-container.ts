@@ -1,4 +1,4 @@
-import { chmod, mkdir, realpath, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, realpath, rm, writeFile } from "node:fs/promises";
 import { join, normalize } from "node:path";
 import type { Host } from "@mooring/engine";
 import { defined, failpoint, type Logger } from "@mooring/store";
@@ -12,6 +12,7 @@ import { makeInRoot } from "./in-root.ts";
 import { launch } from "./launch.ts";
 import type { Launcher } from "./launcher.ts";
 import { logFolderOf } from "./log-paths.ts";
+import { resolveTargets } from "./mount-points.ts";
 import type { OciMount } from "./oci/mounts.ts";
 import type { RunFolder } from "./run-folder.ts";
 import type { ContainerConfig, ContainerMount } from "./runtime.ts";
@@ -151,7 +152,7 @@ async function namesOfMachine(): Promise<ContainerMount[]> {
 const ITS_OWN = ["/proc", "/dev", "/sys"];
 
 async function makeInImage(root: string, target: string, kind: "directory" | "file"): Promise<string> {
-  const plain = normalize(target);
+  const plain = normalize(`${target}/`).slice(0, -1) || "/";
   if (ITS_OWN.some((own) => `${plain}/`.startsWith(`${own}/`))) return plain;
   return makeInRoot(root, target, kind);
 }
@@ -214,23 +215,4 @@ async function withMessageFile(config: ContainerConfig, files: ContainerFiles): 
   await chmod(files.message, 0o666);
   const mount = { source: files.message, target: config.terminationMessage.path, readOnly: false };
   return { ...config, mounts: [...config.mounts, mount] };
-}
-
-async function resolveTargets(
-  root: Pick<BaseRoot, "mountPoint">,
-  config: ContainerConfig,
-): Promise<ContainerConfig> {
-  const mounts = await Promise.all(
-    config.mounts.map(async (mount) => {
-      const kind = (await stat(mount.source)).isDirectory() ? "directory" : "file";
-      return { ...mount, target: await root.mountPoint(mount.target, kind) };
-    }),
-  );
-  const devices = await Promise.all(
-    config.devices.map(async (device) => ({
-      ...device,
-      target: await root.mountPoint(device.target, "file"),
-    })),
-  );
-  return { ...config, mounts, devices };
 }

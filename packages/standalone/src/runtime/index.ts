@@ -2,7 +2,9 @@ export { type AppArmor, DEFAULT_PROFILE, loadDefaultProfile } from "./apparmor.t
 export { ExecStartError } from "./exec-session.ts";
 export { type MachineSupport, machineSupport } from "./machine-support.ts";
 export { UnmappableError } from "./mapped-mount.ts";
+export { MountPointError } from "./mount-points.ts";
 export { CAPABILITIES, DEFAULT_CAPABILITIES, ownCapabilities } from "./oci/capabilities.ts";
+export { MOUNTS_READ_ONLY_BELOW } from "./oci/mounts.ts";
 export { PIDS_LIMIT } from "./oci/resources.ts";
 export { createProcessRuntime, type ProcessRuntimeOptions } from "./process-runtime.ts";
 export { RUNC_FOLDERS } from "./runc.ts";

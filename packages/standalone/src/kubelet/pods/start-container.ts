@@ -1,5 +1,5 @@
 import { failpoint, type Pod } from "@mooring/store";
-import { UnmappableError } from "../../runtime/index.ts";
+import { MountPointError, UnmappableError } from "../../runtime/index.ts";
 import { containerConfig, type SubPathPlace } from "./container-config.ts";
 import { containerID } from "./container-id.ts";
 import type { PodContext } from "./context.ts";
@@ -58,14 +58,23 @@ export async function startContainer(
   }
 }
 
-/** A volume that cannot be shown to a user namespace, by the path of its field. */
+/** What cannot be mounted, by the path of its field. */
 function explain(error: unknown, { spec }: Pod, container: Container): unknown {
-  if (!(error instanceof UnmappableError) || spec === undefined) return error;
-  const mount = error.index === undefined ? "image" : `volumeMounts[${error.index}]`;
-  return new ContainerConfigError(
-    `cannot be honoured: ${pathOf(spec, container)}.${mount}: its file system cannot show files to a user namespace (${error.message}); use another volume, or hostUsers: true`,
-    { cause: error },
-  );
+  const why = spec === undefined ? undefined : fieldAndReason(error, container);
+  if (why === undefined || spec === undefined) return error;
+  return new ContainerConfigError(`cannot be honoured: ${pathOf(spec, container)}.${why}`, { cause: error });
+}
+
+function fieldAndReason(error: unknown, { volumeMounts = [] }: Container): string | undefined {
+  if (error instanceof UnmappableError) {
+    const mount = error.index === undefined ? "image" : `volumeMounts[${error.index}]`;
+    return `${mount}: its file system cannot show files to a user namespace (${error.message}); use another volume, or hostUsers: true`;
+  }
+  if (!(error instanceof MountPointError)) return undefined;
+  const { list, index, message } = error;
+  if (list === "devices") return `volumeDevices[${index}].devicePath: ${message}`;
+  // The one behind those that are asked for is the message's.
+  return `${index < volumeMounts.length ? `volumeMounts[${index}].mountPath` : "terminationMessagePath"}: ${message}`;
 }
 
 async function noteFailure(context: PodContext, pod: Pod, name: string, error: unknown): Promise<void> {

@@ -50,8 +50,9 @@ function fresh(destination: string, type: string, options: readonly string[]): O
 }
 
 const [MAJOR = 0, MINOR = 0] = release().split(".").map(Number);
-/** A read-only mount is so with everything that is mounted on it, where the kernel can. */
-const READ_ONLY = MAJOR > 5 || (MAJOR === 5 && MINOR >= 12) ? ["ro", "rro"] : ["ro"];
+/** The kernel can make a mount read-only with everything that is mounted on it. */
+export const MOUNTS_READ_ONLY_BELOW: boolean = MAJOR > 5 || (MAJOR === 5 && MINOR >= 12);
+const READ_ONLY = MOUNTS_READ_ONLY_BELOW ? ["ro", "rro"] : ["ro"];
 
 const SYS_OF_MACHINE: OciMount = {
   ...{ destination: "/sys", type: "bind", source: "/sys" },
