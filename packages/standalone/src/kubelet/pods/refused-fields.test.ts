@@ -96,6 +96,45 @@ test("handlers, probes, terminals and mounts that do not exist here are refused"
   );
 });
 
+test("what newer and older Kubernetes ask for is refused where it is not done", () => {
+  const containers = (fields: object) =>
+    refused(fields as never).map((path) => path.replace("spec.containers[1].", ""));
+  assert.deepEqual(
+    containers({
+      restartPolicy: "Never",
+      restartPolicyRules: [{ action: "Restart" }],
+      env: [{ name: "FROM_FILE", valueFrom: { fileKeyRef: { volumeName: "v", path: "p", key: "k" } } }],
+      ports: [{ containerPort: 80, hostPort: 8080 }],
+      livenessProbe: { exec: { command: ["true"] }, terminationGracePeriodSeconds: 1 },
+    }),
+    ["livenessProbe.terminationGracePeriodSeconds", "restartPolicyRules", "env", "ports", "restartPolicy"],
+  );
+  assert.deepEqual(containers({ ports: [{ containerPort: 80, hostIP: "10.0.0.1" }] }), ["ports"]);
+  assert.deepEqual(containers({ ports: [{ containerPort: 80, hostPort: 80 }, { containerPort: 81 }] }), []);
+  const others = { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: "zone" }] };
+  const spread = (whenUnsatisfiable: string) => ({
+    topologySpreadConstraints: [{ maxSkew: 1, topologyKey: "zone", whenUnsatisfiable }],
+  });
+  assert.deepEqual(
+    refused({}, {
+      hostnameOverride: "other",
+      setHostnameAsFQDN: true,
+      ephemeralContainers: [{ name: "debug", image: "host" }],
+      affinity: { podAffinity: others, podAntiAffinity: others },
+      ...spread("DoNotSchedule"),
+    } as never),
+    [
+      "hostnameOverride",
+      "setHostnameAsFQDN",
+      "ephemeralContainers",
+      "affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution",
+      "affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution",
+      "topologySpreadConstraints",
+    ].map((field) => `spec.${field}`),
+  );
+  assert.deepEqual(refused({}, spread("ScheduleAnyway") as never), []);
+});
+
 test("what restricted pods say is honoured, as is null, which is how servers write nothing", () => {
   const nothing = null as never;
   const spec = {
@@ -155,4 +194,21 @@ test("an AppArmor profile is honoured where the kernel has it, or can get it", (
   assert.deepEqual(refused(asks("RuntimeDefault"), {}, { appArmor }), []);
   assert.deepEqual(refused(asks("RuntimeDefault"), {}, { appArmor: { ...appArmor, canLoad: false } }), path);
   assert.deepEqual(refused(asks("Unconfined")), []);
+});
+
+test("a profile that is asked for by an annotation is refused, unless the field says which", () => {
+  const annotations = { "container.apparmor.security.beta.kubernetes.io/main": "localhost/mine" };
+  const ask = (main: Container) => {
+    const metadata = { name: "p", annotations };
+    return refusedFields(
+      { apiVersion: "v1", kind: "Pod", metadata, spec: { containers: [main] } },
+      main,
+      MACHINE,
+    );
+  };
+  const main: Container = { name: "main", image: "host" };
+  assert.deepEqual(ask(main), [
+    "metadata.annotations[container.apparmor.security.beta.kubernetes.io/main]: use securityContext.appArmorProfile",
+  ]);
+  assert.deepEqual(ask({ ...main, securityContext: { appArmorProfile: { type: "Unconfined" } } }), []);
 });

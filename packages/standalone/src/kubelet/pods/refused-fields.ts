@@ -1,10 +1,17 @@
 import type { Pod } from "@mooring/store";
-import { type AppArmor, CAPABILITIES, type MachineSupport, signalNumber } from "../../runtime/index.ts";
+import {
+  type AppArmor,
+  CAPABILITIES,
+  type MachineSupport,
+  MOUNTS_READ_ONLY_BELOW,
+  signalNumber,
+} from "../../runtime/index.ts";
 import type { Container } from "./field-ref.ts";
 
 type Resources = { limits?: Record<string, string>; requests?: Record<string, string> };
 /** With what the types do not know yet, and servers do. */
-export type Spec = NonNullable<Pod["spec"]> & { resources?: Resources };
+export type Spec = NonNullable<Pod["spec"]> & { resources?: Resources; hostnameOverride?: string };
+type Newer = Container & { restartPolicyRules?: object[] };
 type Lifecycle = NonNullable<Container["lifecycle"]> & { stopSignal?: string };
 
 /** Path of a field below the pod or the container, and why its value cannot be honoured; undefined when it can. */
@@ -21,6 +28,7 @@ const profile = (value: { type?: string } | undefined, known: readonly string[],
 const NO_LOCALHOST = "profiles of the node are not supported; use RuntimeDefault";
 const NO_SELINUX = "SELinux labels are not applied here";
 const NO_WINDOWS = "this is Linux";
+const ALONE = "pods are placed without regard to where others are";
 const NO_DEVICES = "devices of resource claims are not handed out here";
 const SECCOMP = ["RuntimeDefault", "Unconfined"];
 
@@ -50,6 +58,24 @@ const POD_RULES: readonly Rule<Spec>[] = [
   ["hostAliases", (s) => ifGiven(s.hostAliases, NO_NAMES)],
   ["dnsConfig", (s) => ifGiven(s.dnsConfig, NO_NAMES)],
   ["dnsPolicy", (s) => unless(s.dnsPolicy !== "None", NO_NAMES)],
+  ["hostnameOverride", (s) => ifGiven(s.hostnameOverride || undefined, "use hostname")],
+  ["setHostnameAsFQDN", (s) => unless(s.setHostnameAsFQDN !== true, NO_NAMES)],
+  ["ephemeralContainers", (s) => ifGiven(s.ephemeralContainers, "none are started here; use kubectl exec")],
+  ...(["podAffinity", "podAntiAffinity"] as const).map(
+    (name) =>
+      [
+        `affinity.${name}.requiredDuringSchedulingIgnoredDuringExecution`,
+        (s: Spec) => ifGiven(s.affinity?.[name]?.requiredDuringSchedulingIgnoredDuringExecution, ALONE),
+      ] as const,
+  ),
+  [
+    "topologySpreadConstraints",
+    (s) =>
+      unless(
+        !s.topologySpreadConstraints?.some((each) => each.whenUnsatisfiable === "DoNotSchedule"),
+        `${ALONE}; use ScheduleAnyway`,
+      ),
+  ],
   ["securityContext.seLinuxOptions", (s) => ifGiven(s.securityContext?.seLinuxOptions, NO_SELINUX)],
   ["securityContext.windowsOptions", (s) => ifGiven(s.securityContext?.windowsOptions, NO_WINDOWS)],
   [
@@ -92,6 +118,32 @@ const CONTAINER_RULES: readonly Rule<Container>[] = [
     (name) =>
       [`${name}.grpc`, (c: Container) => ifGiven(c[name]?.grpc, "use exec, httpGet or tcpSocket")] as const,
   ),
+  ...(["livenessProbe", "startupProbe"] as const).map(
+    (name) =>
+      [
+        `${name}.terminationGracePeriodSeconds`,
+        (c: Container) => ifGiven(c[name]?.terminationGracePeriodSeconds, "use the pod's"),
+      ] as const,
+  ),
+  ["restartPolicyRules", (c: Newer) => ifGiven(c.restartPolicyRules, "use the pod's restartPolicy")],
+  [
+    "env",
+    (c) =>
+      unless(
+        !c.env?.some(({ valueFrom }) => given((valueFrom as { fileKeyRef?: object })?.fileKeyRef)),
+        "fileKeyRef: files of a volume are not read for variables",
+      ),
+  ],
+  [
+    "ports",
+    (c) =>
+      unless(
+        !c.ports?.some(
+          ({ hostPort, containerPort, hostIP }) => hostIP || (hostPort || containerPort) !== containerPort,
+        ),
+        "pods have the machine's network: hostPort is the containerPort, and hostIP is not set",
+      ),
+  ],
   [
     "volumeMounts",
     (c) =>
@@ -101,6 +153,12 @@ const CONTAINER_RULES: readonly Rule<Container>[] = [
       ),
   ],
 ];
+
+function cannotBeReadOnlyBelow({ volumeMounts }: Container): string[] {
+  const index = (volumeMounts ?? []).findIndex(({ recursiveReadOnly }) => recursiveReadOnly === "Enabled");
+  if (index < 0 || MOUNTS_READ_ONLY_BELOW) return [];
+  return [`volumeMounts[${index}].recursiveReadOnly: needs Linux 5.12; use IfPossible`];
+}
 
 function unknownCapability(names: readonly string[]): string | undefined {
   const unknown = names.find((name) => name !== "ALL" && !CAPABILITIES.includes(name.replace(/^CAP_/, "")));
@@ -148,13 +206,17 @@ export function refusedFields(pod: Pod, container: Container, machine: MachineSu
   ];
   const own = [
     ...apply(CONTAINER_RULES, container),
+    ...cannotBeReadOnlyBelow(container),
     ...refusedLimits(container, machine.controllers),
     ...refusedProfile(container.securityContext?.appArmorProfile, machine.appArmor),
   ];
+  const path = pathOf(spec, container);
+  if (container.restartPolicy && path.startsWith("spec.containers")) own.push("restartPolicy: use the pod's");
   const users = spec.hostUsers === false ? refusedUsers(container, machine) : { pod: [], own: [] };
   return [
     ...[...all, ...users.pod].map((text) => `spec.${text}`),
-    ...[...own, ...users.own].map((text) => `${pathOf(spec, container)}.${text}`),
+    ...[...own, ...users.own].map((text) => `${path}.${text}`),
+    ...refusedAnnotation(pod, container),
   ];
 }
 
@@ -182,6 +244,17 @@ function refusedProfile(asked: AppArmorProfile, { enabled, profiles, canLoad }: 
   if (type === "RuntimeDefault" && !canLoad)
     return refuse("apparmor_parser is missing: apt-get install apparmor");
   return [];
+}
+
+const APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/";
+
+/** What the field was before there was one; the field wins. */
+function refusedAnnotation({ metadata, spec }: Pod, { name, securityContext }: Container): string[] {
+  const key = `${APP_ARMOR}${name}`;
+  const asked = metadata.annotations?.[key] ?? "unconfined";
+  const field = securityContext?.appArmorProfile ?? spec?.securityContext?.appArmorProfile;
+  if (asked === "unconfined" || given(field)) return [];
+  return [`metadata.annotations[${key}]: use securityContext.appArmorProfile`];
 }
 
 function apply<T>(rules: readonly Rule<T>[], owner: T): string[] {
