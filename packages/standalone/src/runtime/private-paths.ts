@@ -29,7 +29,19 @@ const FILES: readonly string[] = [
   "/etc/security/opasswd",
 ];
 /** Below each home folder. */
-const OF_PEOPLE: readonly string[] = [".ssh", ".gnupg", ".kube", ".aws", ".docker", ".config"];
+const OF_PEOPLE: readonly string[] = [
+  ...[".ssh", ".gnupg", ".kube", ".aws", ".azure", ".docker", ".config", ".password-store", ".mozilla"],
+  ...[
+    ".netrc",
+    ".git-credentials",
+    ".npmrc",
+    ".pypirc",
+    ".pgpass",
+    ".my.cnf",
+    ".vault-token",
+    ".bash_history",
+  ],
+];
 const KEY = /^ssh_host_.*_key$/;
 
 /**
