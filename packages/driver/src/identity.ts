@@ -1,5 +1,5 @@
 import { CsiError, type Services } from "@mooring/csi";
-import { DRIVER_NAME, type Pool, Pools } from "@mooring/engine";
+import { DRIVER_NAME, hasFailedFilesystem, type Pool, Pools } from "@mooring/engine";
 import { pluginCapabilities } from "./capabilities.ts";
 import type { DriverContext } from "./context.ts";
 import { listObjects } from "./objects/find.ts";
@@ -26,7 +26,7 @@ export function identityService(driver: DriverContext): NonNullable<Services["id
       if (broken !== undefined) {
         throw CsiError.failedPrecondition(`pool "${broken.metadata.name}" is not usable: ${whyNot(broken)}`);
       }
-      return { ready: own.every((pool) => pool.status?.ready === true) };
+      return { ready: own.every((pool) => pool.status?.ready === true || hasFailedFilesystem(pool)) };
     },
   };
 }
@@ -34,9 +34,12 @@ export function identityService(driver: DriverContext): NonNullable<Services["id
 const notReady = (pool: Pool) =>
   pool.status?.conditions?.find((c) => c.type === "Ready" && c.status === "False");
 
-/** A pool without a result is still being opened. */
+/**
+ * A pool without a result is still being opened. One whose file system has failed under open volumes needs this plugin to close
+ * them: whoever restarts or shuns a plugin that is unhealthy would keep it as it is.
+ */
 function isBroken(pool: Pool): boolean {
-  return pool.status?.ready === false && notReady(pool) !== undefined;
+  return pool.status?.ready === false && notReady(pool) !== undefined && !hasFailedFilesystem(pool);
 }
 
 function whyNot(pool: Pool): string {

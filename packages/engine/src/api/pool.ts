@@ -122,6 +122,17 @@ export const Pools = defineResource<Pool>({
   namespaced: false,
 });
 
+/** Reason of the condition `Ready` of a pool whose file system has given up under its volumes. */
+export const FILESYSTEM_FAILED = "FilesystemFailed";
+
+/** The pool's file system has given up: it is mounted anew once no volume in it is open any more. */
+export function hasFailedFilesystem(pool: Pool): boolean {
+  const { ready, conditions = [] } = pool.status ?? {};
+  return (
+    ready === false && conditions.some(({ type, reason }) => type === "Ready" && reason === FILESYSTEM_FAILED)
+  );
+}
+
 /** Why the writers of the pool are held; undefined: they are not. */
 export function writersHeldMessage(pool: Pool | undefined): string | undefined {
   return trueCondition(pool, "WritersHeld")?.message;

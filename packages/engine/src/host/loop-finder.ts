@@ -71,9 +71,16 @@ async function backs(exec: Exec, loop: SysfsLoop, path: string): Promise<boolean
   const columns = "BACK-INO,BACK-MAJ:MIN";
   const [shown, file] = await Promise.all([
     exec.try("losetup", ["--list", "--noheadings", "--output", columns, loop.path]),
-    stat(path).catch(() => undefined),
+    stat(path).catch(absentOrFailing),
   ]);
   const [inode, device] = shown.stdout.trim().split(/\s+/);
+  // The kernel has neither number of a file whose file system has shut itself down. Then the whole path decides: another
+  // namespace's file has the same only where its file system is down as well.
+  if (file === "failing") return !inode && !device && loop.backingFile === path;
   if (file === undefined || inode === undefined || device === undefined) return false;
   return Number(inode) === file.ino && device === majorMinor(file.dev);
+}
+
+function absentOrFailing(error: unknown): undefined | "failing" {
+  return error instanceof Error && "code" in error && error.code === "EIO" ? "failing" : undefined;
 }

@@ -5,6 +5,7 @@ import { failpoint, syncFolder } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
 import { mountFault } from "../host/mount-fault.ts";
+import { mountedElsewhere } from "../host/mounted-elsewhere.ts";
 import { recordBacking, requireWhole } from "./backing-record.ts";
 import { resizeFile, writeSparse } from "./durable.ts";
 import { absent } from "./file-images.ts";
@@ -65,6 +66,7 @@ export async function openBacking(
     // A file system that has given up (the disk below was full, say) works again after a new mount.
     await host.mounts.unmount(backing.mount);
     await host.mounts.mount(request);
+    await requireNew(host, backing.mount);
   }
   await requireMounted(layout.folder, backing.mount);
   afterMount();
@@ -86,6 +88,18 @@ export async function enlargeBacking(
   if (device === undefined) throw new EngineError("UNAVAILABLE", `${backing.file} has no device`);
   await host.loops.refresh(device.path);
   await fs.grow(host, backing.mount);
+}
+
+/** A file system that somebody else has mounted as well is not made anew by a mount. */
+async function requireNew(host: Host, mount: string): Promise<void> {
+  const top = (await host.mounts.at(mount)).at(-1);
+  const message = top === undefined ? undefined : await mountFault(top);
+  if (top === undefined || message === undefined) return;
+  const others = await mountedElsewhere(top.device);
+  const who = others.length === 0 ? "somebody" : others.join(", ");
+  throw new EngineError("UNAVAILABLE", `${message}, and ${who} has it in another mount namespace`, {
+    hint: `end ${others.length === 0 ? "whoever has it mounted" : who}: then it is mounted anew`,
+  });
 }
 
 /** Images must never be made in the bare folder, where the mounted pool would later hide them. */

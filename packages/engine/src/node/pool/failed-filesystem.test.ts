@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdir, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -75,3 +77,27 @@ for (const type of ["xfs", "btrfs"] as const)
       await bench.detached("v-p-1");
     },
   );
+
+test(
+  "a pool that has failed and is mounted in another namespace says by whom, and is mounted anew when they end",
+  thorough(),
+  async (t) => {
+    const bench = await Bench.open(t, "xfs", { poolSize: 512 * MIB });
+    const { store } = bench;
+    const script = "echo has copies of all mounts; exec sleep infinity";
+    const other = spawn("unshare", ["--mount", "--propagation", "private", "sh", "-c", script]);
+    t.after(() => other.kill());
+    await once(other.stdout, "data");
+    await breakPool(bench, "");
+    await until(store, Pools, POOL, ({ status }) =>
+      (status?.conditions ?? []).some(({ message }) =>
+        message.includes(`process ${other.pid} (sleep) has it in another mount namespace`),
+      ),
+    );
+
+    const ended = once(other, "exit");
+    other.kill();
+    await ended;
+    await until(store, Pools, POOL, ({ status }) => status?.ready === true);
+  },
+);

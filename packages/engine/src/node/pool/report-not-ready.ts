@@ -1,5 +1,5 @@
 import { mutate } from "@mooring/store";
-import { isShared, type Pool, Pools, poolNodes } from "../../api/pool.ts";
+import { FILESYSTEM_FAILED, isShared, type Pool, Pools, poolNodes } from "../../api/pool.ts";
 import { asRecorded } from "../../errors.ts";
 import type { AgentContext } from "../context.ts";
 import { condition } from "./conditions.ts";
@@ -11,12 +11,14 @@ export async function reportNotReady(context: AgentContext, name: string, error:
   const { code, message } = asRecorded(error);
   try {
     const backend = pools.get(name)?.backend;
-    const openHere = backend !== undefined && (await backend.fault()) === undefined;
+    const fault = await backend?.fault();
+    const openHere = backend !== undefined && fault === undefined;
     const put = (pool: Pool): Pool => {
       // Other nodes' failures to open a shared pool are theirs alone.
       const elsewhere = isShared(pool) && poolNodes(pool).some((node) => node !== nodeID);
       const ready = openHere || elsewhere;
-      const state = { status: ready ? "True" : "False", reason: code, message } as const;
+      const reason = fault === undefined ? code : FILESYSTEM_FAILED;
+      const state = { status: ready ? "True" : "False", reason, message } as const;
       const own = condition(pool.status, "Ready", state, host.clock.now());
       const others = (pool.status?.conditions ?? []).filter(({ type }) => type !== "Ready");
       return { ...pool, status: { ...pool.status, ready, conditions: [own, ...others] } };
