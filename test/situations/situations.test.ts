@@ -7,11 +7,12 @@ import { mooring } from "../support/mooring.ts";
 import { world } from "../support/world.ts";
 import { CLAIMS } from "./claims.ts";
 import { PODS } from "./pods.ts";
+import { POOLS } from "./pools.ts";
 import type { Situation } from "./situation.ts";
 import { SNAPSHOTS } from "./snapshots.ts";
 import { VOLUMES } from "./volumes.ts";
 
-const ALL = [...PODS, ...CLAIMS, ...SNAPSHOTS, ...VOLUMES];
+const ALL = [...PODS, ...CLAIMS, ...SNAPSHOTS, ...VOLUMES, ...POOLS];
 const { up, kubectl } = await world();
 const store = await RestStore.fromKubeconfig(up.kubeconfig);
 

@@ -23,6 +23,7 @@ import {
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
+import { endItsPods } from "../why/pool-users.ts";
 import { type Check, check } from "./check.ts";
 import { jobChecks } from "./job-checks.ts";
 import { missingKindChecks, withoutMissingKinds } from "./missing-kinds.ts";
@@ -145,7 +146,10 @@ async function waits(store: ObjectStore, now: Date): Promise<Check[]> {
 }
 
 async function parts(store: ObjectStore): Promise<Check[]> {
-  const pools = (await store.list(Pools)).items.map(poolCheck);
+  const { items } = await store.list(Pools);
+  const pools = await Promise.all(
+    items.map(async (pool) => poolCheck(pool, await endItsPods({ store }, pool))),
+  );
   const agents = (await store.list(NodeAgents)).items.map(({ metadata, status }) =>
     check(
       `NodeAgent ${metadata.name}`,

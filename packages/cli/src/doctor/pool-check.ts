@@ -5,15 +5,17 @@ import { type Check, check } from "./check.ts";
 const MAKE_ROOM =
   "kubectl delete the claims or snapshots that nobody needs, or make the pool larger (docs/tasks/full-pools.md)";
 
-/** Whether a pool is open, and whether there is room in it. */
-export function poolCheck(pool: Pool): Check {
+/** Whether a pool is open, and whether there is room in it. `wayOut`: what to do where it is not, if that is known. */
+export function poolCheck(pool: Pool, wayOut?: string): Check {
   const { metadata, status } = pool;
   const name = `Pool ${metadata.name}`;
   const open = status?.conditions?.find(({ type }) => type === "Ready");
   // Open, and yet it could not be read: of a cluster that does not respond.
   const silent = open !== undefined && open.reason !== "Open";
-  if (status?.ready !== true || silent)
-    return check(name, "fail", open?.message ?? "not ready", `kubectl describe pool ${metadata.name}`);
+  if (status?.ready !== true || silent) {
+    const next = wayOut ?? `kubectl describe pool ${metadata.name}`;
+    return check(name, "fail", open?.message ?? "not ready", next);
+  }
   const { freeBytes = 0, thickBytes = 0, totalBytes = 0 } = status;
   const thick = thickBytes === 0 ? "" : `, ${describeBytes(thickBytes)} set aside for thick volumes`;
   const room = `${describeBytes(freeBytes)} of ${describeBytes(totalBytes)} free${thick}`;

@@ -8,6 +8,7 @@ import {
 } from "@mooring/engine";
 import { type Context, read } from "./context.ts";
 import { type Finding, finding } from "./finding.ts";
+import { endItsPods } from "./pool-users.ts";
 
 const CHECK =
   "check what the programs that use the volume have written since, and restore a snapshot if need be";
@@ -19,7 +20,7 @@ export async function explainRoom(context: Context, volume: Volume): Promise<Fin
   const subject = `Pool ${spec.pool}`;
   if (pool?.status?.ready === false) {
     const why = pool.status.conditions?.find(({ type }) => type === "Ready")?.message;
-    const next = `kubectl describe pool ${spec.pool}`;
+    const next = (await endItsPods(context, pool)) ?? `kubectl describe pool ${spec.pool}`;
     return [finding("failed", subject, `is not ready: ${why ?? "it is being opened"}`, { next })];
   }
   const held = writersHeldMessage(pool);

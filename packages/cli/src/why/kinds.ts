@@ -1,4 +1,4 @@
-import { NodeAgents, Pools, RecurringJobs, ShareManagers, VolumeSets } from "@mooring/engine";
+import { NodeAgents, RecurringJobs, ShareManagers, VolumeSets } from "@mooring/engine";
 import { VolumeGroupClasses, VolumeGroupContents } from "@mooring/sidecars";
 import {
   CSIDrivers,
@@ -22,6 +22,7 @@ import { explainGroupClone } from "./explain-group-clone.ts";
 import { explainGroupRevert } from "./explain-group-revert.ts";
 import { explainPersistentVolume } from "./explain-persistent-volume.ts";
 import { explainPod } from "./explain-pod.ts";
+import { explainPool } from "./explain-pool.ts";
 import { explainEngineSnapshot, explainSnapshot } from "./explain-snapshot.ts";
 import { explainVolume } from "./explain-volume.ts";
 import { explainVolumeGroup } from "./explain-volume-group.ts";
@@ -53,7 +54,7 @@ const KINDS: readonly (readonly [names: readonly string[], explain: Explain])[] 
   [["volumeattachment", "volumeattachments", "mva"], whole(explainAttachment)],
   [["snapshot", "snapshots"], whole(explainEngineSnapshot)],
   [["groupsnapshot", "groupsnapshots"], whole(explainEngineGroup)],
-  [["pool", "pools"], any(Pools)],
+  [["pool", "pools"], whole(explainPool)],
   [["node", "nodes", "no"], any(Nodes)],
   [["nodeagent", "nodeagents"], any(NodeAgents)],
   [["sharemanager", "sharemanagers"], any(ShareManagers)],

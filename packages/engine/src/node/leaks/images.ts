@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Host } from "../../host/host.ts";
+import { mountFault } from "../../host/mount-fault.ts";
 import { IMAGE_SUFFIX } from "../../pools/file-images.ts";
 import { GOING, TEMPORARY } from "../../pools/image-store.ts";
 import type { Leak } from "./leak.ts";
@@ -22,13 +23,15 @@ export async function leakedImages(
   return leaks.flat();
 }
 
-/** An unmounted pool shows an empty folder, which proves nothing. */
+/** An unmounted pool shows an empty folder, and one whose file system has failed may show anything: neither proves a thing. */
 async function isReadable(host: Host, { layout }: KnownPool): Promise<boolean> {
   // Which images there are only the cluster knows.
   if (layout.remote) return false;
   if (!existsSync(layout.images)) return false;
   const { mount } = layout.backing ?? layout.shared ?? {};
-  return mount === undefined || (await host.mounts.at(mount)).length > 0;
+  if (mount === undefined) return true;
+  const top = (await host.mounts.at(mount)).at(-1);
+  return top !== undefined && (await mountFault(top)) === undefined;
 }
 
 async function inPool(host: Host, pool: KnownPool, read: ReadRecords): Promise<Leak[]> {
