@@ -89,7 +89,7 @@ const FAILPOINTS: Readonly<Record<string, readonly string[]>> = {
  * those of group snapshots that have tests of their own, step by step.
  */
 const ELSEWHERE = [
-  /^engine\/pool\/(backing|add-finalizer|remove|open|reopen|limit|folder)/,
+  /^engine\/pool\/(backing|add-finalizer|remove|open|reopen|close-idle|limit|folder)/,
   /^engine\/arbiter\/(edit-tickets|make-attachment|release-attachment)/,
   /^engine\/(volume|snapshot)\/(add-finalizer|record-(lost|settled|device-lost|faulted|recovered))/,
   /^engine\/volume\/(hide-device|grow-filesystem|filesystem-grown|image-restored|restore-image)/,

@@ -79,3 +79,38 @@ for (const [type, kill] of [
       assert.equal(await again.run("logs", "reader"), "precious\n");
     },
   );
+
+test(
+  "pods that come back by themselves keep no failed pool from being mounted anew",
+  thorough(),
+  async (t) => {
+    const up = await Up.create({ pool: "btrfs", poolSize: "1Gi" });
+    t.after(() => up.dispose());
+    await up.start();
+    const kubectl = new Kubectl(up.kubeconfig);
+    const { spec } = pod("default", "db", "exec sleep infinity", MOUNTS);
+    await kubectl.apply(
+      JSON.stringify({
+        ...{ apiVersion: "apps/v1", kind: "StatefulSet", metadata: { name: "db" } },
+        spec: {
+          ...{ replicas: 2, serviceName: "db", selector: { matchLabels: { app: "db" } } },
+          template: {
+            metadata: { labels: { app: "db" } },
+            spec: { ...spec, restartPolicy: "Always", volumes: undefined },
+          },
+          volumeClaimTemplates: [claim("default", "data")],
+        },
+      }),
+    );
+    await kubectl.run("rollout", "status", "sts/db", "--timeout=120s");
+    await breakPool(up.stateDir, { name: "default", type: "btrfs" });
+    await eventually("the pool not to be ready", async () => !(await isReady(kubectl)));
+
+    // One after the other, so that the first is back before the second has gone.
+    await kubectl.run("delete", "pod", "db-0", "--timeout=120s");
+    await kubectl.run("wait", "--for=create", "pod/db-0", "--timeout=120s");
+    await kubectl.run("delete", "pod", "db-1", "--timeout=120s");
+    await eventually("the pool to be ready", () => isReady(kubectl));
+    await kubectl.run("rollout", "status", "sts/db", "--timeout=120s");
+  },
+);

@@ -3,7 +3,7 @@ import { lstat, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises"
 import { join } from "node:path";
 import { failpoint, syncFolder } from "@mooring/store";
 import { EngineError } from "../errors.ts";
-import type { Host } from "../host/host.ts";
+import type { Host, LoopDevice } from "../host/host.ts";
 import { mountFault } from "../host/mount-fault.ts";
 import { mountedElsewhere } from "../host/mounted-elsewhere.ts";
 import { recordBacking, requireWhole } from "./backing-record.ts";
@@ -116,7 +116,14 @@ export async function backingFault(
   const top = backing === undefined ? undefined : (await host.mounts.at(backing.mount)).at(-1);
   const message = top === undefined ? undefined : await mountFault(top);
   if (message === undefined) return undefined;
-  return { message, devices: (await host.loops.list(images)).length };
+  const devices = await host.loops.list(images);
+  const idle = await Promise.all(devices.map((device) => isIdle(host, device)));
+  return { message, devices: devices.length, idle: idle.filter((each) => each).length };
+}
+
+/** Ours, and nobody has it mounted. The same path in another mount namespace is another node's file. */
+async function isIdle({ loops }: Host, { path, backingFile }: LoopDevice): Promise<boolean> {
+  return (await loops.users(path)).length === 0 && (await loops.find(backingFile))?.path === path;
 }
 
 /** A full disk keeps no pool from opening: the head of its file system gives the size meanwhile, and the next open records it. */

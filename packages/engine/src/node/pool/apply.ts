@@ -11,6 +11,7 @@ import { keptPool } from "../../pools/keeper/kept-pool.ts";
 import type { PoolLayout } from "../../pools/layout.ts";
 import { CLIENT_CONF } from "../../pools/rbd/client-conf.ts";
 import type { AgentContext } from "../context.ts";
+import { releaseDevices } from "../release-devices.ts";
 import { news } from "./conditions.ts";
 import { limitsOf, type PoolStep, type PoolView } from "./decide.ts";
 import { layoutOf } from "./layout-of.ts";
@@ -38,6 +39,11 @@ export async function applyPoolStep(
     case "open":
       await open(context, pool);
       return;
+    case "close-idle": {
+      const failed = context.pools.get(name);
+      if (failed !== undefined) await releaseDevices(context, failed);
+      return;
+    }
     case "reopen":
       await context.pools.get(name)?.backend.reopen();
       context.events.event(pool, "Normal", "PoolMounted", "the pool's file system has been mounted anew");

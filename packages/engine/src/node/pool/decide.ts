@@ -38,6 +38,7 @@ export type PoolStep =
   | { do: "add-finalizer" }
   | { do: "remove-finalizer" }
   | { do: "open" }
+  | { do: "close-idle" }
   | { do: "reopen" }
   | { do: "limit"; limits: PoolLimits }
   | { do: "enlarge"; size: number }
@@ -52,7 +53,7 @@ export function decide(view: PoolView): PoolStep {
   if (isDeleting(pool)) return protectedByUs ? deletion(view) : DONE;
   if (!protectedByUs) return { do: "add-finalizer" };
   if (usage === undefined) return { do: "open" };
-  if (fault !== undefined) return fault.devices === 0 ? { do: "reopen" } : failed(fault);
+  if (fault !== undefined) return underFault(fault);
   const limits = limitsOf(pool);
   if (!sameLimits(view.limits, limits)) return { do: "limit", limits };
   const { size } = pool.spec;
@@ -61,6 +62,12 @@ export function decide(view: PoolView): PoolStep {
   const status = readyStatus(view, usage);
   if (status !== undefined) return { do: "record-usage", status };
   return unreported.length === 0 ? DONE : { do: "report-to-volumes", names: unreported };
+}
+
+/** A pod that comes back by itself wants its device at once: if that stayed open until it has none, it would stay for ever. */
+function underFault(fault: PoolFault): PoolStep {
+  if (fault.devices === 0) return { do: "reopen" };
+  return fault.idle > 0 ? { do: "close-idle" } : failed(fault);
 }
 
 /** Nothing can be written, not by the file systems of its volumes either. Their devices can still be closed. */

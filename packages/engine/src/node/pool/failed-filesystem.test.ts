@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { Events } from "@mooring/store";
 import { eventually, thorough } from "@mooring/store/testing";
 import { Pools } from "../../api/pool.ts";
@@ -42,6 +42,19 @@ async function breakPool(bench: Bench, device: string): Promise<void> {
   });
 }
 
+/** Claims the device as a file system that is mounted does; the function lets go of it. */
+async function claim(t: TestContext, device: string): Promise<() => Promise<void>> {
+  const script = '$| = 1; sysopen(my $file, $ARGV[0], 0200) or die $!; print "claimed"; sleep';
+  const child = spawn("perl", ["-e", script, device]);
+  t.after(() => child.kill());
+  await once(child.stdout, "data");
+  return async () => {
+    const ended = once(child, "exit");
+    child.kill();
+    await ended;
+  };
+}
+
 for (const type of ["xfs", "btrfs"] as const)
   test(
     `a ${type} pool whose file system has given up is not ready, says why, and is mounted anew once its volumes are closed`,
@@ -51,7 +64,9 @@ for (const type of ["xfs", "btrfs"] as const)
       const { store, stateDir } = bench;
       await bench.createVolume("v-p-1", { size: 100 * MIB, volumeMode: "Block" });
       await bench.volume("v-p-1", "detached");
-      await breakPool(bench, await bench.attached("v-p-1"));
+      const broken = await bench.attached("v-p-1");
+      const letGo = await claim(t, broken);
+      await breakPool(bench, broken);
 
       const ready = (pool: {
         status?: { conditions?: { type: string; status: string; message: string }[] };
@@ -64,13 +79,15 @@ for (const type of ["xfs", "btrfs"] as const)
       assert.match(ready(failed)?.message ?? "", /end the pods that use the one volume open in it/);
 
       await rm(join(stateDir, "filler"), { force: true });
-      await bench.detached("v-p-1");
+      // Still wanted here, but by nobody who uses it: it is closed, and opened again.
+      await letGo();
       await until(store, Pools, POOL, (pool) => pool.status?.ready === true);
       await eventually("an event of it", async () => {
         const { items } = await store.list(Events);
         return items.some(({ reason }) => reason === "PoolMounted");
       });
 
+      await bench.detached("v-p-1");
       const device = await bench.attached("v-p-1");
       const args = ["if=/dev/urandom", `of=${device}`, "bs=1M", "count=16", "oflag=direct", "conv=fsync"];
       await bench.host.exec.run("dd", args);

@@ -17,6 +17,7 @@ const failpoints = stepFailpoints<Exclude<PoolStep, Outcome>>("engine/pool", {
   "add-finalizer": true,
   "remove-finalizer": true,
   open: true,
+  "close-idle": true,
   reopen: true,
   limit: true,
   enlarge: true,
@@ -45,7 +46,7 @@ export function runPools(
   const reconciler = new Reconciler<PoolView, PoolStep>({
     ...{ name: "pool", store: context.store, logger: context.logger },
     // How much is used, and whether writers are held, emits no events.
-    polls: ["record-usage", "report-to-volumes"],
+    polls: ["record-usage", "report-to-volumes", "close-idle", "reopen"],
     failpoints,
     sources: [source(pools, ({ metadata }) => [metadata.name])],
     watched: [volumes, snapshots],

@@ -38,7 +38,7 @@ async function hasChanged(
   if (pool === undefined || backend === undefined || isShared(pool) || !backend.isOpen) return false;
   if (layoutOf(context, pool).backing === undefined) return false;
   const fault = await backend.fault();
-  if (fault !== undefined) return pool.status?.ready === true || fault.devices === 0;
+  if (fault !== undefined) return pool.status?.ready === true || fault.devices === 0 || fault.idle > 0;
   await backend.watch();
   const [usage, held] = await Promise.all([backend.usage(), backend.writersHeld()]);
   const { status } = pool;

@@ -128,6 +128,7 @@ async function changeData(
       // A folder is its own device.
       if (!pool.backend.block) return;
       if (await pool.backend.writersHeld()) throw poolFrozen(pool);
+      await requireWorking(pool);
       // Not in the middle of a copy: a device that appears then would be written to unseen.
       await context.copies.after(copyKey(pool.name, name), async () => {
         if (view.lease === undefined) await attach(pool, present(file));
@@ -193,6 +194,15 @@ async function closeDevice(context: AgentContext, view: VolumeReading, pool: Ope
   }
   throw new EngineError("FAILED_PRECONDITION", `volume ${volume.metadata.name} is still mounted`, {
     hint: `unmount the mounts of ${device.path}`,
+  });
+}
+
+/** What is opened in a pool that has failed keeps it from being mounted anew. */
+async function requireWorking({ name, backend }: OpenPool): Promise<void> {
+  const fault = await backend.fault();
+  if (fault === undefined) return;
+  throw new EngineError("UNAVAILABLE", `pool ${name} is not usable: ${fault.message}`, {
+    hint: `mooring why pool/${name} has what keeps it from being mounted anew`,
   });
 }
 
