@@ -75,13 +75,15 @@ export type AttachDetachStep =
   | { do: "report-attached"; names: readonly string[]; attached: readonly WantedVolume[] }
   | { do: "delete-attachments"; names: readonly string[] };
 
-/** Trouble that lasts is reported again after so long. */
-export const REPEAT_MS = 60_000;
+/** What was reported to the pods of a node already. */
+export interface NodeReports {
+  isReported: (problem: Problem) => boolean;
+  /** Milliseconds until the first of these, which are all reported, is to be reported again. */
+  repeatInMs: (problems: readonly Problem[]) => number;
+}
 
 /** The next write of a {@link NodePlan}. An attachment goes only once the node's list of what is attached is written. */
-export function decideStep(
-  view: NodeView & { isReported: (problem: Problem) => boolean },
-): AttachDetachStep | Outcome {
+export function decideStep(view: NodeView & NodeReports): AttachDetachStep | Outcome {
   const plan = decideNode(view);
   const problems = problemsOf(plan);
   const unreported = problems.filter((problem) => !view.isReported(problem));
@@ -90,7 +92,7 @@ export function decideStep(
   if (plan.report !== undefined)
     return { do: "report-attached", names: plan.report, attached: plan.attached };
   if (plan.remove.length > 0) return { do: "delete-attachments", names: plan.remove };
-  return problems.length > 0 ? wait(REPEAT_MS) : DONE;
+  return problems.length > 0 ? wait(view.repeatInMs(problems)) : DONE;
 }
 
 function sameList(a: readonly string[], b: readonly string[]): boolean {

@@ -9,7 +9,7 @@ import {
 } from "@mooring/store";
 import type { ClusterView } from "../cluster-view.ts";
 import { applyStep } from "./apply.ts";
-import { type AttachDetachStep, decideStep, REPEAT_MS } from "./decide.ts";
+import { type AttachDetachStep, decideStep } from "./decide.ts";
 import { ReportedProblems } from "./problems.ts";
 import { type ReadNode, readNode } from "./read.ts";
 
@@ -19,6 +19,9 @@ const failpoints = stepFailpoints<AttachDetachStep>("standalone/attach-detach", 
   "report-attached": true,
   "delete-attachments": true,
 });
+
+/** Trouble that lasts is reported again after so long. */
+const REPEAT_MS = 60_000;
 
 interface AttachDetachOptions {
   store: ObjectStore;

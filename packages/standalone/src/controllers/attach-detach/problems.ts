@@ -37,6 +37,13 @@ export class ReportedProblems {
     return last?.message === message && this.#now() - last.at < this.#repeatMs;
   }
 
+  /** Milliseconds until the first of these is to be reported again. */
+  repeatInMs(nodeName: string, problems: readonly Problem[]): number {
+    const reported = problems.map(({ volume }) => this.#reported.get(`${nodeName}/${volume}`)?.at);
+    const first = Math.min(...reported.map((at) => at ?? Number.NEGATIVE_INFINITY));
+    return Math.max(0, first + this.#repeatMs - this.#now());
+  }
+
   note(nodeName: string, { volume, message }: Problem): void {
     const now = this.#now();
     for (const [key, { at }] of this.#reported) if (now - at >= this.#repeatMs) this.#reported.delete(key);

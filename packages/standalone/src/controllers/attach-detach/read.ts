@@ -10,9 +10,9 @@ import {
 import type { ClusterView } from "../cluster-view.ts";
 import { isStopped } from "../node-stopped.ts";
 import { placedPod } from "../pod-claims.ts";
-import { decideStep, type NodeView } from "./decide.ts";
+import { decideStep, type NodeReports, type NodeView } from "./decide.ts";
 import { attachmentName } from "./names.ts";
-import type { Problem, ReportedProblems } from "./problems.ts";
+import type { ReportedProblems } from "./problems.ts";
 import { nodesWithAttachment, wantedVolumes } from "./wanted.ts";
 
 interface AttachDetachReads {
@@ -26,7 +26,7 @@ interface AttachDetachReads {
 }
 
 /** What was read of a node, and what was reported to pods already. */
-export type ReadNode = NodeView & { isReported: (problem: Problem) => boolean };
+export type ReadNode = NodeView & NodeReports;
 
 /** How long volumes that come and go together are gathered. */
 const SETTLE_MS = 10;
@@ -83,5 +83,6 @@ function viewOf(
     attachments: caches.attachments.byIndex("node", nodeName),
     attachedElsewhere: (volume) => attachments.get(volume) ?? [],
     isReported: (problem) => reported.has(nodeName, problem),
+    repeatInMs: (problems) => reported.repeatInMs(nodeName, problems),
   };
 }
