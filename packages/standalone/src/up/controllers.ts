@@ -1,5 +1,6 @@
 import { createHost, DRIVER_NAME } from "@mooring/engine";
 import { managedBy, type ObjectStore, startEventExpiry } from "@mooring/store";
+import { admittingPods } from "../apiserver/admission/made-pods.ts";
 import { startAttachDetach } from "../controllers/attach-detach/index.ts";
 import { startBinder } from "../controllers/binder/index.ts";
 import { type ClusterView, openClusterView } from "../controllers/cluster-view.ts";
@@ -33,7 +34,7 @@ export async function startControllers(
     startAttachDetach({ ...manager, hasAttacher: (driver) => driver === DRIVER_NAME, signal }),
   );
   await parts.start("protection", (signal) => startProtection({ ...manager, signal }));
-  await startWorkloads({ ...manager, parts });
+  await startWorkloads({ ...manager, store: admittingPods(manager.store), parts });
   await parts.start("quotas", (signal) => startResourceQuotaController({ ...manager, signal }));
   await parts.start("garbage collector", (signal) => startGarbageCollector({ store, kinds, logger, signal }));
   await parts.start("namespaces", (signal) =>

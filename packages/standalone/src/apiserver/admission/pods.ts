@@ -1,4 +1,4 @@
-import { forbidden } from "@mooring/store";
+import { forbidden, Pods, type UnstructuredObject } from "@mooring/store";
 import { PRIORITY_CLASSES } from "../../builtin/kinds/priority-classes.ts";
 import { isObject } from "../../schema/model.ts";
 import type { Target } from "../resources/target.ts";
@@ -10,14 +10,18 @@ export function podAdmission(target: Target): Admit | undefined {
   return (pod, old) => {
     const spec = isObject(pod.spec) ? pod.spec : {};
     const before = isObject(old?.spec) ? old.spec : {};
-    const { priorityClassName = "" } = spec;
-    if (old === undefined && priorityClassName !== "" && !isKnown(String(priorityClassName))) {
-      const why = `no PriorityClass with name ${String(priorityClassName)} was found`;
-      throw forbidden(target.resource, pod.metadata.name, why);
-    }
+    if (old === undefined) requireKnownPriority(pod);
     if (old !== undefined && (spec.nodeName ?? "") !== (before.nodeName ?? ""))
       throw forbidden(target.resource, pod.metadata.name, "a pod gets its node by its binding subresource");
   };
+}
+
+/** Throws Forbidden for a new pod that names a PriorityClass which is not there. */
+export function requireKnownPriority({ metadata, spec }: UnstructuredObject): void {
+  const { priorityClassName = "" } = isObject(spec) ? spec : {};
+  if (priorityClassName === "" || isKnown(String(priorityClassName))) return;
+  const why = `no PriorityClass with name ${String(priorityClassName)} was found`;
+  throw forbidden(Pods, metadata.name || (metadata.generateName ?? ""), why);
 }
 
 const isKnown = (name: string) => Object.hasOwn(PRIORITY_CLASSES, name);

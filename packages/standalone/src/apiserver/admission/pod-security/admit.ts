@@ -17,32 +17,33 @@ export function podSecurity(call: Call, target: Target, api: Api): Admit | undef
   return (pod, old) => {
     if (old !== undefined && JSON.stringify(pod.spec) === JSON.stringify(old.spec)) return;
     const rules = JSON.parse(api.store.getJson(Namespaces, { name: namespace })) as UnstructuredObject;
-    checkPod(call, target, api, { pod, namespace: rules });
+    checkPod(call, api, { pod, namespace: rules });
   };
+}
+
+/** Throws Forbidden for a pod that the labels of its namespace rule out, with everything that does. */
+export function requireSecure(pod: UnstructuredObject, namespace: UnstructuredObject): void {
+  const enforce = policyOf(namespace, "enforce");
+  const found = violations(pod, enforce);
+  if (found.length === 0) return;
+  const why = `violates PodSecurity ${JSON.stringify(describePolicy(enforce))}: ${found.join(", ")}`;
+  // What is to get its name from the server has only the beginning of one.
+  throw forbidden(Pods, pod.metadata.name || (pod.metadata.generateName ?? ""), why);
 }
 
 function checkPod(
   call: Call,
-  target: Target,
   { logger }: Api,
   { pod, namespace }: { pod: UnstructuredObject; namespace: UnstructuredObject },
 ): void {
-  const [enforce, audit, warning] = [
-    policyOf(namespace, "enforce"),
-    policyOf(namespace, "audit"),
-    policyOf(namespace, "warn"),
-  ];
-  const forbiddenThings = violations(pod, enforce);
+  const [audit, warning] = [policyOf(namespace, "audit"), policyOf(namespace, "warn")];
   const audited = violations(pod, audit);
   const { name, namespace: inside } = pod.metadata;
   if (audited.length > 0) {
     const entry = { user: call.user.username, namespace: inside, pod: name, policy: describePolicy(audit) };
     logger.info({ ...entry, violations: audited }, "A pod violates the audit level of its namespace");
   }
-  if (forbiddenThings.length > 0) {
-    const why = `violates PodSecurity ${JSON.stringify(describePolicy(enforce))}: ${forbiddenThings.join(", ")}`;
-    throw forbidden(target.resource, name, why);
-  }
+  requireSecure(pod, namespace);
   const warned = violations(pod, warning);
   if (warned.length > 0)
     warn(call, `would violate PodSecurity ${JSON.stringify(describePolicy(warning))}: ${warned.join(", ")}`);
