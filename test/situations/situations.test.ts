@@ -11,8 +11,9 @@ import { POOLS } from "./pools.ts";
 import type { Situation } from "./situation.ts";
 import { SNAPSHOTS } from "./snapshots.ts";
 import { VOLUMES } from "./volumes.ts";
+import { WORKLOADS } from "./workloads.ts";
 
-const ALL = [...PODS, ...CLAIMS, ...SNAPSHOTS, ...VOLUMES, ...POOLS];
+const ALL = [...PODS, ...CLAIMS, ...SNAPSHOTS, ...VOLUMES, ...POOLS, ...WORKLOADS];
 const { up, kubectl } = await world();
 const store = await RestStore.fromKubeconfig(up.kubeconfig);
 

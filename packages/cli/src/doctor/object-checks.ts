@@ -10,7 +10,9 @@ import {
 } from "@mooring/engine";
 import { VolumeGroupClones, VolumeGroupRestores, VolumeGroups } from "@mooring/sidecars";
 import {
+  Deployments,
   Events,
+  Jobs,
   type KubeObject,
   KubeVolumeAttachments,
   Nodes,
@@ -18,7 +20,9 @@ import {
   PersistentVolumeClaims,
   PersistentVolumes,
   Pods,
+  ReplicaSets,
   type Resource,
+  StatefulSets,
   VolumeGroupSnapshots,
   VolumeSnapshotContents,
   VolumeSnapshots,
@@ -60,6 +64,10 @@ export const WATCHED_KINDS: readonly Resource[] = [
   VolumeGroupReverts,
   VolumeGroupClones,
   VolumeGroups,
+  Deployments,
+  ReplicaSets,
+  StatefulSets,
+  Jobs,
   Events,
 ];
 

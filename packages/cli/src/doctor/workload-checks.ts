@@ -1,17 +1,21 @@
 import { VolumeGroupReverts } from "@mooring/engine";
 import { VolumeGroupClones, VolumeGroupRestores, VolumeGroups } from "@mooring/sidecars";
 import {
+  Deployments,
+  Jobs,
   type KubeObject,
   type ObjectStore,
   PersistentVolumeClaims,
   PersistentVolumes,
   Pods,
   type Resource,
+  StatefulSets,
   VolumeGroupSnapshots,
   VolumeSnapshots,
 } from "@mooring/store";
 import { causes, type Finding, finding, result } from "../why/finding.ts";
 import { contextOf, explainerOf } from "../why/kinds.ts";
+import { workloadState } from "../why/workload-state.ts";
 import { type Check, check } from "./check.ts";
 
 /** What is under way takes a moment: only what has not got further for so long is reported. */
@@ -90,6 +94,12 @@ const SUSPECTS: readonly Suspects[] = [
   },
   { resource: VolumeGroupClones, kind: "volumegroupclone", suspect: (clone) => phaseOf(clone) !== "Ready" },
   { resource: VolumeGroups, kind: "volumegroup", suspect: isUnsettled },
+  // Their pods are reported; here it is those of which none could be made.
+  ...[Deployments, StatefulSets, Jobs].map((resource) => ({
+    resource,
+    kind: resource.kind.toLowerCase(),
+    suspect: (object: KubeObject) => workloadState(resource, object).state !== "ok",
+  })),
 ];
 
 /** What users made and do not have: pods, claims, snapshots, groups, restores that fail, or wait for longer than they should. */

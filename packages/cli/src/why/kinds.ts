@@ -1,11 +1,18 @@
 import { NodeAgents, RecurringJobs, ShareManagers, VolumeSets } from "@mooring/engine";
 import { VolumeGroupClasses, VolumeGroupContents } from "@mooring/sidecars";
 import {
+  CronJobs,
   CSIDrivers,
   CSINodes,
+  Deployments,
+  Jobs,
+  Namespaces,
   Nodes,
   type ObjectStore,
+  ReplicaSets,
   type Resource,
+  ResourceQuotas,
+  StatefulSets,
   StorageClasses,
   VolumeAttributesClasses,
   VolumeGroupSnapshotClasses,
@@ -26,6 +33,7 @@ import { explainPool } from "./explain-pool.ts";
 import { explainEngineSnapshot, explainSnapshot } from "./explain-snapshot.ts";
 import { explainVolume } from "./explain-volume.ts";
 import { explainVolumeGroup } from "./explain-volume-group.ts";
+import { workloadExplainer } from "./explain-workload.ts";
 import type { Finding } from "./finding.ts";
 
 type Explain = (context: Context, namespace: string, name: string) => Promise<Finding>;
@@ -70,6 +78,13 @@ const KINDS: readonly (readonly [names: readonly string[], explain: Explain])[] 
   [["volumeattributesclass", "volumeattributesclasses", "vac"], any(VolumeAttributesClasses)],
   [["csidriver", "csidrivers"], any(CSIDrivers)],
   [["csinode", "csinodes"], any(CSINodes)],
+  [["deployment", "deployments", "deploy"], workloadExplainer(Deployments)],
+  [["statefulset", "statefulsets", "sts"], workloadExplainer(StatefulSets)],
+  [["replicaset", "replicasets", "rs"], workloadExplainer(ReplicaSets)],
+  [["job", "jobs"], workloadExplainer(Jobs)],
+  [["cronjob", "cronjobs", "cj"], workloadExplainer(CronJobs)],
+  [["resourcequota", "resourcequotas", "quota"], any(ResourceQuotas)],
+  [["namespace", "namespaces", "ns"], any(Namespaces)],
 ];
 
 const BY_NAME = new Map(KINDS.flatMap(([names, explain]) => names.map((name) => [name, explain] as const)));
@@ -107,6 +122,10 @@ const NAMELESS = [
   "snapshot",
   "pool",
   "node",
+  "deployment",
+  "statefulset",
+  "job",
+  "cronjob",
 ];
 
 /** Everything that has this name, explained: one finding per object. */

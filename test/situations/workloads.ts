@@ -1,0 +1,70 @@
+import { aClaim, aPod, withContainer } from "./objects.ts";
+import type { Situation } from "./situation.ts";
+
+const labels = { app: "web" };
+const template = (of: { spec?: object }): object => ({ metadata: { labels }, spec: of.spec });
+const forever = (of: ReturnType<typeof aPod>): { spec?: object } => ({
+  spec: { ...of.spec, restartPolicy: "Always" },
+});
+
+/** An object of `apps/v1` whose pods are like this one. */
+const aSet = (kind: string, name: string, of: { spec?: object }, fields: object = {}): object => ({
+  ...{ apiVersion: "apps/v1", kind },
+  metadata: { name, namespace: "here" },
+  spec: { replicas: 2, selector: { matchLabels: labels }, template: template(of), ...fields },
+});
+
+const aJob = (name: string, script: string): object => ({
+  ...{ apiVersion: "batch/v1", kind: "Job" },
+  metadata: { name, namespace: "here" },
+  spec: { backoffLimit: 0, template: template(aPod("main", script, {}, "Never")) },
+});
+
+export const WORKLOADS: readonly Situation[] = [
+  {
+    name: "a StatefulSet whose claims name a class that nobody has made",
+    objects: [
+      aSet("StatefulSet", "db", forever(aPod("db", undefined, { "/data": "data" })), {
+        serviceName: "db",
+        volumeClaimTemplates: [aClaim("data", { className: "gold" })],
+      }),
+    ],
+    target: "sts/db",
+    cause: /StatefulSet \S+\/db: 0 of 2 pods are ready[\s\S]*StorageClass gold does not exist/,
+    next: /create StorageClass gold/,
+    doctor: /StatefulSet \S+\/db +(fail|warn) +PersistentVolumeClaim \S+\/data-db-0: StorageClass gold/,
+  },
+  {
+    name: "a Deployment whose program does not exist",
+    objects: [aSet("Deployment", "web", forever(withProgram("/no/such/program")))],
+    target: "deployment/web",
+    cause: /Deployment \S+\/web: 0 of 2 pods are ready[\s\S]*container main: .*no such file or directory/,
+    next: /correct its (image, )?command/,
+  },
+  {
+    name: "a Deployment whose pods are refused",
+    objects: [],
+    breaks: async ({ kubectl, namespace }) => {
+      const label = "pod-security.kubernetes.io/enforce=restricted";
+      await kubectl.run("label", "namespace", namespace, label);
+      const object = aSet("Deployment", "web", forever(aPod("web")));
+      await kubectl.apply(JSON.stringify({ ...object, metadata: { name: "web", namespace } }));
+    },
+    target: "deploy/web",
+    cause: /ReplicaSet \S+\/web-\S+: 0 of 2 pods are ready: FailedCreate: .*violates PodSecurity/,
+    next: /put right what it says, .*kubectl describe replicaset -n \S+ web-/,
+    doctor: /Deployment \S+\/web +fail +ReplicaSet \S+: .*violates PodSecurity/,
+  },
+  {
+    name: "a Job that has failed",
+    objects: [aJob("once", "exit 4")],
+    target: "job/once",
+    cause: /Job \S+\/once: has failed: BackoffLimitExceeded[\s\S]*container main: ended with exit code 4/,
+    next: /kubectl logs -n \S+ once-\S+ -c main/,
+    doctor: /Job \S+\/once +fail +container main: ended with exit code 4/,
+  },
+];
+
+function withProgram(path: string): ReturnType<typeof aPod> {
+  return withContainer(aPod("web"), { command: [path] }) as ReturnType<typeof aPod>;
+}
