@@ -61,7 +61,7 @@ export async function startCluster(bin: string, side: Side): Promise<BenchCluste
     const sum = async (of: (pid: number) => Promise<number>) =>
       (await Promise.all(running.pids.map(of))).reduce((total, each) => total + each, 0);
     return {
-      ...{ store, audit: new AuditLog(plane.auditLog, USER), end },
+      ...{ store, audit: new AuditLog(plane.audit.file, USER), end },
       processor: () => sum(processorOf),
       resident: () => sum(async (pid) => (await resident(pid)).all),
     };

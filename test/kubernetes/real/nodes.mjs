@@ -5,8 +5,10 @@ import { mkdir, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { drains } from "./flow/drains.mjs";
+import { revisionsExpire } from "./flow/expired-revisions.mjs";
 import { leaveNodes } from "./flow/leave-nodes.mjs";
 import { controlPlaneEnds, dataFolders, processesEnd } from "./flow/restarts.mjs";
+import { shares } from "./flow/shares.mjs";
 import { shortTokens, tokens, tokensExpire } from "./flow/tokens.mjs";
 import { bothAtOnce, placed, stays } from "./flow/two-nodes.mjs";
 import { upgrades } from "./flow/upgrades.mjs";
@@ -54,7 +56,8 @@ try {
   const workers = await timed("two nodes", () =>
     startWorkers(cluster, { home: folder, bin, images, cgroup }),
   );
-  await timed("install", () => installOn(kube, helm, ["node.pool.size=8Gi", ...sharedPool(fast)]));
+  const values = ["node.pool.size=8Gi", "node.trustedNetworks[0]=10.250.0.0/24", ...sharedPool(fast)];
+  await timed("install", () => installOn(kube, helm, values));
   await timed("pods with short tokens", () => shortTokens(kube));
   const first = await tokens(kube);
   await timed("volumes where their pods run", () => placed(kube));
@@ -62,11 +65,13 @@ try {
   await timed("a group on both nodes", () => bothAtOnce(kube));
   await timed("kill -9 of etcd and the API server", () => controlPlaneEnds(kube, workers));
   await timed("kill -9 of Mooring's processes", () => processesEnd(kube, workers));
+  await timed("revisions that expire", () => revisionsExpire(kube, workers));
+  await timed("a volume for both nodes", () => shares(kube, workers));
   const data = await dataFolders(kube, workers);
   await timed("tokens that end", () => tokensExpire(kube, { first, data }));
   await timed("drains", () => drains(kube));
   await timed("upgrade and back", () => upgrades(kube, helm, workers));
-  const { refused } = await readAudit(cluster.auditLog);
+  const { refused } = await readAudit(cluster.audit);
   if (refused.length > 0) throw new Error(`refused:\n${refused.join("\n")}`);
   await timed("uninstall", () => leaveNodes(kube, helm, { workers, fast }));
 } catch (error) {

@@ -49,7 +49,7 @@ const ELSEWHERE = [
 
 export async function evaluateRights(cluster, say) {
   await askDoctor(cluster);
-  const { refused, used } = await readAudit(cluster.auditLog);
+  const { refused, used } = await readAudit(cluster.audit);
   const unused = await unusedRights(join(ROOT, "deploy/manifests/rbac.yaml"), used);
   const unexplained = unused.filter((line) => !ELSEWHERE.some(([pattern]) => pattern.test(line)));
   for (const line of refused) say(`refused: ${line}`);

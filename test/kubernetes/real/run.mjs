@@ -13,7 +13,14 @@ import { run } from "../../../scripts/lib/run.mjs";
 import { ROOT } from "../../../scripts/lib/setup.mjs";
 import { apiServerStep } from "./api-server.mjs";
 import { WORKERS } from "./flow/two-nodes.mjs";
-import { buildPrograms, missingPrograms, PROGRAMS, programFolder, SUITE } from "./support/components.mjs";
+import {
+  buildPopulator,
+  buildPrograms,
+  missingPrograms,
+  PROGRAMS,
+  programFolder,
+  SUITE,
+} from "./support/components.mjs";
 import { busyboxImage, suiteImages } from "./support/images.mjs";
 import { detachLoops, makeCgroups, removeCgroups, runApart } from "./support/namespaces.mjs";
 
@@ -87,6 +94,7 @@ await bundle();
 const { kubectl } = await kubectlPaths();
 process.env.PATH = `${dirname(kubectl)}:${process.env.PATH}`;
 const bin = await buildPrograms(needed, say);
+if (values.only === "storage-suite") await buildPopulator(say);
 const folder = await mkdtemp(join(tmpdir(), "mooring-kubernetes-"));
 try {
   const wanted = (name) => values.only === undefined || values.only === name;

@@ -77,8 +77,8 @@ export async function controlPlaneEnds(kube, workers) {
   // So long that nobody leads any more.
   await until("the leader to have given up", async () => (await losses(workers)) > lost);
   await writeOn(data);
-  for (const name of ["etcd", "kube-apiserver"]) programs[name].start();
-  await until("the API server", () => kube.kubectl("get", "--raw", "/readyz"));
+  programs.etcd.start();
+  await kube.cluster.startApiServer();
   for (const name of ["kube-controller-manager", "kube-scheduler"])
     if (!programs[name].alive) programs[name].start();
   await kube.shows("volumesnapshot/asked-before", "{.status.readyToUse}", "true");

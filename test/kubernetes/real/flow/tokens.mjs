@@ -72,8 +72,8 @@ function expiryOf(token) {
 }
 
 /** What Mooring has asked since then, and was told that nobody knows it. */
-async function strangers(auditLog, from) {
-  const asked = (await readRequests(auditLog)).slice(from);
+async function strangers(file, from) {
+  const asked = (await readRequests(file)).slice(from);
   const refused = asked.filter(({ responseStatus }) => responseStatus?.code === 401);
   assert.notEqual(refused.length, 0, "the audit log lists no refusals: it cannot show that there were none");
   const ours = (requests) => requests.filter(({ userAgent }) => userAgent === "mooring");
@@ -83,10 +83,10 @@ async function strangers(auditLog, from) {
 
 /** `first`: what {@link tokens} were, of pods that are still there. `data`: folders in which pods count. */
 export async function tokensExpire(kube, { first, data }) {
-  const { auditLog, pki } = kube.cluster;
+  const { audit, pki } = kube.cluster;
   const answer = (token) => answerTo(token, pki.at("ca.crt"));
   const before = await containers(kube);
-  const from = (await readRequests(auditLog)).length;
+  const from = (await readRequests(audit.file)).length;
   const ends = Math.max(...[...first.values()].map(expiryOf));
   const refused = async () => {
     for (const token of first.values()) if ((await answer(token)) !== 401) return false;
@@ -103,5 +103,5 @@ export async function tokensExpire(kube, { first, data }) {
   await writeOn(data);
   await everythingWorks(kube, "after-expiry");
   assert.equal(await containers(kube), before, "a process of Mooring has ended");
-  assert.deepEqual(await strangers(auditLog, from), [], "Mooring has shown a token that had ended");
+  assert.deepEqual(await strangers(audit.file, from), [], "Mooring has shown a token that had ended");
 }

@@ -1,6 +1,5 @@
 // What came of Kubernetes' storage tests, from the report that they write.
 import { readFile } from "node:fs/promises";
-import { LEFT_OUT } from "./left-out.mjs";
 
 /** Why specs skip themselves, without what is different from one to the next. */
 const general = (message) =>
@@ -13,17 +12,17 @@ const general = (message) =>
 const nameOf = ({ ContainerHierarchyTexts, LeafNodeText }) =>
   [...(ContainerHierarchyTexts ?? []), LeafNodeText].join(" ");
 
-function reasonOf(spec) {
+function reasonOf(spec, left) {
   const message = spec.Failure?.Message ?? "";
   if (message !== "") return general(message);
-  return LEFT_OUT.find(([pattern]) => new RegExp(pattern).test(nameOf(spec)))?.[1];
+  return left.find(([pattern]) => new RegExp(pattern).test(nameOf(spec)))?.[1];
 }
 
 /**
  * Of the specs for the driver: names of those that passed and those that did not with what they said, and why others were
- * left out, by their names. Those that a focus has left out do not count.
+ * left out, by their names. Those that a focus has left out do not count. `left`: of `leftOut`.
  */
-export async function readReport(file) {
+export async function readReport(file, left) {
   const specs = JSON.parse(await readFile(file, "utf8"))
     .flatMap((suite) => suite.SpecReports)
     .filter((spec) => spec.LeafNodeType === "It" && nameOf(spec).startsWith("External Storage"));
@@ -34,7 +33,7 @@ export async function readReport(file) {
     if (spec.State === "passed") passed.push(nameOf(spec));
     else if (spec.State !== "skipped" && spec.State !== "pending")
       failed.push({ name: nameOf(spec), state: spec.State, why: spec.Failure?.Message ?? "" });
-    else if (reasonOf(spec) !== undefined) skipped.set(nameOf(spec), reasonOf(spec));
+    else if (reasonOf(spec, left) !== undefined) skipped.set(nameOf(spec), reasonOf(spec, left));
   }
   return { passed, failed, skipped };
 }

@@ -15,6 +15,8 @@ const COMPONENTS = ["kube-apiserver", "kube-controller-manager", "kube-scheduler
 export const PROGRAMS = ["etcd", ...COMPONENTS];
 /** Kubernetes' own tests, what runs several of them at once, and what their pods run. */
 export const SUITE = ["e2e.test", "ginkgo", "agnhost"];
+/** What two of the tests populate volumes with. Not every proxy has its module: those two are left out then. */
+export const POPULATOR = "hello-populator";
 
 /** Packages of the module of Kubernetes, and one that it requires, by the program that is made of each. */
 const PACKAGES = {
@@ -36,6 +38,10 @@ export function programFolder() {
 function sourceOf(name) {
   if (name === "etcd")
     return { module: "go.etcd.io/etcd/server/v3", version: `v${ETCD}`, pkg: "go.etcd.io/etcd/server/v3" };
+  if (name === POPULATOR) {
+    const module = "github.com/kubernetes-csi/lib-volume-populator";
+    return { module, version: "v1.0.1", pkg: `${module}/example/${POPULATOR}` };
+  }
   const [major, minor] = KUBERNETES.split(".");
   const at = "k8s.io/component-base/version";
   const set = { gitVersion: `v${KUBERNETES}`, gitMajor: major, gitMinor: minor, gitTreeState: "clean" };
@@ -66,6 +72,11 @@ export async function buildPrograms(names = PROGRAMS, say = () => {}) {
     say(`built ${name} in ${Math.round((Date.now() - from) / 1000)} s`);
   }
   return bin;
+}
+
+/** Builds it if it can be; says so if not. */
+export async function buildPopulator(say) {
+  await buildPrograms([POPULATOR], say).catch((error) => say(`${POPULATOR} is not built: ${error.message}`));
 }
 
 /**

@@ -1,10 +1,12 @@
 // What pods run, made of this machine's files: Debian's static busybox, also as the container that holds a pod's network.
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { writeArchive } from "../../../../scripts/lib/image/archive.mjs";
+import { POPULATOR } from "./components.mjs";
 
 const execute = promisify(execFile);
 export const BUSYBOX = "docker.io/library/busybox-of-debian:1";
@@ -15,6 +17,7 @@ const SHELLS = [`${TESTS}/busybox:1.37.0-1`, `${TESTS}/nginx:1.14-4`];
 /** One in which a shell runs the dd of GNU: busybox runs its own, which cannot pass the cache by. */
 const DEBIAN = `${TESTS}/jessie-dnsutils:1.7`;
 const AGNHOST = `${TESTS}/agnhost:2.59`;
+const POPULATOR_IMAGE = `registry.k8s.io/sig-storage/${POPULATOR}:v1.0.1`;
 const FOREVER = ["/bin/busybox", "sleep", "1000000000"];
 
 /** Writes an OCI archive with a shell and its tools. `programs`: more of them, by their paths there. */
@@ -68,5 +71,9 @@ export async function suiteImages(folder, bin) {
   await shellImage({ name: DEBIAN, file: file(DEBIAN), programs: gnu });
   const programs = { agnhost: join(bin, "agnhost") };
   await shellImage({ name: AGNHOST, file: file(AGNHOST), entrypoint: ["/agnhost"], programs });
+  if (existsSync(join(bin, POPULATOR))) {
+    const populator = { name: POPULATOR_IMAGE, file: file(POPULATOR_IMAGE), entrypoint: [`/${POPULATOR}`] };
+    await shellImage({ ...populator, programs: { [POPULATOR]: join(bin, POPULATOR) } });
+  }
   return files;
 }

@@ -1,0 +1,105 @@
+// Which volumes of others a node may write the status of: with tokens as nodes have them, on a real API server, which alone decides
+// by the policies of the chart. Nothing of Mooring runs.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+
+const execute = promisify(execFile);
+const OURS = { apiVersion: "storage.mooring.dev/v1alpha1" };
+const PREFIX = "policy";
+const [LOST, TYPED, ALIVE, WRITER] = ["lost", "typed", "alive", "writer"].map((name) => `${PREFIX}-${name}`);
+
+/** `proven`: by whoever found that it cannot write, not by somebody who typed the state. */
+const agent = (name, state, proven = false) => ({
+  object: { ...OURS, kind: "NodeAgent", metadata: { name }, spec: {} },
+  status: {
+    state,
+    conditions: proven
+      ? [
+          {
+            type: "Fenced",
+            status: "True",
+            reason: "LeasesLost",
+            message: "",
+            lastTransitionTime: "2026-01-01T00:00:00Z",
+          },
+        ]
+      : [],
+  },
+});
+
+const pool = (name, spec, nodes) => ({
+  object: { ...OURS, kind: "Pool", metadata: { name: `${PREFIX}-${name}` }, spec: { type: "xfs", ...spec } },
+  status: { ready: true, nodes },
+});
+
+const volume = (name, poolName, owner) => ({
+  object: {
+    ...{ ...OURS, kind: "Volume", metadata: { name: `${PREFIX}-${name}` } },
+    spec: { size: 2 ** 20, pool: `${PREFIX}-${poolName}`, volumeMode: "Block", accessMode: "rwo" },
+  },
+  status: { state: "attached", currentNodeID: owner, ownerID: owner },
+});
+
+const WORLD = [
+  agent(LOST, "Fenced", true),
+  agent(TYPED, "Fenced"),
+  agent(ALIVE, "Ready"),
+  agent(WRITER, "Ready"),
+  pool("both", { mode: "shared", path: "/mnt/both" }, [LOST, TYPED, ALIVE, WRITER]),
+  pool("far", { mode: "shared", path: "/mnt/far" }, [LOST]),
+  pool("local", { nodeID: LOST, path: "/mnt/local" }, []),
+  volume("free", "both", LOST),
+  volume("of-typed", "both", TYPED),
+  volume("of-alive", "both", ALIVE),
+  volume("far", "far", LOST),
+  volume("local", "local", LOST),
+];
+
+const DETACHED = { state: "detached", currentNodeID: "" };
+/** By volume: what the writing node makes of it, and why it must not; the same volume may be free for another status. */
+const CASES = [
+  ["of-typed", DETACHED, new RegExp(`it is on node ${TYPED}, which is not fenced`)],
+  ["of-alive", DETACHED, new RegExp(`it is on node ${ALIVE}, which is not fenced`)],
+  ["far", DETACHED, new RegExp(`${WRITER} does not have pool ${PREFIX}-far`)],
+  ["local", DETACHED, new RegExp(`${WRITER} does not have pool ${PREFIX}-local`)],
+  ["free", { ...DETACHED, ownerID: ALIVE }, /only itself may a node write as the holder/],
+  ["free", { ...DETACHED, ownerID: WRITER }, undefined],
+];
+
+const plural = ({ kind }) => `${kind.toLowerCase()}s.storage.mooring.dev`;
+
+export async function nodePoliciesStep(cluster, say) {
+  const send = async (config, object, ...args) => {
+    const sent = execute("kubectl", ["--kubeconfig", config, ...args, "-f", "-"]);
+    sent.child.stdin.end(JSON.stringify(object));
+    await sent;
+  };
+  const apply = (object) => send(cluster.admin, object, "apply");
+  const writeStatus = async (config, object, status) => {
+    const now = JSON.parse(await cluster.kubectl("get", plural(object), object.metadata.name, "-o", "json"));
+    await send(config, { ...now, status }, "replace", "--subresource=status");
+  };
+  for (const { object, status } of WORLD) {
+    await apply(object);
+    await writeStatus(cluster.admin, object, status);
+  }
+  await apply({ apiVersion: "v1", kind: "Node", metadata: { name: WRITER } });
+  const bound = ["--bound-object-kind=Node", `--bound-object-name=${WRITER}`];
+  const token = await cluster.kubectl("-n", "mooring", "create", "token", "mooring-node", ...bound);
+  const config = await cluster.pki.withToken(WRITER, token.trim());
+  const volumes = WORLD.filter(({ object }) => object.kind === "Volume");
+  for (const [name, status, refused] of CASES) {
+    const { object, status: before } = volumes.find(
+      (each) => each.object.metadata.name === `${PREFIX}-${name}`,
+    );
+    const written = writeStatus(config, object, { ...before, ...status });
+    if (refused === undefined) await written;
+    else await assert.rejects(written, refused, `${name}: ${JSON.stringify(status)}`);
+  }
+  for (const { object } of WORLD) await cluster.kubectl("delete", plural(object), object.metadata.name);
+  await cluster.kubectl("delete", "node", WRITER);
+  say(
+    `policies: a node writes what a fenced one has left in a pool of both, and ${CASES.length - 1} other writes are refused`,
+  );
+}
