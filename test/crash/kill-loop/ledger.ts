@@ -106,10 +106,16 @@ export class Ledger {
       if (!allowed.includes(written))
         wrong.push(`${name} is ${written ?? "gone"}: at revision ${revision} it was ${allowed.join(" or ")}`);
       if (written !== entry.history.at(-1)?.written) changed.push(entry.key);
-      entry.history = [{ written, revision: undefined }];
+      // What it was before stays known: the next restore may be from an older copy.
+      entry.history = [...entry.history.slice(0, firstAfter(entry, revision)), { written, revision }];
       entry.unanswered = [];
     }
     return { wrong, changed };
+  }
+
+  /** Whether it is remembered: not those that were gone for good in an older round. */
+  knows(resource: Resource, key: ObjectKey): boolean {
+    return this.#entries.has(nameOf(resource, key));
   }
 
   /** All that are there, or may be. */
@@ -142,14 +148,20 @@ export class Ledger {
 }
 
 /** What may be seen of it after a restore to a revision. Where that of a change is not known, it may be there or not. */
-function allowedAt({ history, unanswered }: Entry, revision: number): Written[] {
+function allowedAt(entry: Entry, revision: number): Written[] {
+  const after = firstAfter(entry, revision);
   const allowed: Written[] = [];
-  for (const version of history) {
+  for (const version of entry.history.slice(0, after)) {
     if (version.revision === undefined) allowed.push(version.written);
-    else if (version.revision <= revision) allowed.splice(0, allowed.length, version.written);
-    else return allowed;
+    else allowed.splice(0, allowed.length, version.written);
   }
-  return [...allowed, ...unanswered];
+  return after < entry.history.length ? allowed : [...allowed, ...entry.unanswered];
+}
+
+/** Where the versions begin that are certainly younger than a revision. */
+function firstAfter({ history }: Entry, revision: number): number {
+  const index = history.findIndex((version) => version.revision !== undefined && version.revision > revision);
+  return index === -1 ? history.length : index;
 }
 
 async function acknowledge(

@@ -64,8 +64,19 @@ export async function damageAndRestore(loop: KillLoop, wrong: string[]): Promise
   for (const resource of KINDS)
     for (const key of loop.ledger.present(resource))
       if (!kept.some((client) => client.uses(key))) await loop.ledger.delete(life.store, resource, key);
+  await removeForgotten(loop, life);
   await removeUnknown(loop, life);
   await up.end("SIGKILL");
+}
+
+/** What an old copy has brought back of earlier rounds, which the ledger has forgotten. */
+async function removeForgotten({ ledger }: KillLoop, { store }: Life): Promise<void> {
+  for (const resource of KINDS)
+    for (const { metadata } of (await store.list(resource)).items) {
+      const { name, namespace } = metadata;
+      const key = namespace === undefined ? { name } : { namespace, name };
+      if (!ledger.knows(resource, key)) await store.delete(resource, key);
+    }
 }
 
 /** Data that no object knows any more, as `mooring doctor` says it is removed. */
