@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { drains } from "./flow/drains.mjs";
 import { revisionsExpire } from "./flow/expired-revisions.mjs";
 import { leaveNodes } from "./flow/leave-nodes.mjs";
+import { lostMachines } from "./flow/lost-machines.mjs";
 import { controlPlaneEnds, dataFolders, processesEnd } from "./flow/restarts.mjs";
 import { shares } from "./flow/shares.mjs";
 import { shortTokens, tokens, tokensExpire } from "./flow/tokens.mjs";
@@ -70,6 +71,7 @@ try {
   const data = await dataFolders(kube, workers);
   await timed("tokens that end", () => tokensExpire(kube, { first, data }));
   await timed("drains", () => drains(kube));
+  await timed("lost machines", () => lostMachines(kube, workers));
   await timed("upgrade and back", () => upgrades(kube, helm, workers));
   const { refused } = await readAudit(cluster.audit);
   if (refused.length > 0) throw new Error(`refused:\n${refused.join("\n")}`);

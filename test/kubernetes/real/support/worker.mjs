@@ -81,11 +81,28 @@ export class Worker {
     this.pid = await childOf(this.#child.pid);
   }
 
-  /** As when its power fails: nothing on it has a say. */
-  async fail() {
-    const ended = once(this.#child, "exit");
-    process.kill(this.pid, "SIGKILL");
-    await ended;
+  /** Nothing reaches it any more, and it reaches nobody. */
+  async cutOff() {
+    await ip("link", "set", this.name, "down");
+  }
+
+  async connect() {
+    await ip("link", "set", this.name, "up");
+  }
+
+  async #tell(what) {
+    const done = once(this.#child, "message");
+    this.#child.send(what);
+    await done;
+  }
+
+  /** At once, without a word to anybody. What it has started runs on. */
+  async endKubelet() {
+    await this.#tell("end kubelet");
+  }
+
+  async startKubelet() {
+    await this.#tell("start kubelet");
   }
 
   /** A path of this machine as seen from here, with everything that is mounted there. */
