@@ -11,7 +11,10 @@ const object = { apiVersion: "v1", kind: "ConfigMap", metadata: key };
 
 async function openStore(t: TestContext): Promise<LocalStore> {
   const path = await mkdtemp(join(tmpdir(), "mooring-ledger-"));
-  const store = await LocalStore.open({ path, registry: new ResourceRegistry([{ resource: ConfigMaps, hasStatus: false }]) });
+  const store = await LocalStore.open({
+    path,
+    registry: new ResourceRegistry([{ resource: ConfigMaps, hasStatus: false }]),
+  });
   t.after(async () => {
     await store.close();
     await rm(path, { recursive: true });
