@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, type TestContext, test } from "node:test";
+import { LocalStore } from "@mooring/store";
+import {
+  bundleProgram,
+  type CephCluster,
+  howMany,
+  sample,
+  startCeph,
+  withCeph,
+} from "@mooring/store/testing";
+import { createHost } from "../../host/create-host.ts";
+import { findLeaks } from "../../node/leaks/find-leaks.ts";
+import { engineRegistry } from "../../testing/agent.ts";
+import { cleanUp, scratch } from "../../testing/scratch.ts";
+import { serversAt } from "./export-servers.ts";
+
+const host = createHost();
+const withCluster = await withCeph();
+const KILLS = howMany({ everyday: 0, full: 4, deep: 1_000 });
+
+/** A folder of a node, and an RBD namespace of its own. */
+interface Node {
+  dir: string;
+  ceph: CephCluster;
+  namespace: string;
+}
+
+const child = withCluster.skip === false ? await bundle() : "";
+let starting: Promise<CephCluster> | undefined;
+
+async function bundle(): Promise<string> {
+  const { path, remove } = await bundleProgram(new URL("../../testing/rbd-crash-child.ts", import.meta.url));
+  after(remove);
+  return path;
+}
+
+async function node(t: TestContext): Promise<Node> {
+  starting ??= startCeph(after);
+  const ceph = await starting;
+  return { dir: await scratch(t, host), ceph, namespace: await ceph.namespace() };
+}
+
+/** One life; killed when so many commands for the cluster have ended, 0: not killed. */
+async function live({ dir, ceph, namespace }: Node, last: number): Promise<unknown> {
+  const { conf: path, user, keyring, pool } = ceph;
+  const spec = JSON.stringify({ path, rbd: { user, keyring, pool, namespace } });
+  const life = spawn(process.execPath, [child, dir, spec, String(last)], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const [code, signal] = await once(life, "exit");
+  return signal ?? code;
+}
+
+async function assertNothingLeft({ dir, ceph, namespace }: Node): Promise<void> {
+  const where = ["--pool", ceph.pool, "--namespace", namespace];
+  assert.equal((await ceph.admin("rbd", ...where, "ls")).trim(), "");
+  assert.equal((await ceph.admin("rbd", ...where, "trash", "ls", "--all")).trim(), "");
+  const below = (path: string): boolean => path.startsWith(`${dir}/`);
+  const loops = (await host.loops.list()).filter(({ backingFile }) => below(backingFile));
+  const mounts = (await host.mounts.list()).filter(({ target }) => below(target));
+  assert.deepEqual([...loops, ...mounts], []);
+  for (const id of ["v-p-1", "v-p-2"])
+    assert.deepEqual(await serversAt(join(dir, "state", "pools", "p", "images", `${id}.img`)), []);
+  const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
+  const leaks = await findLeaks({ store, host, stateDir: join(dir, "state") });
+  await store.close();
+  assert.deepEqual(leaks, []);
+}
+
+test(
+  `rbd: killed in ${KILLS} of the gaps between two commands, the next life ends the work and leaves nothing`,
+  withCluster,
+  async (t) => {
+    const whole = await node(t);
+    assert.equal(await live(whole, 0), 0);
+    await assertNothingLeft(whole);
+    const commands = Number(await readFile(join(whole.dir, "commands"), "utf8"));
+    assert.ok(commands > 30, `only ${commands} commands`);
+    const gaps = Array.from({ length: commands - 1 }, (_, index) => index + 1);
+    const chosen = sample(gaps, { everyday: 0, full: KILLS });
+    for (const last of chosen) {
+      const killed = await node(t);
+      assert.equal(await live(killed, last), "SIGKILL", `after command ${last}`);
+      assert.equal(await live(killed, 0), 0, `the life after the one that ended with command ${last}`);
+      await assertNothingLeft(killed);
+      await cleanUp(host, killed.dir);
+    }
+    t.diagnostic(`killed after commands ${chosen.join(", ")} of ${commands}`);
+  },
+);
