@@ -1,4 +1,5 @@
-import { DRIVER_NAME } from "@mooring/engine";
+import { volumeIdOf } from "@mooring/driver";
+import { DRIVER_NAME, Volumes } from "@mooring/engine";
 import {
   CSIDrivers,
   defined,
@@ -44,6 +45,7 @@ async function unbound(context: Context, subject: string, claim: PersistentVolum
   const source = await explainSource(context, claim);
   if (source !== undefined)
     return finding("waiting", subject, "waits for its source", { children: [source] });
+  const children = storageClass?.provisioner === DRIVER_NAME ? await madeForIt(context, claim) : [];
   const warning = await lastWarning(context, claim);
   if (warning !== undefined) {
     return finding(
@@ -52,6 +54,7 @@ async function unbound(context: Context, subject: string, claim: PersistentVolum
       `${warning.reason}: ${warning.message} (${warning.count ?? 1} times; it is retried)`,
       {
         next: `put right what it says, and it goes on by itself: kubectl describe pvc -n ${namespace} ${name}`,
+        children,
       },
     );
   }
@@ -72,8 +75,15 @@ async function unbound(context: Context, subject: string, claim: PersistentVolum
     "waiting",
     subject,
     `waits for ${storageClass?.provisioner ?? "a matching PersistentVolume"}`,
-    { next: await toBeProvisioned(context, storageClass?.provisioner) },
+    { next: await toBeProvisioned(context, storageClass?.provisioner), children },
   );
+}
+
+/** A volume of ours that is not whole yet: a call that gave up waiting for it knows nothing of why. */
+async function madeForIt(context: Context, { metadata }: PersistentVolumeClaim): Promise<Finding[]> {
+  const name = volumeIdOf(`pvc-${metadata.uid}`);
+  const volume = await read(context, Volumes, { name });
+  return volume?.status?.error === undefined ? [] : [await explainVolume(context, name)];
 }
 
 async function toBeProvisioned(context: Context, provisioner: string | undefined): Promise<string> {
