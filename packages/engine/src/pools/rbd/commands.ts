@@ -15,6 +15,8 @@ const SILENCE_MS = 15_000;
 export const ENOENT = 2;
 /** Somebody has the image open. */
 export const EBUSY = 16;
+/** The image is in a group. */
+export const EMLINK = 31;
 /** Clones still need the image. */
 export const ENOTEMPTY = 39;
 const MEANINGS: Readonly<Record<number, EngineErrorCode>> = {

@@ -5,8 +5,9 @@ import type { MakeOptions } from "../backend.ts";
 import { IMAGE_SUFFIX } from "../file-images.ts";
 import type { Image } from "../image.ts";
 import type { ImageStore } from "../image-store.ts";
-import { EBUSY, ENOENT, ENOTEMPTY, LONG_MS, type RbdCommands } from "./commands.ts";
+import { EBUSY, EMLINK, ENOENT, ENOTEMPTY, LONG_MS, type RbdCommands } from "./commands.ts";
 import type { ExportedFiles } from "./exports.ts";
+import { inOtherGroup, requireUngrouped } from "./image-groups.ts";
 import { idOfOld, idOfWhole, isNewOf, newName, oldName, wholeName } from "./names.ts";
 import type { RbdCopies } from "./rbd-copies.ts";
 import { type RbdEntry, type RbdInfo, readInfo, readList, readTrash } from "./rbd-info.ts";
@@ -98,8 +99,9 @@ export class RbdImages implements ImageStore {
   }
 
   async replace(source: Image, id: string, size: number, signal?: AbortSignal): Promise<Image> {
-    await this.#requireClosed(id);
     const { commands } = this.#options;
+    await this.#requireClosed(id);
+    await requireUngrouped(commands, wholeName(id));
     return this.#copy(source, id, {
       ...{ size, signal },
       commit: async (name) => {
@@ -171,6 +173,7 @@ export class RbdImages implements ImageStore {
 
   async remove(id: string): Promise<void> {
     await this.#requireClosed(id);
+    await requireUngrouped(this.#options.commands, wholeName(id));
     for (const name of [oldName(id), wholeName(id)]) await this.#discard(name);
   }
 
@@ -191,9 +194,13 @@ export class RbdImages implements ImageStore {
       if (info === undefined) return;
       const { exitCode } = await commands.rbd(["trash", "rm", "--no-progress", next], {
         limit: LONG_MS,
-        allow: [ENOENT, ENOTEMPTY, EBUSY],
+        allow: [ENOENT, ENOTEMPTY, EBUSY, EMLINK],
       });
       if (exitCode === ENOTEMPTY) return;
+      if (exitCode === EMLINK) {
+        await commands.rbd(["trash", "restore", next], { allow: [ENOENT] });
+        throw inOtherGroup(name);
+      }
       if (exitCode === EBUSY && next === id) throw stillOpen(name);
       next = info.parent?.trash === true ? info.parent.id : undefined;
     }

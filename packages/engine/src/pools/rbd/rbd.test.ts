@@ -157,6 +157,36 @@ test(
   },
 );
 
+test(
+  "rbd: a volume in somebody's RBD group is copied, and goes when it is out of the group",
+  withCluster,
+  async (t) => {
+    const at = await opened(t);
+    const { pool, ceph, place } = at;
+    await write(pool, await pool.create("v-p-1", 10 * MIB), "kept");
+    const group = `${place.pool}/${place.namespace}/theirs`;
+    const image = `${place.pool}/${place.namespace}/mooring.v-p-1`;
+    await ceph.admin("rbd", "group", "create", group);
+    await ceph.admin("rbd", "group", "image", "add", group, image);
+    await ceph.admin("rbd", "group", "snap", "create", `${group}@moment`);
+    const copy = await pool.clone("v-p-1", "s-p-1", 10 * MIB);
+    assert.equal(await read(pool, copy, 4), "kept");
+    const refused = refusal("FAILED_PRECONDITION", /mooring\.v-p-1 is needed by .*, which is not Mooring's/);
+    await assert.rejects(pool.remove("v-p-1"), refused);
+    await assert.rejects(pool.replace("s-p-1", "v-p-1", MIB), refused);
+    assert.equal(await read(pool, (await pool.find("v-p-1")) ?? assert.fail("lost"), 4), "kept");
+    await ceph.admin("rbd", "group", "image", "rm", group, image);
+    await assert.rejects(pool.remove("v-p-1"), refused);
+    await ceph.admin("rbd", "group", "snap", "rm", `${group}@moment`);
+    await ceph.admin("rbd", "group", "image", "add", group, image);
+    await assert.rejects(pool.remove("v-p-1"), refused);
+    await ceph.admin("rbd", "group", "image", "rm", group, image);
+    for (const id of ["v-p-1", "s-p-1"]) await pool.remove(id);
+    assert.deepEqual(await names(at), []);
+    assert.equal((await at.rbd("trash", "ls", "--all")).trim(), "");
+  },
+);
+
 test("rbd: copies of copies get their data before they are too deep", withCluster, async (t) => {
   const { pool, rbd } = await opened(t, { flattenDepth: 2 });
   await write(pool, await pool.create("v-p-0", 10 * MIB), "deep");
