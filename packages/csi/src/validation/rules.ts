@@ -87,8 +87,11 @@ export const OFFSETS: ReadonlySet<string> = new Set(["starting_offset"]);
 /** A plugin's name: a domain name of at most 63 characters (section "GetPluginInfo"). */
 export const PLUGIN_NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9.]{0,61}[A-Za-z0-9])?$/;
 
-/** Section "Secrets Requirements". */
-export const SECRET_KEY = /^[-A-Za-z0-9_.]+$/;
+/**
+ * Section "Secrets Requirements", and the one key beside it that Kubernetes has: tokens of a pod's account, for drivers whose
+ * CSIDriver object has `serviceAccountTokenInSecrets`.
+ */
+export const SECRET_KEY = /^(?:[-A-Za-z0-9_.]+|csi\.storage\.k8s\.io\/serviceAccount\.tokens)$/;
 
 /** Fields that are names operators or orchestrators choose: control characters are banned there. */
 export const NAMES: ReadonlySet<string> = new Set(["name"]);

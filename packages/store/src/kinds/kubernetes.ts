@@ -27,7 +27,14 @@ export type StorageClass = Kube<storage.StorageClass>;
 /** The Kubernetes kind. Ours, with tickets, is `VolumeAttachment` of `@mooring/engine`. */
 export type KubeVolumeAttachment = Kube<storage.VolumeAttachment>;
 /** `CSIDriver` of storage.k8s.io/v1. */
-export type CSIDriver = Kube<storage.CSIDriver>;
+export type CSIDriver = Omit<Kube<storage.CSIDriver>, "spec"> & { spec: CSIDriverSpec };
+/** With the fields of Kubernetes 1.35. */
+export interface CSIDriverSpec extends storage.CSIDriverSpec {
+  /** Seconds between two questions of the kubelet about a node's limits (NodeGetInfo); at least 10. */
+  nodeAllocatableUpdatePeriodSeconds?: number;
+  /** Tokens of pods' accounts are sent among the secrets, and not in the volume context. */
+  serviceAccountTokenInSecrets?: boolean;
+}
 /** `CSINode` of storage.k8s.io/v1. */
 export type CSINode = Kube<storage.CSINode>;
 /** `CSIStorageCapacity` of storage.k8s.io/v1. */

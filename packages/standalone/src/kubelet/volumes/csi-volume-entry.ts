@@ -97,6 +97,7 @@ export async function publishVolume(
   await mkdir(dirname(targetPath), { recursive: true, mode: 0o750 });
   const podInfo = described?.spec?.podInfoOnMount === true ? podInfoOf(pod, isInline) : {};
   const tokens = await tokensFor(context, pod, described);
+  const inSecrets = described?.spec?.serviceAccountTokenInSecrets === true;
   const group = pod.spec?.securityContext?.fsGroup;
   await driver.client.node.nodePublishVolume(
     {
@@ -106,8 +107,11 @@ export async function publishVolume(
       targetPath,
       volumeCapability: volumeCapability(volume, driver, group),
       readonly: readOnly,
-      secrets: await readSecret(store, volume.spec?.csi?.nodePublishSecretRef),
-      volumeContext: { ...volume.spec?.csi?.volumeAttributes, ...podInfo, ...tokens },
+      secrets: {
+        ...(await readSecret(store, volume.spec?.csi?.nodePublishSecretRef)),
+        ...(inSecrets ? tokens : {}),
+      },
+      volumeContext: { ...volume.spec?.csi?.volumeAttributes, ...podInfo, ...(inSecrets ? {} : tokens) },
     },
     { signal },
   );

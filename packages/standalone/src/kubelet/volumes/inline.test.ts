@@ -3,7 +3,14 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { CsiError, type v1 } from "@mooring/csi";
-import { type CSIDriver, Events, KubeVolumeAttachments, Secrets, ServiceAccounts } from "@mooring/store";
+import {
+  type CSIDriver,
+  CSIDrivers,
+  Events,
+  KubeVolumeAttachments,
+  Secrets,
+  ServiceAccounts,
+} from "@mooring/store";
 import { thorough, eventually as until } from "@mooring/store/testing";
 import { TEST_DRIVER } from "../testing/directory-driver.ts";
 import {
@@ -143,6 +150,13 @@ test(
     await until("it goes on", () => ofClaim().length > before + 1 || undefined);
     assert.equal((await store.get(Pods, { namespace: "default", name: "fresh" })).status?.phase, "Running");
     assert.equal(callsOf(handle).filter((call) => call === "NodeUnpublishVolume").length, 0);
+    const spec = { serviceAccountTokenInSecrets: true };
+    await store.patch(CSIDrivers, { name: TEST_DRIVER }, { type: "merge", body: { spec } });
+    await until("a token among the secrets", () => {
+      const { secrets, volumeContext } = ofClaim().at(-1) ?? assert.fail();
+      const key = `${CONTEXT}/serviceAccount.tokens`;
+      return (/vault-default-/.test(secrets[key] ?? "") && volumeContext[key] === undefined) || undefined;
+    });
     await remove("fresh");
     await store.delete(PersistentVolumeClaims, { namespace: "default", name: "fresh" });
   },
