@@ -4,6 +4,8 @@ import { runClaimProtection } from "./claim-protection/index.ts";
 import type { SidecarContext } from "./common/context.ts";
 import type { ContentOptions } from "./content/kind.ts";
 import type { DriverInfo } from "./csi/driver-info.ts";
+import { runCsiDriver } from "./csi-driver/index.ts";
+import type { DeclaredCsiDriver } from "./csi-driver/object.ts";
 import { runGroupClone } from "./group-clone/index.ts";
 import { runGroupRestore } from "./group-restore/index.ts";
 import { runGroupSnapshot } from "./group-snapshot/index.ts";
@@ -31,6 +33,8 @@ export interface ControllerOptions {
   capacity?: Partial<CapacityOptions>;
   health?: Partial<HealthOptions>;
   nodeRegistration?: Partial<RegistrationOptions>;
+  /** What the CSIDriver object has to have; needed for `csi-driver`. */
+  csiDriver?: DeclaredCsiDriver;
   /** The node that the driver runs on; needed for `node-registration`. */
   nodeName?: string;
 }
@@ -69,6 +73,7 @@ export type ControllerName =
   | "volume-group"
   | "capacity"
   | "health"
+  | "csi-driver"
   | "node-registration";
 
 /** Everything that can run around a driver. */
@@ -158,6 +163,10 @@ export const CONTROLLERS: Readonly<Record<ControllerName, Controller>> = {
   health: {
     supported: () => true,
     run: (context, options, signal) => runHealth(context, options.health ?? {}, signal),
+  },
+  "csi-driver": {
+    supported: (_driver, { csiDriver }) => csiDriver !== undefined,
+    run: (context, options, signal) => runCsiDriver(context, options.csiDriver ?? {}, signal),
   },
   "node-registration": {
     supported: (_driver, { nodeName }) => nodeName !== undefined,

@@ -9,6 +9,7 @@ export { SNAPSHOT_OF_GROUP, WANTED_GROUP } from "./common/volume-group-names.ts"
 export { CONTROLLERS, type ControllerName, type ControllerOptions } from "./controllers.ts";
 export { chooseMode, type ModeName } from "./csi/access-modes.ts";
 export type { ControllerCapability, DriverInfo } from "./csi/driver-info.ts";
+export type { DeclaredCsiDriver } from "./csi-driver/object.ts";
 export * from "./kube/data-sources.ts";
 export * from "./kube/group-clone.ts";
 export * from "./kube/group-restore.ts";

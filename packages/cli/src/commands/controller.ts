@@ -5,6 +5,7 @@ import {
   CONTROLLERS,
   type ControllerName,
   type ControllerOptions,
+  type DeclaredCsiDriver,
   type SidecarOptions,
   startSidecars,
 } from "@mooring/sidecars";
@@ -12,6 +13,7 @@ import { defined, managedBy, type RestStore } from "@mooring/store";
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { Logger } from "pino";
 import { type ClientOptions, openCluster } from "../client/client.ts";
+import { csiDriverOption } from "../options/csi-driver-option.ts";
 import { duration } from "../options/duration.ts";
 import { logLevelOption } from "../options/log-level.ts";
 import { type NodeGrace, nodeGraceOption } from "../options/node-grace.ts";
@@ -36,6 +38,7 @@ interface Options extends ClientOptions, NodeGrace, ProvisionFlags {
   csiAddress?: string;
   engine?: true;
   controllers?: ControllerName[];
+  csiDriver?: DeclaredCsiDriver;
   nodeName?: string;
   namespace: string;
   leaderElection: boolean;
@@ -87,7 +90,7 @@ function prefix(text: string): string {
 
 function settingsOf(options: Options): ControllerOptions {
   const { extraCreateMetadata, extraModifyMetadata } = options;
-  const { defaultFstype: defaultFsType, nodeName } = options;
+  const { defaultFstype: defaultFsType, nodeName, csiDriver } = options;
   return {
     provision: {
       ...provisionSettings(options),
@@ -95,10 +98,12 @@ function settingsOf(options: Options): ControllerOptions {
     },
     attach: { defaultFsType },
     modify: { extraModifyMetadata },
-    nodeRegistration: { csiDriver: (name) => (name === DRIVER_NAME ? CSI_DRIVER_SPEC : {}) },
+    nodeRegistration: {
+      csiDriver: (name) => ({ ...(name === DRIVER_NAME ? CSI_DRIVER_SPEC : {}), ...csiDriver }),
+    },
     snapshot: { namePrefix: options.snapshotNamePrefix, extraCreateMetadata },
     groupSnapshot: { namePrefix: options.groupsnapshotNamePrefix, extraCreateMetadata },
-    ...defined({ nodeName }),
+    ...defined({ nodeName, csiDriver }),
   };
 }
 
@@ -125,10 +130,15 @@ function countCalls(): { onCall: OnCall; families: () => ReturnType<Calls["famil
 type Calls = ReturnType<typeof callMetrics>;
 
 /** Whose volumes are controlled: printed before anything is reached. */
-function requireVolumes({ csiAddress, engine, livenessListen }: Options): void {
+function requireVolumes({ csiAddress, engine, livenessListen, csiDriver }: Options): void {
   if (engine === true && csiAddress !== undefined) {
     throw new CommandError("--engine has a driver of its own, so there is none to reach at --csi-address", {
       next: "leave one of the two away",
+    });
+  }
+  if (engine === true && csiDriver !== undefined) {
+    throw new CommandError("the CSIDriver object of Mooring's own volumes comes with its manifests", {
+      next: "leave --csi-driver away, or use it with --csi-address",
     });
   }
   if (engine === true && livenessListen !== undefined) {
@@ -230,6 +240,7 @@ export function controllerCommand(): Command {
         .default(undefined, "all that the driver's capabilities allow")
         .argParser(controllerNames),
     )
+    .addOption(csiDriverOption())
     .addOption(
       new Option("--node-name <name>", "the node to register the driver on, for node-registration").env(
         "NODE_NAME",

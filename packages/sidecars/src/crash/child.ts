@@ -2,7 +2,7 @@ import { armFailpoint, LocalStore } from "@mooring/store";
 import { startSidecars } from "../start.ts";
 import { runMiniKube } from "../testing/mini-kube.ts";
 import { testRegistry } from "../testing/registry.ts";
-import { build, tearDown } from "./world.ts";
+import { build, DECLARED, tearDown } from "./world.ts";
 
 /**
  * One life of a control plane: `child.ts <store folder> <endpoint> <build|build-by-nodes|tear-down>`. Ends with 0 when its part is
@@ -21,6 +21,7 @@ const { done } = await startSidecars({
   timeoutMs: 2_000,
   capacity: { pollMs: 50 },
   health: { probeMs: 1_000, volumesMs: 30 },
+  ...(part === "tear-down" ? { csiDriver: DECLARED } : {}),
   signal: life.signal,
 });
 await (part !== "tear-down" ? build(store, { controllerExpands: part === "build" }) : tearDown(store));

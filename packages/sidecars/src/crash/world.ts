@@ -1,5 +1,6 @@
 import {
   ConfigMaps,
+  CSIDrivers,
   CSINodes,
   CSIStorageCapacities,
   getIfAny,
@@ -69,6 +70,9 @@ function bound(store: ObjectStore, name: string) {
     async () => (await store.list(PersistentVolumeClaims)).items,
   );
 }
+
+/** What is declared about the driver in the end. */
+export const DECLARED = { fsGroupPolicy: "File" };
 
 /** What the driver can. */
 export interface StoryOptions {
@@ -299,8 +303,24 @@ function attachmentOf(volume: string) {
   };
 }
 
+/** A CSIDriver object that somebody else has made becomes what is declared, and comes back when it is deleted. */
+async function declareDriver(store: ObjectStore): Promise<void> {
+  const declared = (not?: string) =>
+    until("the CSIDriver is as declared", async () => {
+      const found = await getIfAny(store, CSIDrivers, { name: DRIVER });
+      const isWanted = Object.entries(DECLARED).every(
+        ([field, value]) => found?.spec[field as keyof typeof DECLARED] === value,
+      );
+      return isWanted && found?.metadata.uid !== not && found;
+    });
+  const { metadata } = await declared();
+  await ensureGone(store, CSIDrivers, { name: DRIVER });
+  await declared(metadata.uid);
+}
+
 /** Everything that users made goes, in one go; then nothing may be left. */
 export async function tearDown(store: ObjectStore): Promise<void> {
+  await declareDriver(store);
   await ensureGone(store, StorageClasses, { name: "late" });
   await ensureGone(store, KubeVolumeAttachments, { name: "a" });
   for (const name of ["group", "imported-group"]) await ensureGone(store, VolumeGroupSnapshots, key(name));

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type CSIDriver, CSIDrivers, type CSINode, CSINodes, delay, stepFailpoints } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
+import { csiDriverFor, type DeclaredCsiDriver } from "../csi-driver/object.ts";
 import { objectKey, patchMetadata } from "../kube/patch.ts";
 import {
   type CsiNodeEntry,
@@ -14,7 +15,7 @@ import {
 /** What a registration has where the driver itself reports nothing. */
 export interface RegistrationOptions {
   /** What the CSIDriver object gets where it does not exist yet; the rest follows from the capabilities. */
-  csiDriver: Overrides | ((driver: string) => Overrides);
+  csiDriver: DeclaredCsiDriver | ((driver: string) => DeclaredCsiDriver);
   /** Whether a CSIDriver object that does not exist is made; default true. Else it comes with the driver's manifests. */
   createsCsiDriver: boolean;
   /** Milliseconds before a CSIDriver that somebody has deleted is put back; default 10,000. */
@@ -22,8 +23,6 @@ export interface RegistrationOptions {
   /** Milliseconds between two questions about the node (NodeGetInfo); default 10,000. */
   askMs: number;
 }
-
-type Overrides = Partial<CSIDriver["spec"]>;
 
 const failpoints = stepFailpoints<RegistrationStep>("sidecars/node-registration", {
   "create-csi-driver": true,
@@ -74,7 +73,7 @@ export async function runNodeRegistration(
     isGone: () => false,
     decide: decideRegistration,
     apply: (step: RegistrationStep, view) =>
-      applyStep(context, step, view, last.object ?? csiDriverFor(context, described)),
+      applyStep(context, step, view, last.object ?? csiDriverFor(driver.info, described)),
   });
   const asking = askAgain(context, { askMs, signal }, (now) => {
     if (info === undefined || isDeepStrictEqual(now, info)) return;
@@ -173,24 +172,6 @@ class LastSeen {
     this.#goneSince ??= this.#now();
     return Math.max(0, this.#goneSince + this.#replaceMs - this.#now());
   }
-}
-
-function csiDriverFor({ driver }: SidecarContext, overrides: Overrides): CSIDriver {
-  const { can, name, topology } = driver.info;
-  return {
-    apiVersion: "storage.k8s.io/v1",
-    kind: "CSIDriver",
-    metadata: { name },
-    spec: {
-      attachRequired: can.has("PUBLISH_UNPUBLISH_VOLUME"),
-      podInfoOnMount: false,
-      volumeLifecycleModes: ["Persistent"],
-      storageCapacity: can.has("GET_CAPACITY") && topology,
-      fsGroupPolicy: "ReadWriteOnceWithFSType",
-      requiresRepublish: false,
-      ...overrides,
-    },
-  };
 }
 
 function csiNodeFor(node: NonNullable<RegistrationView["node"]>, drivers: CsiNodeEntry[]): CSINode {

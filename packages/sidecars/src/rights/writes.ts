@@ -81,6 +81,7 @@ export const WRITES: Readonly<Record<ControllerName, readonly Right[]>> = {
   ],
   capacity: [{ resource: CSIStorageCapacities, verbs: ["create", "patch", "delete"], inNamespace: true }],
   health: [patch(PersistentVolumeClaims)],
+  "csi-driver": [{ resource: CSIDrivers, verbs: ["create", "patch"] }],
   "node-registration": [
     patch(Nodes),
     { resource: CSINodes, verbs: ["create", "patch"] },

@@ -52,14 +52,17 @@ export const NODE_RIGHTS: readonly Right[] = [
   ...EVERY_CONTROLLER,
 ];
 
+/** Controllers that a cluster's processes do not run. */
+const MADE_BY_OTHERS: ReadonlySet<string> = new Set(["node-registration", "csi-driver"]);
+
 /**
  * What the accounts of a cluster's processes need, by account and by who of it needs it. The node's kubelet registers the driver,
- * so no controller does.
+ * so no controller does, and its CSIDriver object comes with the manifests.
  */
 export const ACCOUNT_RIGHTS: Readonly<Record<string, ReadonlyMap<string, readonly Right[]>>> = {
   "mooring-controller": new Map<string, readonly Right[]>([
     ["engine", CONTROLLER_RIGHTS],
-    ...Object.entries(WRITES).filter(([name]) => name !== "node-registration"),
+    ...Object.entries(WRITES).filter(([name]) => !MADE_BY_OTHERS.has(name)),
   ]),
   "mooring-node": new Map([["node", NODE_RIGHTS]]),
 };
