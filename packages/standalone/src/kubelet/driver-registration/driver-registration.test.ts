@@ -74,13 +74,13 @@ test(
     });
     await store.delete(Pods, { namespace: "default", name: "early" });
     await isTold("CSIDriverLeft", new RegExp(VENDOR));
-    assert.deepEqual(driver.calls, ["NodePublishVolume"]);
+    assert.ok(!driver.calls.includes("NodeUnpublishVolume"));
 
     driver.move("another");
     await driver.register();
     await onNode(VENDOR, "another");
     await eventually(store, Pods, "early", (object) => object === undefined);
-    assert.equal(driver.calls.at(-1), "NodeUnpublishVolume");
+    await until("its volume to be taken away", () => driver.calls.at(-1) === "NodeUnpublishVolume");
 
     driver.move("the same socket, made anew");
     await rm(join(registry, `${VENDOR}-reg.sock`));
@@ -137,13 +137,13 @@ test(
     await isTold("CSIDriverLeft", /goes\.example\.com has left.* 1 of its volumes/);
     // Ends although a volume of it is left.
     await cluster.stopKubelet();
-    assert.deepEqual(goes.calls, ["NodePublishVolume"]);
+    assert.ok(!goes.calls.includes("NodeUnpublishVolume"));
     await stays.leave();
     await goes.register();
     await cluster.startKubelet();
     await onNode("stays.example.com", undefined);
     await onNode("goes.example.com", "id-of-goes.example.com");
     await remove("kept");
-    assert.equal(goes.calls.at(-1), "NodeUnpublishVolume");
+    await until("its volume to be taken away", () => goes.calls.at(-1) === "NodeUnpublishVolume");
   },
 );
