@@ -232,7 +232,7 @@ async function untilGone(init: ProcessIdentity): Promise<void> {
 
 /** Until the program has taken the place of runc's own first process, a signal would hit that. */
 async function waitForProgram(init: ProcessIdentity, signal: AbortSignal): Promise<void> {
-  for (let wait = 1; (await isAlive(init)) && (await isRunc(init.pid)); wait = Math.min(wait * 2, 5)) {
+  for (let wait = 1; (await isAlive(init)) && (await isRunc(init.pid)); wait = Math.min(wait * 2, 2)) {
     await sleep(wait, undefined, { signal });
   }
 }
