@@ -88,14 +88,18 @@ async function unmount(name: string): Promise<void> {
   await inState(name, "detached");
 }
 
-/** The pool's file system gives up while none of its images is open. */
+/** The pool's file system gives up while an image is open that nobody uses. */
 async function failPool(): Promise<void> {
+  await wantOn("v-p-2", NODE);
+  await inState("v-p-2", "attached");
   const folder = join(dir, "state", "pools", POOL, "mnt");
   await host.exec.try("xfs_io", ["-x", "-c", "shutdown", folder]);
   await eventually("the pool to be mounted anew", async () => {
     const { exitCode } = await host.exec.try("ls", [join(folder, "images")]);
     return exitCode === 0;
   });
+  await wantOn("v-p-2", "");
+  await inState("v-p-2", "detached");
 }
 
 /** Every phase can be done again from its start. */
