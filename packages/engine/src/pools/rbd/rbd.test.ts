@@ -257,6 +257,7 @@ test(
     goOn();
     await eventually("the pool to respond", () => pool.find("v-p-1").catch(() => undefined), {
       withinMs: 60_000,
+      lastSeen: () => ceph.admin("ceph", "--connect-timeout", "5", "status"),
     });
   },
 );
