@@ -27,7 +27,7 @@ export interface CephCluster {
   /** An RBD namespace of its own for a test. */
   namespace(): Promise<string>;
   /** Stops its OSD in mid-work: whoever reads or writes waits. The returned function lets it go on. */
-  silence(): () => void;
+  silence(): () => Promise<void>;
 }
 
 /** Starts one, until `after` runs what it is given. Everything is below a folder of its own, and listens on the loopback only. */
@@ -136,10 +136,16 @@ class Cluster implements CephCluster {
     return name;
   }
 
-  silence(): () => void {
+  silence(): () => Promise<void> {
     const osd = this.#daemons.at(-1);
-    osd?.kill("SIGSTOP");
-    return () => osd?.kill("SIGCONT");
+    let isSilent = osd?.kill("SIGSTOP") === true;
+    return async () => {
+      if (!isSilent) return;
+      isSilent = false;
+      osd?.kill("SIGCONT");
+      // Where there are others they report it down meanwhile. Alone it would keep waiting, for leases that ran out as it stood still.
+      await this.admin("ceph", "osd", "down", "0");
+    };
   }
 }
 
