@@ -2,7 +2,7 @@
  * One life of a node: `crash-child.ts DIR POOLTYPE`. Runs a volume through everything that can happen to it, and goes
  * on where the last life was killed. Ends with exit code 0 when nothing of it is left.
  */
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   isAlreadyExists,
@@ -22,6 +22,7 @@ import { makeFilesystem } from "../host/filesystems.ts";
 import { startAgent } from "../node/index.ts";
 import { engineRegistry, NODE, POOL, snapshotObject, until, volumeObject } from "./agent.ts";
 import { armLife } from "./passed.ts";
+import { runPhases } from "./run-phases.ts";
 import { GIB, MIB } from "./scratch.ts";
 import { loseDevice, snapshotTroubles, volumeTroubles } from "./troubles.ts";
 
@@ -171,14 +172,7 @@ const phases: (() => Promise<unknown>)[] = [
   () => gone(Pools, POOL),
 ];
 
-const progress = join(dir, "progress");
-const from = Number(await readFile(progress, "utf8").catch(() => "0"));
-for (const [index, phase] of [...phases.entries()].slice(from)) {
-  await phase();
-  // Renamed into place: an emptied file would begin the story again.
-  await writeFile(`${progress}.new`, String(index + 1));
-  await rename(`${progress}.new`, progress);
-}
+await runPhases(dir, phases);
 stop.abort();
 await agent.done;
 await store.close();

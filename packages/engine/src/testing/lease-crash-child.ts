@@ -3,7 +3,7 @@
  * `DIR/shared`. Takes a volume through its life, and goes on where the last life of whatever node was killed. With
  * `dies` it kills itself while a file system is mounted. `DURATION_MS`: of leases. Ends with exit code 0 when nothing of the volume is left.
  */
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
@@ -23,6 +23,7 @@ import { startAgent } from "../node/index.ts";
 import { engineRegistry, POOL, until, volumeObject } from "./agent.ts";
 import { armLife } from "./passed.ts";
 import { reportNode } from "./report-node.ts";
+import { runPhases } from "./run-phases.ts";
 
 const NAME = "v-p-1";
 const WAIT_MS = 90_000;
@@ -133,13 +134,7 @@ const phases: (() => Promise<unknown>)[] = [
   },
 ];
 
-const progress = join(dir, "progress");
-const from = Number(await readFile(progress, "utf8").catch(() => "0"));
-for (const [index, phase] of [...phases.entries()].slice(from)) {
-  await phase();
-  await writeFile(`${progress}.new`, String(index + 1));
-  await rename(`${progress}.new`, progress);
-}
+await runPhases(dir, phases);
 stop.abort();
 await agent.done;
 await store.close();

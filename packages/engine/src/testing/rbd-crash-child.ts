@@ -4,7 +4,7 @@
  * commands for the cluster have ended (LAST), whatever else is under way. Ends with exit code 0 when nothing is left, and with the
  * number of its commands in `DIR/commands`.
  */
-import { open, readFile, rename, writeFile } from "node:fs/promises";
+import { open, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   isAlreadyExists,
@@ -22,6 +22,7 @@ import { createHost } from "../host/create-host.ts";
 import type { Exec } from "../host/host.ts";
 import { startAgent } from "../node/index.ts";
 import { engineRegistry, NODE, POOL, snapshotObject, until, volumeObject } from "./agent.ts";
+import { runPhases } from "./run-phases.ts";
 import { MIB } from "./scratch.ts";
 
 const PROGRAMS = ["rbd", "ceph", "qemu-storage-daemon"];
@@ -121,14 +122,7 @@ const phases: (() => Promise<unknown>)[] = [
   () => gone(Snapshots, "s-p-1"),
 ];
 
-const progress = join(dir, "progress");
-const from = Number(await readFile(progress, "utf8").catch(() => "0"));
-for (const [index, phase] of [...phases.entries()].slice(from)) {
-  await phase();
-  // Renamed into place: an emptied file would begin the story again.
-  await writeFile(`${progress}.new`, String(index + 1));
-  await rename(`${progress}.new`, progress);
-}
+await runPhases(dir, phases);
 stop.abort();
 await agent.done;
 await store.close();
