@@ -10,6 +10,12 @@ import { eventually } from "../../runtime/eventually.ts";
 
 const run = promisify(execFile);
 const END_MS = 5000;
+/** A command to a cluster that has nothing to do takes about one second. */
+const SETUP_MS = 30_000;
+const COMMAND_MS = 60_000;
+/** A monitor that is being set up has stopped answering for good, once in some hundred times (16.2). */
+const TRIES = 3;
+const LOG_LINES = 40;
 /** Ports above the monitor's from which the other daemons take theirs. */
 const PORTS = 60;
 
@@ -30,17 +36,34 @@ export interface CephCluster {
   silence(): () => Promise<void>;
 }
 
-/** Starts one, until `after` runs what it is given. Everything is below a folder of its own, and listens on the loopback only. */
+/**
+ * Starts one, until `after` runs what it is given. Everything is below a folder of its own, and listens on the loopback only.
+ * @throws with what the last one's monitor has logged, when none of some could be set up
+ */
 export async function startCeph(after: (undo: () => Promise<void>) => void): Promise<CephCluster> {
-  const folder = await mkdtemp(join(tmpdir(), "mooring-ceph-"));
-  const daemons: ChildProcess[] = [];
+  const undone: (() => Promise<void>)[] = [];
   after(async () => {
-    await Promise.all(daemons.map(end));
-    await rm(folder, { recursive: true, force: true });
+    await Promise.all(undone.map((undo) => undo()));
   });
-  const cluster = new Cluster(folder, daemons);
-  await cluster.start();
-  return cluster;
+  for (let left = TRIES - 1; ; left--) {
+    const folder = await mkdtemp(join(tmpdir(), "mooring-ceph-"));
+    const daemons: ChildProcess[] = [];
+    const undo = async (): Promise<void> => {
+      await Promise.all(daemons.map(end));
+      await rm(folder, { recursive: true, force: true });
+    };
+    undone.push(undo);
+    const cluster = new Cluster(folder, daemons);
+    try {
+      await cluster.start();
+      return cluster;
+    } catch (cause) {
+      const log = await lastLines(join(folder, "mon.a.log"));
+      await undo();
+      if (left === 0)
+        throw new Error(`the Ceph cluster cannot be set up; its monitor's log ends:\n${log}`, { cause });
+    }
+  }
 }
 
 class Cluster implements CephCluster {
@@ -51,6 +74,7 @@ class Cluster implements CephCluster {
   readonly #folder: string;
   readonly #daemons: ChildProcess[];
   readonly #adminConf: string;
+  #limitMs = SETUP_MS;
 
   constructor(folder: string, daemons: ChildProcess[]) {
     this.#folder = folder;
@@ -103,6 +127,7 @@ class Cluster implements CephCluster {
       };
       return (pools[0]?.stats.max_avail ?? 0) > 0;
     });
+    this.#limitMs = COMMAND_MS;
   }
 
   async #startOsd(uuid: string, keyring: string): Promise<void> {
@@ -127,7 +152,7 @@ class Cluster implements CephCluster {
 
   async admin(program: "ceph" | "rbd", ...args: string[]): Promise<string> {
     const whole = ["--conf", this.#adminConf, ...args];
-    return (await run(program, whole, { timeout: 60_000 })).stdout;
+    return (await run(program, whole, { timeout: this.#limitMs })).stdout;
   }
 
   async namespace(): Promise<string> {
@@ -198,6 +223,11 @@ async function freePort(): Promise<number> {
   await once(server, "close");
   if (typeof address === "object" && address !== null && address.port < 65_535 - PORTS) return address.port;
   return freePort();
+}
+
+async function lastLines(file: string): Promise<string> {
+  const text = await readFile(file, "utf8").catch((error: unknown) => String(error));
+  return text.split("\n").slice(-LOG_LINES).join("\n");
 }
 
 async function end(daemon: ChildProcess): Promise<void> {
