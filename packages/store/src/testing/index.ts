@@ -4,7 +4,7 @@ export { knownKeys } from "../controller/reconciler/at-rest.ts";
 export { type EventuallyOptions, eventually } from "../runtime/eventually.ts";
 export { type ActOptions, actOn } from "./act-on.ts";
 export { bundleProgram } from "./bundle-program.ts";
-export { type CephCluster, startCeph } from "./ceph/cluster.ts";
+export { type CephCluster, cephOfFile, startCeph } from "./ceph/cluster.ts";
 export { withCeph } from "./ceph/install.ts";
 export { covers } from "./covers.ts";
 export { eventuallyObject } from "./eventually-object.ts";

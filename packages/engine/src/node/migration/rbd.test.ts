@@ -1,17 +1,18 @@
 import assert from "node:assert/strict";
 import { open } from "node:fs/promises";
 import { after, test } from "node:test";
-import { startCeph, withCeph } from "@mooring/store/testing";
+import { cephOfFile, withCeph } from "@mooring/store/testing";
 import { BlockWriter, readStints } from "./testing/block-writer.ts";
 import { Stage } from "./testing/stage.ts";
 
 const withCluster = await withCeph();
+const cluster = cephOfFile(after);
 
 test(
   "in a Ceph cluster a workload moves, grows on the way, and one that does not come over leaves the first as it was",
   withCluster,
   async (t) => {
-    const ceph = await startCeph(after);
+    const ceph = await cluster();
     const { conf, user, keyring, pool } = ceph;
     const spec = { user, keyring, pool, namespace: await ceph.namespace() };
     const stage = await Stage.open(t, { rbd: { conf, spec } });

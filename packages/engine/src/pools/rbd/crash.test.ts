@@ -8,9 +8,9 @@ import { LocalStore } from "@mooring/store";
 import {
   bundleProgram,
   type CephCluster,
+  cephOfFile,
   howMany,
   sample,
-  startCeph,
   withCeph,
 } from "@mooring/store/testing";
 import { createHost } from "../../host/create-host.ts";
@@ -31,7 +31,7 @@ interface Node {
 }
 
 const child = withCluster.skip === false ? await bundle() : "";
-let starting: Promise<CephCluster> | undefined;
+const cluster = cephOfFile(after);
 
 async function bundle(): Promise<string> {
   const { path, remove } = await bundleProgram(new URL("../../testing/rbd-crash-child.ts", import.meta.url));
@@ -40,8 +40,7 @@ async function bundle(): Promise<string> {
 }
 
 async function node(t: TestContext): Promise<Node> {
-  starting ??= startCeph(after);
-  const ceph = await starting;
+  const ceph = await cluster();
   return { dir: await scratch(t, host), ceph, namespace: await ceph.namespace() };
 }
 

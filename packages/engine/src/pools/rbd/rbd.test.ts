@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { chmod, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
-import { type CephCluster, eventually, startCeph, withCeph } from "@mooring/store/testing";
+import { type CephCluster, cephOfFile, eventually, withCeph } from "@mooring/store/testing";
 import { EngineError } from "../../errors.ts";
 import { createHost } from "../../host/create-host.ts";
 import { contents } from "../../testing/image-contents.ts";
@@ -14,11 +14,7 @@ import type { RbdPlace } from "./place.ts";
 
 const host = createHost();
 const withCluster = await withCeph();
-let starting: Promise<CephCluster> | undefined;
-const cluster = (): Promise<CephCluster> => {
-  starting ??= startCeph(after);
-  return starting;
-};
+const cluster = cephOfFile(after);
 
 /** A pool of its own in the cluster. */
 async function options(): Promise<Required<Pick<PoolOptions, "rbd">>> {

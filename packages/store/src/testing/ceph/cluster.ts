@@ -37,6 +37,22 @@ export interface CephCluster {
 }
 
 /**
+ * For a test file: what it returns starts the file's one cluster when that is first asked for. To be called at the top of the file,
+ * because a hook that is made while a test runs is that test's.
+ */
+export function cephOfFile(after: (undo: () => Promise<void>) => void): () => Promise<CephCluster> {
+  let undo = async (): Promise<void> => {};
+  after(() => undo());
+  let starting: Promise<CephCluster> | undefined;
+  return () => {
+    starting ??= startCeph((made) => {
+      undo = made;
+    });
+    return starting;
+  };
+}
+
+/**
  * Starts one, until `after` runs what it is given. Everything is below a folder of its own, and listens on the loopback only.
  * @throws with what the last one's monitor has logged, when none of some could be set up
  */
