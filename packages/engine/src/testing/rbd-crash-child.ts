@@ -1,8 +1,8 @@
 /**
  * One life of a node with a pool in a Ceph cluster: `rbd-crash-child.ts DIR POOL [LAST]`. POOL: JSON of `{path, rbd}` as a Pool's spec
- * has them. Takes a volume through all that is done to images, and goes on where the last life was killed. Kills itself when so many
- * commands for the cluster have ended (LAST), whatever else is under way. Ends with exit code 0 when nothing is left, and with the
- * number of its commands in `DIR/commands`.
+ * has them. Takes a volume through all that is done to images, and goes on where the last life was killed. Kills itself when a command
+ * for the cluster has ended, whatever else is under way: LAST is `WORDS#N`, the Nth that has these words, or `#N`, the Nth of all. Ends
+ * with exit code 0 when nothing is left, and with the number of its commands in `DIR/commands`.
  */
 import { open, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,6 +15,7 @@ import {
   silentLogger,
   waitFor,
 } from "@mooring/store";
+import { eventually } from "@mooring/store/testing";
 import type { Pool } from "../api/pool.ts";
 import { Snapshots } from "../api/snapshot.ts";
 import { Volumes } from "../api/volume.ts";
@@ -27,15 +28,19 @@ import { MIB } from "./scratch.ts";
 
 const PROGRAMS = ["rbd", "ceph", "qemu-storage-daemon"];
 const WAIT_MS = 600_000;
-const [dir = "", pool = "{}", last = "0"] = process.argv.slice(2);
+const [dir = "", pool = "{}", last = "#0"] = process.argv.slice(2);
+const [words = "", which = "0"] = last.split("#");
 const spec = JSON.parse(pool) as Required<Pick<Pool["spec"], "path" | "rbd">>;
 const base = createHost();
 let commands = 0;
+let withWords = 0;
 const counted =
   (work: Exec["try"]): Exec["try"] =>
   async (file, args, options) => {
     const result = await work(file, args, options);
-    if (PROGRAMS.includes(file) && ++commands === Number(last)) process.kill(process.pid, "SIGKILL");
+    if (!PROGRAMS.includes(file)) return result;
+    commands++;
+    if (args.join(" ").includes(words) && ++withWords === Number(which)) process.kill(process.pid, "SIGKILL");
     return result;
   };
 const host = { ...base, exec: { run: counted(base.exec.run), try: counted(base.exec.try) } };
@@ -88,6 +93,15 @@ async function expect(name: string, text: string): Promise<void> {
   if (buffer.toString() !== text) throw new Error(`${name} has ${JSON.stringify(buffer.toString())}`);
 }
 
+/** A client that was killed in mid-work counts for half a minute: until then what it had open is in the trash. */
+async function trashEmptied(): Promise<void> {
+  const { user, keyring, pool: name, namespace = "" } = spec.rbd;
+  const which = ["--conf", spec.path, "--id", user, "--keyring", keyring ?? "", "--pool", name];
+  const list = [...which, "--namespace", namespace, "trash", "ls", "--all"];
+  const isEmpty = async () => (await base.exec.run("rbd", list)).stdout.trim() === "";
+  await eventually("Ceph's trash to be empty", isEmpty, { withinMs: WAIT_MS });
+}
+
 /** Every phase can be done again from its start. */
 const phases: (() => Promise<unknown>)[] = [
   async () => {
@@ -120,6 +134,7 @@ const phases: (() => Promise<unknown>)[] = [
   () => detached("v-p-2"),
   () => gone(Volumes, "v-p-2"),
   () => gone(Snapshots, "s-p-1"),
+  trashEmptied,
 ];
 
 await runPhases(dir, phases);

@@ -7,6 +7,8 @@ const WHOLE = "mooring.";
 const OLD = "mooring-old.";
 /** Work in progress, of images and of snapshots. */
 const NEW = "mooring-new.";
+/** What was removed: on its way into Ceph's trash, and there. */
+const GONE = "mooring-gone.";
 
 /** Names of an image in the Ceph pool. */
 export const wholeName = (id: string): string => `${WHOLE}${id}`;
@@ -16,6 +18,16 @@ export const oldName = (id: string): string => `${OLD}${id}`;
 /** New each time. Only its maker removes what it has left half-made. */
 export function newName(maker: string, id: string): string {
   return `${NEW}${maker}~${randomUUID().slice(0, 8)}.${id}`;
+}
+
+/** New each time: while copies need the data of one, another one of the same id may be made and removed. */
+export function goneName(name: string): string {
+  return `${GONE}${randomUUID().slice(0, 8)}.${name}`;
+}
+
+/** Was removed by us. */
+export function isGone(name: string): boolean {
+  return name.startsWith(GONE);
 }
 
 /** What this maker has begun. */

@@ -5,13 +5,14 @@ import type { MakeOptions } from "../backend.ts";
 import { IMAGE_SUFFIX } from "../file-images.ts";
 import type { Image } from "../image.ts";
 import type { ImageStore } from "../image-store.ts";
-import { EBUSY, EMLINK, ENOENT, ENOTEMPTY, LONG_MS, type RbdCommands } from "./commands.ts";
+import { ENOENT, type RbdCommands } from "./commands.ts";
 import type { ExportedFiles } from "./exports.ts";
-import { inOtherGroup, requireUngrouped } from "./image-groups.ts";
+import { requireUngrouped } from "./image-groups.ts";
 import { idOfOld, idOfWhole, isNewOf, newName, oldName, wholeName } from "./names.ts";
 import type { RbdCopies } from "./rbd-copies.ts";
-import { type RbdEntry, type RbdInfo, readInfo, readList, readTrash } from "./rbd-info.ts";
-import { readClients, shutOut } from "./shut-out.ts";
+import { type RbdEntry, type RbdInfo, readInfo, readList } from "./rbd-info.ts";
+import { RbdTrash } from "./rbd-trash.ts";
+import { readClients, readWatchers, shutOut } from "./shut-out.ts";
 
 /** What images are kept with. */
 export interface RbdImagesOptions {
@@ -30,9 +31,16 @@ export interface RbdImagesOptions {
  */
 export class RbdImages implements ImageStore {
   readonly #options: RbdImagesOptions;
+  readonly #trash: RbdTrash;
 
   constructor(options: RbdImagesOptions) {
     this.#options = options;
+    this.#trash = new RbdTrash(options.commands);
+  }
+
+  /** Nothing is done later of what could not be done yet. */
+  stop(): void {
+    this.#trash.stop();
   }
 
   async sweep(): Promise<void> {
@@ -44,13 +52,14 @@ export class RbdImages implements ImageStore {
     }
     const names = new Set(entries.map(({ image }) => image));
     for (const name of names) {
-      if (isNewOf(maker, name)) await this.#discard(name);
+      if (isNewOf(maker, name)) await this.#trash.put(name);
       const id = idOfOld(name);
       if (id === undefined) continue;
       // Killed between the two renames of a replacement, or after them.
-      if (names.has(wholeName(id))) await this.#discard(name);
+      if (names.has(wholeName(id))) await this.#trash.put(name);
       else await commands.rbd(["rename", name, wholeName(id)]);
     }
+    await this.#trash.sweep(names);
   }
 
   async list(): Promise<Image[]> {
@@ -109,7 +118,7 @@ export class RbdImages implements ImageStore {
         if (old !== undefined && old.name !== oldName(id))
           await commands.rbd(["rename", old.name, oldName(id)]);
         const image = await this.#commit(name, id, size);
-        if (old !== undefined) await this.#discard(oldName(id));
+        if (old !== undefined) await this.#trash.put(oldName(id));
         return image;
       },
     });
@@ -173,37 +182,13 @@ export class RbdImages implements ImageStore {
 
   async remove(id: string): Promise<void> {
     await this.#requireClosed(id);
-    await requireUngrouped(this.#options.commands, wholeName(id));
-    for (const name of [oldName(id), wholeName(id)]) await this.#discard(name);
-  }
-
-  /** What a killed removal has left in the trash goes as well. */
-  async #discard(name: string): Promise<void> {
     const { commands } = this.#options;
-    const info = await readInfo(commands, { name });
-    if (info !== undefined) await commands.rbd(["trash", "mv", name], { allow: [ENOENT] });
-    const left = (await readTrash(commands)).filter((entry) => entry.name === name);
-    for (const { id } of left) await this.#purge(id, name);
-  }
-
-  /** For good, with the images below that were kept for it only. */
-  async #purge(id: string, name: string): Promise<void> {
-    const { commands } = this.#options;
-    for (let next: string | undefined = id; next !== undefined; ) {
-      const info = await readInfo(commands, { id: next });
-      if (info === undefined) return;
-      const { exitCode } = await commands.rbd(["trash", "rm", "--no-progress", next], {
-        limit: LONG_MS,
-        allow: [ENOENT, ENOTEMPTY, EBUSY, EMLINK],
-      });
-      if (exitCode === ENOTEMPTY) return;
-      if (exitCode === EMLINK) {
-        await commands.rbd(["trash", "restore", next], { allow: [ENOENT] });
-        throw inOtherGroup(name);
-      }
-      if (exitCode === EBUSY && next === id) throw stillOpen(name);
-      next = info.parent?.trash === true ? info.parent.id : undefined;
-    }
+    await requireUngrouped(commands, wholeName(id));
+    const info = await this.info(id);
+    // While it is there under its name the removal is tried again.
+    if (info !== undefined && (await readWatchers(commands, info.name)).length > 0)
+      throw stillOpen(info.name);
+    for (const name of [oldName(id), wholeName(id)]) await this.#trash.put(name);
   }
 
   /** Failed work takes its image along; `sweep` finds what is left when that fails as well. */
@@ -211,14 +196,14 @@ export class RbdImages implements ImageStore {
     try {
       return await work();
     } catch (error) {
-      await this.#discard(name).catch(() => {});
+      await this.#trash.put(name).catch(() => {});
       throw error;
     }
   }
 
   /** Removes what a copy of a group has made. */
   discard(name: string): Promise<void> {
-    return this.#discard(name);
+    return this.#trash.put(name);
   }
 
   async #requireClosed(id: string): Promise<void> {

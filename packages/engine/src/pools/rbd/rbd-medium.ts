@@ -100,6 +100,7 @@ export class RbdMedium implements Medium {
   }
 
   async close(): Promise<void> {
+    this.images.stop();
     await this.#exports.closeUnused(this.#folder);
   }
 

@@ -154,6 +154,51 @@ test(
 );
 
 test(
+  "rbd: what a killed process was about to remove goes with all below it, what others have put into Ceph's trash stays",
+  withCluster,
+  async (t) => {
+    const at = await opened(t);
+    const { pool, rbd } = at;
+    await pool.create("v-p-1", 10 * MIB);
+    await pool.clone("v-p-1", "s-p-1", 10 * MIB);
+    await pool.clone("s-p-1", "v-p-2", 10 * MIB);
+    await write(pool, await pool.create("v-p-3", 10 * MIB), "kept");
+    for (const id of ["v-p-1", "s-p-1"]) await pool.remove(id);
+    await pool.close();
+    // Killed between the two commands of a removal; the other one was somebody's hand.
+    await rbd("rename", "mooring.v-p-2", "mooring-gone.0.mooring.v-p-2");
+    await rbd("trash", "mv", "mooring.v-p-3");
+    await pool.open();
+    await eventually("the trash to have only the volume that somebody has put there", async () =>
+      /^\S+ mooring\.v-p-3$/.test((await rbd("trash", "ls", "--all")).trim()),
+    );
+    const [id = ""] = (await rbd("trash", "ls")).split(" ");
+    await rbd("trash", "restore", id);
+    assert.equal(await read(pool, (await pool.find("v-p-3")) ?? assert.fail("lost"), 4), "kept");
+    assert.deepEqual(await names(at), ["mooring.v-p-3"]);
+  },
+);
+
+test("rbd: a volume that somebody has open stays until he closes it", withCluster, async (t) => {
+  const at = await opened(t);
+  const { pool, path, place } = at;
+  const volume = await pool.create("v-p-1", 10 * MIB);
+  const device = await pool.devices.attach(volume);
+  const other = createPool("rbd", { host, path: `${path}-2`, rbd: { nodeID: "node-2", place } });
+  await other.open();
+  t.after(() => other.close());
+  await assert.rejects(
+    other.remove("v-p-1"),
+    refusal("UNAVAILABLE", /image mooring\.v-p-1 is still open somewhere/),
+  );
+  assert.deepEqual(await names(at), ["mooring.v-p-1"]);
+  await pool.devices.detach(device.path);
+  await other.remove("v-p-1");
+  assert.deepEqual(await names(at), []);
+  assert.equal((await at.rbd("trash", "ls", "--all")).trim(), "");
+});
+
+test(
   "rbd: a volume in somebody's RBD group is copied, and goes when it is out of the group",
   withCluster,
   async (t) => {

@@ -20,14 +20,21 @@ export interface ImageClients {
   locks: Lock[];
 }
 
+/** Addresses of those that have an image open. None when there is no such image. */
+export async function readWatchers(commands: RbdCommands, image: string): Promise<string[]> {
+  const { exitCode, stdout } = await commands.rbd(["status", "--format", "json", image], { allow: [ENOENT] });
+  if (exitCode !== 0) return [];
+  const watchers = listOf(objectOf(parse(stdout))["watchers"] ?? []).map(objectOf);
+  return watchers.map(({ address }) => String(address));
+}
+
 /** What the cluster knows of who uses an image. */
 export async function readClients(commands: RbdCommands, image: string): Promise<ImageClients> {
-  const status = await commands.rbd(["status", "--format", "json", image]);
+  const watchers = await readWatchers(commands, image);
   const ls = await commands.rbd(["lock", "ls", "--format", "json", image]);
   const locks = listOf(parse(ls.stdout)).map(objectOf);
-  const watchers = listOf(objectOf(parse(status.stdout))["watchers"] ?? []).map(objectOf);
   return {
-    addresses: [...new Set([...watchers, ...locks].map(({ address }) => String(address)))],
+    addresses: [...new Set([...watchers, ...locks.map(({ address }) => String(address))])],
     locks: locks.map(({ id, locker }) => ({ id: String(id), locker: String(locker) })),
   };
 }
