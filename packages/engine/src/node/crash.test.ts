@@ -70,6 +70,7 @@ const OTHERS = [
   "engine/arbiter/",
   "engine/migration/",
   "engine/services/",
+  "engine/shut-out/",
   "engine/group-snapshot/",
   "engine/group-revert/",
   "engine/share/",

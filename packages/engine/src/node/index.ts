@@ -31,8 +31,8 @@ import { releaseDevices } from "./release-devices.ts";
 import { endShare, presentShares, runShares } from "./share/index.ts";
 import { TrustedNetworks } from "./share/trusted-networks.ts";
 import { openSharing } from "./sharing/open-sharing.ts";
-import { shutOutLost } from "./sharing/shut-out.ts";
 import { sweepLeases } from "./sharing/sweep-leases.ts";
+import { runShutOut } from "./shut-out/index.ts";
 import { runSnapshots } from "./snapshot/index.ts";
 import { runVolumes } from "./volume/index.ts";
 
@@ -96,12 +96,12 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       logger.warn({ err: error }, "cannot remove leases without a volume");
     });
     await beat(context);
-    const controllers = [runVolumes, runSnapshots, runGroups, runShares].map((run) =>
+    const controllers = [runVolumes, runSnapshots, runGroups, runShares, runShutOut].map((run) =>
       run(context, informers),
     );
     const beside = [
       ...[keepBeating(context), context.images.run(context)],
-      ...[context.sharing?.leases.run(signal), shutOutLost(context, volumes)],
+      context.sharing?.leases.run(signal),
     ];
     const running = Promise.all([pooling.done, ...controllers, ...informing, ...beside]);
     const end = async (): Promise<void> => {

@@ -1,3 +1,4 @@
+import { EngineError } from "../errors.ts";
 import type { PoolBackend } from "../pools/backend.ts";
 import type { PoolLayout } from "../pools/layout.ts";
 
@@ -16,6 +17,13 @@ export class OpenPools {
 
   get(name: string): OpenPool | undefined {
     return this.#pools.get(name);
+  }
+
+  /** Throws UNAVAILABLE. */
+  require(name: string): OpenPool {
+    const pool = this.#pools.get(name);
+    if (pool !== undefined) return pool;
+    throw new EngineError("UNAVAILABLE", `pool ${name} is not open`);
   }
 
   list(): OpenPool[] {

@@ -1,10 +1,8 @@
 import { type Outcome, removeFinalizer } from "@mooring/store";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { Snapshots } from "../../api/snapshot.ts";
-import { EngineError } from "../../errors.ts";
 import type { AgentContext } from "../context.ts";
 import { copyImage } from "../copy/copy.ts";
-import type { OpenPool } from "../open-pools.ts";
 import { requireVolumeHere } from "../require-volume-here.ts";
 import type { SnapshotStep, SnapshotView } from "./decide.ts";
 
@@ -30,7 +28,7 @@ export async function applySnapshotStep(
       await removeFinalizer(store, { resource: Snapshots, key: { name } }, ENGINE_FINALIZER, signal);
       return;
     case "copy":
-      await copyImage(context, openPool(context, snapshot.spec.pool), {
+      await copyImage(context, pools.require(snapshot.spec.pool), {
         source: snapshot.spec.volume,
         id: name,
         requireSource: () => requireVolumeHere(context, snapshot.spec.volume),
@@ -38,13 +36,7 @@ export async function applySnapshotStep(
       pools.touched(snapshot.spec.pool);
       return;
     case "remove-image":
-      await openPool(context, snapshot.spec.pool).backend.remove(name);
+      await pools.require(snapshot.spec.pool).backend.remove(name);
       pools.touched(snapshot.spec.pool);
   }
-}
-
-function openPool({ pools }: AgentContext, name: string): OpenPool {
-  const pool = pools.get(name);
-  if (pool !== undefined) return pool;
-  throw new EngineError("UNAVAILABLE", `pool ${name} is not open`);
 }

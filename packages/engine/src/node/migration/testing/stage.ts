@@ -19,13 +19,16 @@ import { reportNode } from "../../../testing/report-node.ts";
 import { GIB, type Hooks, MIB, scratch, sparse } from "../../../testing/scratch.ts";
 import { addTicket, removeTickets, ticketStatus } from "../../../tickets/tickets.ts";
 import { startAgent } from "../../index.ts";
-import type { AgentPool } from "../../options.ts";
+import type { AgentOptions, AgentPool } from "../../options.ts";
 
 export const VOLUME = "v-p-1";
 /** Short, so that a takeover is; long enough for an agent that was killed to be back in time on a busy machine. */
 const LEASES = { durationMs: 16_000, safetyMs: 4000 };
-/** And checks devices so often that every state of a migration is checked. */
-export const OFTEN = { leases: LEASES, healthMs: 50 };
+/** Devices are checked so often that every state of a migration is. */
+const OFTEN_MS = 50;
+
+/** What all nodes of a stage have in common; it can be written as JSON. */
+export type OfNodes = Required<Pick<AgentOptions, "pools" | "healthMs" | "leases">>;
 
 /** What is different from what a stage has by itself: a folder of XFS, leases of 16 s, and a volume that may move. */
 export interface StageOptions {
@@ -81,17 +84,19 @@ export class Stage {
 
   async startNode(nodeID: string): Promise<void> {
     const { store, host, dir } = this;
-    const { rbd, leases = LEASES } = this.#options;
     const stop = new AbortController();
+    const options = { store, host, nodeID, stateDir: join(dir, nodeID), logger: silentLogger };
+    const { done } = await startAgent({ ...options, ...this.#ofNodes(), signal: stop.signal });
+    this.#agents.set(nodeID, { done, stop });
+  }
+
+  #ofNodes(): OfNodes {
+    const { rbd, leases = LEASES } = this.#options;
     const pool: AgentPool =
       rbd === undefined
-        ? { name: POOL, type: "xfs", shared: true, path: join(dir, "shared") }
+        ? { name: POOL, type: "xfs", shared: true, path: join(this.dir, "shared") }
         : { name: POOL, type: "rbd", shared: true, path: rbd.conf, rbd: rbd.spec };
-    const stateDir = join(dir, nodeID);
-    const often = { ...OFTEN, leases };
-    const options = { store, host, nodeID, stateDir, pools: [pool], ...often, logger: silentLogger };
-    const { done } = await startAgent({ ...options, signal: stop.signal });
-    this.#agents.set(nodeID, { done, stop });
+    return { pools: [pool], healthMs: OFTEN_MS, leases };
   }
 
   async stopNode(nodeID: string): Promise<void> {
@@ -103,10 +108,14 @@ export class Stage {
 
   /** The node's agent in a process of its own that dies at the failpoint, by a server for this stage's store. */
   async startMortal(nodeID: string, program: string, url: string, failpoint: string): Promise<ChildProcess> {
-    const mortal = spawn(process.execPath, [program, url, this.dir, nodeID], {
-      stdio: ["ignore", "pipe", "inherit"],
-      env: { ...process.env, MOORING_FAILPOINT: failpoint },
-    });
+    const mortal = spawn(
+      process.execPath,
+      [program, url, this.dir, nodeID, JSON.stringify(this.#ofNodes())],
+      {
+        stdio: ["ignore", "pipe", "inherit"],
+        env: { ...process.env, MOORING_FAILPOINT: failpoint },
+      },
+    );
     this.#mortals.push(mortal);
     if (mortal.stdout !== null) await Promise.race([once(mortal.stdout, "data"), once(mortal, "exit")]);
     return mortal;

@@ -7,7 +7,7 @@ import { pipeline } from "node:stream/promises";
 import { after, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { Leases, Nodes, silentLogger } from "@mooring/store";
-import { eventually, startCeph, withCeph } from "@mooring/store/testing";
+import { cephOfFile, eventually, withCeph } from "@mooring/store/testing";
 import { LEASE_NAMESPACE, LEASE_NODE_LABEL } from "../../api/names.ts";
 import { NodeAgents } from "../../api/node-agent.ts";
 import { startFencing } from "../../cluster/fencing/index.ts";
@@ -18,6 +18,7 @@ import { BlockWriter, readStints } from "../migration/testing/block-writer.ts";
 import { Stage, VOLUME } from "../migration/testing/stage.ts";
 
 const withCluster = await withCeph();
+const cluster = cephOfFile(after);
 /** So long that no test waits for its end. */
 const HOURS = { durationMs: 36_000_000, safetyMs: 4000 };
 /** The verdict; longer than an agent that lives is ever silent. */
@@ -83,7 +84,7 @@ test(
   "a lost node is shut out before the next one has its volume, long before its lease would end, and can write nothing any more",
   withCluster,
   async (t) => {
-    const ceph = await startCeph(after);
+    const ceph = await cluster();
     const { conf, user, keyring, pool } = ceph;
     const namespace = await ceph.namespace();
     const stage = await Stage.open(t, {

@@ -1,0 +1,50 @@
+import { getIfAny, type Lease, Leases, type Reader } from "@mooring/store";
+import { LEASE_NAMESPACE, LEASE_NODE_LABEL } from "../../api/names.ts";
+import { isLostNode, NodeAgents, withoutHeartbeat } from "../../api/node-agent.ts";
+import { canShutOut, poolNodes } from "../../api/pool.ts";
+import type { Volume } from "../../api/volume.ts";
+import { leaseName } from "../../leases/lease-watch.ts";
+import type { AgentContext, Sharing } from "../context.ts";
+import { readContext } from "../read-context.ts";
+import type { ShutOutView } from "./decide.ts";
+import type { MissingAgents } from "./missing-agents.ts";
+
+/** The images of this node's pools, from caches; `missing` counts how long agents have been missing. */
+interface Sources {
+  volumes: { get(key: string): Volume | undefined };
+  missing: MissingAgents;
+}
+
+/**
+ * Undefined: nobody else has the image, the one who has it responds, or its pool cannot shut anybody out from here. That much is
+ * known from caches, for all images at rest; what is about to be shut out is read from the store.
+ */
+export async function readShutOut(
+  context: AgentContext,
+  sharing: Sharing,
+  name: string,
+  { reader, volumes, missing }: Sources & { reader: Reader },
+): Promise<ShutOutView | undefined> {
+  const { nodeID: own, signal } = context;
+  const volume = volumes.get(name);
+  const { pools, poolObjects } = readContext(context, reader);
+  const pool = volume === undefined ? undefined : poolObjects.get(volume.spec.pool);
+  if (volume === undefined || pool === undefined || !canShutOut(pool)) return undefined;
+  if (pools.get(volume.spec.pool) === undefined) return undefined;
+  const key = { namespace: LEASE_NAMESPACE, name: leaseName(name) };
+  const cached = reader.over(sharing.held, nodeOf).get(`${key.namespace}/${key.name}`);
+  const nodeID = cached ?? volume.status?.ownerID ?? "";
+  if (nodeID === "" || nodeID === own) return undefined;
+  const agents = reader.over(sharing.agents, withoutHeartbeat);
+  const known = agents.get(nodeID);
+  if (known !== undefined && !isLostNode(known)) return undefined;
+  const lease = await getIfAny(reader.store, Leases, key, signal);
+  const agent = await reader.get(NodeAgents, { name: nodeID }, withoutHeartbeat, signal);
+  const isReady = (node: string) => agents.get(node)?.status?.state === "Ready";
+  const isOurs = poolNodes(pool).filter(isReady).sort()[0] === own;
+  return { volume, lease, nodeID, isOurs, agent, missingMs: missing.missingMs(nodeID, agent) };
+}
+
+function nodeOf(lease: Lease): string | undefined {
+  return lease.metadata.labels?.[LEASE_NODE_LABEL];
+}
