@@ -10,7 +10,7 @@ export interface FieldRequirement {
 /** Parses `metadata.name=x,spec.nodeName!=y`; backslash escapes comma, equals sign and itself. Throws BadRequest. */
 export function parseFieldSelector(selector: string | undefined): FieldRequirement[] {
   if (selector === undefined || selector === "") return [];
-  const terms = selector.split(/(?<!\\),/).filter((term) => term !== "");
+  const terms = selector.match(/(?:\\.|[^,])+/gs) ?? [];
   return terms.map((term) => {
     const match = /^((?:[^=!\\]|\\.)+?)(==|!=|=)(.*)$/s.exec(term);
     if (match === null) throw badRequest(`invalid selector: '${selector}'; can't understand '${term}'`);

@@ -129,6 +129,7 @@ test("field selectors", () => {
     ["metadata.name=a", true],
     ["metadata.name==b", false],
     ["metadata.name!=b,spec.note=x\\,y\\=z", true],
+    ["spec.note!=x\\\\,metadata.name=b", false],
   ];
   for (const [selector, expected] of cases) {
     assert.equal(matchesFields(parseFieldSelector(selector), fields), expected, selector);

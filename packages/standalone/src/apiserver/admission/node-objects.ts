@@ -1,10 +1,7 @@
 import type { JsonStore, UnstructuredObject } from "@mooring/store";
 import { isObject } from "../../schema/model.ts";
 import { IDENTITY } from "../join/identity.ts";
-import type { Target } from "../resources/target.ts";
 import { forbiddenLabels } from "./node-labels.ts";
-
-const IMAGE_LABEL = "storage.mooring.dev/image";
 
 /** An object that a node writes, and what it was before. */
 export interface Objects {
@@ -14,25 +11,13 @@ export interface Objects {
 }
 
 /** The reason why a node must not write this; undefined: it may. */
-export type Check = (
-  node: string,
-  objects: Objects,
-  context: { store: JsonStore; target: Target },
-) => string | undefined;
+export type Check = (node: string, objects: Objects, context: { store: JsonStore }) => string | undefined;
 
 /** Equal as JSON, keys in the same order; absent and null are one. */
 export const same = (a: unknown, b: unknown): boolean =>
   JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
 /** The fields of an object of unknown shape; none for anything else. */
 export const fields = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});
-
-/** Why not, when the write changes more than metadata and status. */
-export function unchangedSpec(
-  next: UnstructuredObject,
-  old: UnstructuredObject | undefined,
-): string | undefined {
-  return old !== undefined && same(next.spec, old.spec) ? undefined : "a node does not say what is wanted";
-}
 
 /** Why not, when the object is not called as the node is. */
 export function ownName(node: string, { next }: Objects): string | undefined {
@@ -41,15 +26,17 @@ export function ownName(node: string, { next }: Objects): string | undefined {
     : `is not allowed to write the object of ${next.metadata.name}`;
 }
 
-/** Whoever has a node must not draw pods to it that others keep away, nor have it taken away as somebody's dependent. */
+/** Whoever has a node must not draw pods to it that others keep away, nor have it taken away as somebody's dependent, nor keep it from being deleted. */
 export function ownNode(node: string, { next, old }: Objects): string | undefined {
   const wrong = ownName(node, { next, old });
   if (wrong !== undefined) return wrong;
-  const { annotations, labels, ownerReferences } = next.metadata;
+  const { annotations, labels, ownerReferences, finalizers } = next.metadata;
   if (!same(annotations?.[IDENTITY], old?.metadata.annotations?.[IDENTITY]))
     return `is not allowed to change the annotation ${IDENTITY}`;
   if (!same(ownerReferences ?? [], old?.metadata.ownerReferences ?? []))
     return "is not allowed to change its ownerReferences";
+  if (!same(finalizers ?? [], old?.metadata.finalizers ?? []))
+    return "is not allowed to change its finalizers";
   const [spec, before] = [fields(next.spec), fields(old?.spec)];
   if (old !== undefined && !same(spec.taints ?? [], before.taints ?? []))
     return "is not allowed to modify taints";
@@ -68,15 +55,6 @@ export function ownPod(node: string, { next, old }: Objects): string | undefined
   return same(next.metadata.labels, old.metadata.labels)
     ? undefined
     : "cannot update labels through pod status";
-}
-
-/** Why not, when the lease is not the node's own. */
-export function ownLease(node: string, { next, old }: Objects): string | undefined {
-  if (next.metadata.namespace === "kube-node-lease") return ownName(node, { next, old });
-  const ofImage = (lease: UnstructuredObject) => lease.metadata.labels?.[IMAGE_LABEL] !== undefined;
-  return next.metadata.namespace === "kube-system" && ofImage(next) && ofImage(old ?? next)
-    ? undefined
-    : "writes leases of images and its own only";
 }
 
 /** What a kubelet reports of a claim: how large it is by now, and what came of asking for more. */

@@ -1,3 +1,4 @@
+import { type FieldRequirement, isStatus, parseFieldSelector } from "@mooring/store";
 import type { Call } from "../http/call.ts";
 import { flag } from "../http/call.ts";
 import { parseResourcePath } from "../resources/target.ts";
@@ -14,8 +15,8 @@ export type Attributes =
       name: string;
       /** Empty: at the cluster scope. */
       namespace: string;
-      /** Of a collection. */
-      fieldSelector?: string;
+      /** What objects of a collection have to be like, as its list reads it: all of these. */
+      fields?: readonly FieldRequirement[];
     };
 
 const ITEM_VERBS: Readonly<Record<string, string>> = {
@@ -38,7 +39,8 @@ export function attributesOf(call: Call): Attributes {
   if (path === undefined) return { type: "path", verb, path: call.path };
   const { group, plural, subresource = "", name = "", namespace = "" } = path;
   const ofCollection = name === "" ? collectionVerb(call, verb) : verb;
-  const one = name === "" && verb !== "create" ? namedBySelector(call) : name;
+  const fields = name === "" ? requirementsOf(call) : [];
+  const one = name === "" && verb !== "create" ? exactName(fields) : name;
   // A namespace is in itself, so that a role in it can allow reading it.
   const inNamespace = group === "" && plural === "namespaces" ? name : namespace;
   return {
@@ -49,7 +51,7 @@ export function attributesOf(call: Call): Attributes {
     subresource,
     name: one,
     namespace: inNamespace,
-    ...selectorOf(call, name),
+    ...(fields.length === 0 ? {} : { fields }),
   };
 }
 
@@ -59,15 +61,19 @@ function collectionVerb(call: Call, verb: string): string {
 }
 
 /** A collection of one: whoever may read a single object may list and watch it, too. */
-function namedBySelector({ query }: Call): string {
-  for (const term of (query.get("fieldSelector") ?? "").split(",")) {
-    const name = /^metadata\.name==?([^=!,]+)$/.exec(term.trim())?.[1];
-    if (name !== undefined) return name;
-  }
-  return "";
+function exactName(fields: readonly FieldRequirement[]): string {
+  return fields.find(({ field, equal }) => equal && field === "metadata.name")?.value ?? "";
 }
 
-function selectorOf({ query }: Call, name: string): { fieldSelector?: string } {
-  const selector = name === "" ? query.get("fieldSelector") : null;
-  return selector === null ? {} : { fieldSelector: selector };
+/**
+ * By the parser that selects the objects: whoever is let in by one reading of a selector must not be given what another one
+ * selects. Of one that cannot be read nothing is known; the list refuses it.
+ */
+function requirementsOf({ query }: Call): FieldRequirement[] {
+  try {
+    return parseFieldSelector(query.get("fieldSelector") ?? "");
+  } catch (error) {
+    if (isStatus(error, "BadRequest")) return [];
+    throw error;
+  }
 }

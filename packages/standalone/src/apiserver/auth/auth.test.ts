@@ -45,6 +45,32 @@ test("nobody speaks for others without being allowed to", async () => {
   assert.match(response.json.message, /cannot impersonate resource "users"/);
 });
 
+test("a list is of no more than the selector that it was allowed for", async () => {
+  const { http } = server;
+  await kubectl(["create", "configmap", "open-to-nora", "--from-literal=a=b"]);
+  await kubectl(["create", "role", "one", "--verb=list", "--resource=cm", "--resource-name=open-to-nora"]);
+  await kubectl(["create", "rolebinding", "one", "--role=one", "--user=nora"]);
+  const list = (fieldSelector: string) =>
+    http.send(`/api/v1/namespaces/default/configmaps?${new URLSearchParams({ fieldSelector })}`, {
+      headers: { "impersonate-user": "nora" },
+    });
+  const own = await list("metadata.name=open-to-nora");
+  assert.deepEqual(
+    own.json.items.map(({ metadata }) => metadata.name),
+    ["open-to-nora"],
+  );
+  // Written so that one who splits at every comma sees a name in it: it selects all that are not called "x,metadata...".
+  for (const selector of [
+    "metadata.name!=x\\,metadata.name=open-to-nora",
+    "metadata.namespace!=x\\,metadata.name=open-to-nora",
+    "metadata.name!=open-to-nora",
+    "",
+  ]) {
+    const { status, text } = await list(selector);
+    assert.equal(status, 403, `${selector}: ${text}`);
+  }
+});
+
 interface IssuedToken {
   token: string;
   expirationTimestamp: string;

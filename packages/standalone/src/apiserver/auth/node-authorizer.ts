@@ -51,11 +51,11 @@ const isClaimStatus = ({ verb, subresource }: Asked) =>
   subresource === "status" && (verb === "update" || verb === "patch");
 
 async function podAccess(node: string, asked: Asked, store: JsonStore): Promise<boolean> {
-  const { verb, subresource, name, namespace, fieldSelector = "" } = asked;
+  const { verb, subresource, name, namespace, fields = [] } = asked;
   if (subresource !== "" && subresource !== "eviction") return false;
-  const selected = fieldSelector
-    .split(",")
-    .some((term) => /^spec\.nodeName==?(.*)$/.exec(term)?.[1] === node);
+  const selected = fields.some(
+    ({ field, equal, value }) => equal && field === "spec.nodeName" && value === node,
+  );
   if ((verb === "list" || verb === "watch") && selected) return true;
   const own = async () => get<Pod>(store, Pods, { namespace, name })?.spec?.nodeName === node;
   if (subresource === "eviction") return verb === "create" && (await own());

@@ -33,7 +33,8 @@ const claims = new WeakMap<TLSSocket, Claim | undefined>();
 
 /**
  * The node behind a client certificate; undefined without one. A certificate counts only while the Node object is there and
- * names its key: who deletes the Node has revoked it, on connections that are open as well. Throws Unauthorized.
+ * names its key: who deletes the Node has revoked it, on connections that are open as well, and also while finalizers hold the
+ * Node back. Throws Unauthorized.
  */
 export function nodeByCertificate(request: IncomingMessage, store: JsonStore): User | undefined {
   const socket = request.socket as TLSSocket;
@@ -56,7 +57,7 @@ function claimOf(cert: X509Certificate): Claim | undefined {
   return { name, key: fingerprint(cert), from, until };
 }
 
-/** The key that the Node object names as it is now. */
+/** The key that the Node object names as it is now; none while it is being deleted. */
 function keyOf(store: JsonStore, claim: Claim): string | undefined {
   let json: string;
   try {
@@ -67,7 +68,8 @@ function keyOf(store: JsonStore, claim: Claim): string | undefined {
   }
   if (claim.node?.json !== json) {
     const { metadata } = JSON.parse(json) as Node;
-    claim.node = { json, key: metadata.annotations?.[IDENTITY] };
+    const { annotations, deletionTimestamp } = metadata;
+    claim.node = { json, key: deletionTimestamp === undefined ? annotations?.[IDENTITY] : undefined };
   }
   return claim.node.key;
 }

@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtemp } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
 import {
   isForbidden,
@@ -17,13 +14,12 @@ import {
   Secrets,
   silentLogger,
 } from "@mooring/store";
-import { authorityHash } from "../../apiserver/join/handle.ts";
-import { createJoinToken } from "../../apiserver/join/tokens.ts";
 import { startTestServer, type TestServer } from "../../apiserver/testing/test-server.ts";
 import { requestNode } from "../../pki/issue.ts";
 import { certificateOf, nodeKubeconfig } from "./credential.ts";
 import { joinCluster } from "./join.ts";
 import { renewIfDue } from "./rotate.ts";
+import { joinedNode, joinToken, stateFolder } from "./testing/joined.ts";
 
 let server: TestServer;
 before(async () => {
@@ -32,18 +28,9 @@ before(async () => {
 after(() => server.stop());
 
 const HOUR_MS = 3600_000;
-const folder = () => mkdtemp(join(tmpdir(), "mooring-join-"));
-
-async function token(options: { expires?: Date; nodeName?: string } = {}): Promise<string> {
-  const authority = authorityHash(server.api.caPem);
-  return createJoinToken(server.store, { authority, expires: new Date(Date.now() + HOUR_MS), ...options });
-}
-
-async function joined(nodeName: string): Promise<{ stateDir: string; store: RestStore }> {
-  const stateDir = await folder();
-  await joinCluster({ server: server.api.url, nodeName }, await token(), stateDir);
-  return { stateDir, store: await RestStore.fromKubeconfig(nodeKubeconfig(stateDir)) };
-}
+const folder = stateFolder;
+const token = (options?: { expires?: Date; nodeName?: string }) => joinToken(server, options);
+const joined = (nodeName: string) => joinedNode(server, nodeName);
 
 const pod = (name: string, nodeName: string, secretName: string) => ({
   apiVersion: "v1" as const,
@@ -97,6 +84,10 @@ test("a node reads the secrets of its pods and writes its own objects, and nothi
     await refused(store.get(Secrets, { namespace: "default", name }), `the secret ${name}`);
   await refused(store.list(Secrets, { namespace: "default" }), "all secrets");
   await refused(store.list(Pods), "all pods");
+  for (const other of ["metadata.name!=x\\,spec.nodeName=mine", "spec.nodeName!=x\\,spec.nodeName=mine"])
+    await refused(store.list(Pods, { fieldSelector: other }), other);
+  const named = { namespace: "default", fieldSelector: "metadata.name!=x\\,metadata.name=here" };
+  await refused(store.list(Secrets, named), "secrets beside its pod's");
   const own = await store.list(Pods, { fieldSelector: "spec.nodeName=mine" });
   assert.deepEqual(
     own.items.map(({ metadata }) => metadata.name),
@@ -128,6 +119,15 @@ test("a node reads the secrets of its pods and writes its own objects, and nothi
   store.close();
 });
 
+/** A client whose watch is ended sees that it is nobody any more, at the latest when it watches anew. */
+async function untilEnded(watch: AsyncGenerator<unknown>): Promise<void> {
+  for (let last: { done?: boolean } = {}; last.done !== true; )
+    last = await watch.next().catch((error: unknown) => {
+      assert.match(String(error), /Unauthorized/);
+      return { done: true };
+    });
+}
+
 test("who deletes the node has revoked it, and ended its watches", async () => {
   const { store } = await joined("gone");
   await store.list(Nodes);
@@ -135,12 +135,7 @@ test("who deletes the node has revoked it, and ended its watches", async () => {
   const watch = store.watch(Nodes, { signal: over.signal });
   await watch.next();
   await server.store.delete(Nodes, { name: "gone" });
-  // It sees how it is deleted, or not even that.
-  for (let last: { done?: boolean } = {}; last.done !== true; )
-    last = await watch.next().catch((error: unknown) => {
-      assert.match(String(error), /Unauthorized/);
-      return { done: true };
-    });
+  await untilEnded(watch);
   over.abort();
   await assert.rejects(store.list(Nodes), /Unauthorized/);
   const node = { apiVersion: "v1" as const, kind: "Node" as const, metadata: { name: "gone" } };
@@ -151,6 +146,22 @@ test("who deletes the node has revoked it, and ended its watches", async () => {
   await assert.rejects(store.list(Nodes), /Unauthorized/);
   store.close();
   next.store.close();
+});
+
+test("a node that is being deleted is revoked, whoever still holds its object back", async () => {
+  const { store } = await joined("holding");
+  const held = await store.get(Nodes, { name: "holding" });
+  const metadata = { ...held.metadata, finalizers: ["example.com/hold"] };
+  await assert.rejects(store.update(Nodes, { ...held, metadata }), /not allowed to change its finalizers/);
+  await server.store.update(Nodes, { ...held, metadata });
+  const over = new AbortController();
+  const watch = store.watch(Nodes, { signal: over.signal });
+  await watch.next();
+  await server.store.delete(Nodes, { name: "holding" });
+  await assert.rejects(store.list(Nodes), /Unauthorized/);
+  await untilEnded(watch);
+  over.abort();
+  store.close();
 });
 
 test("a node that is deleted while it asks for its next certificate gets none, and is not back", async () => {
