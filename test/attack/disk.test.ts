@@ -84,6 +84,24 @@ for (const [way, script] of Object.entries(LOGS)) {
   });
 }
 
+test("a container that reserves room while it writes its log loses no line of it", thorough(), async () => {
+  // Lines without a pause, and room past the end again and again: each time it is given back, some are being written.
+  const script = `perl -e '$| = 1; my $line = 0; my $pad = "x" x 60;
+while ($line < 300000) { system "fallocate --keep-size --offset 200M --length 80M ${LOG}" if $line % 20000 == 0; $line += 1; syswrite STDOUT, "$line $pad\\n" }
+syswrite STDOUT, "end\\n"'; sleep 1000`;
+  await apply("lines", { script });
+  await shows(["pod", "lines"], "{.status.phase}", "Running");
+  await eventually("all lines to be written", async () =>
+    (await kubectl.run("logs", "lines", "--tail=1")).startsWith("end"),
+  );
+  assert.equal(await isTrimmed("lines"), true);
+  const lines = (await kubectl.run("logs", "lines")).trimEnd().split("\n").slice(0, -1);
+  const first = Number(lines[0]?.split(" ")[0]);
+  const wrong = lines.findIndex((line, index) => line !== `${first + index} ${"x".repeat(60)}`);
+  assert.equal(wrong, -1, `after line ${first + wrong - 1} comes ${JSON.stringify(lines[wrong])}`);
+  await kubectl.run("delete", "pod", "lines", "--wait=false");
+});
+
 test(
   "a termination message takes no more of the disk than it may, and counts for the pod's limit",
   thorough(),

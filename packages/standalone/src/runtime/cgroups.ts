@@ -23,6 +23,13 @@ export interface Cgroups {
   /** SIGKILL to all; resolves when the group is empty. */
   kill(podUID: string, container?: string): Promise<void>;
   freeze(podUID: string, frozen: boolean): Promise<void>;
+  /**
+   * Has something done while no process of the container is in a system call, or begins one. Throws when one does not come back
+   * within a second, as from a disk that does not answer.
+   */
+  whileStill(podUID: string, container: string, work: () => Promise<void>): Promise<void>;
+  /** Lets a container go on that an earlier life has stopped for {@link whileStill}. */
+  resume(podUID: string, container: string): Promise<void>;
   /** The kernel has killed a process of the container for want of memory. */
   outOfMemory(podUID: string, container: string): Promise<boolean>;
   /** Removes an empty group; one that does not exist is fine. */
@@ -35,6 +42,9 @@ export interface Cgroups {
 const MOUNTED = "/sys/fs/cgroup";
 /** Container ids have no such character. */
 const MONITOR = "~monitor";
+const SETTLE_MS = 10_000;
+/** Nobody's program stands still for longer than that for the sake of a log. */
+const STILL_MS = 1_000;
 const HIERARCHIES = [
   { path: "/sys/fs/cgroup", version: 2 },
   { path: "/sys/fs/cgroup/unified", version: 2 },
@@ -77,14 +87,27 @@ function cgroupsAt(root: string, version: 1 | 2, home: string): Cgroups {
     return lists.flat();
   }
 
-  async function setFrozen(podUID: string, frozen: boolean): Promise<void> {
+  async function orderFrozen(path: string, frozen: boolean): Promise<void> {
     const [file, value] =
       version === 2 ? ["cgroup.freeze", frozen ? "1" : "0"] : ["freezer.state", frozen ? "FROZEN" : "THAWED"];
-    const path = pathOf(podUID);
     await writeFile(join(path, file), value);
+  }
+
+  async function untilFrozen(path: string, frozen: boolean, withinMs?: number): Promise<void> {
     const isFrozen = version === 2 ? /^frozen 1$/m : /^FROZEN$/m;
     const report = join(path, version === 2 ? "cgroup.events" : "freezer.state");
-    await poll(async () => isFrozen.test(await readFile(report, "utf8")) === frozen);
+    await poll(async () => isFrozen.test(await readFile(report, "utf8")) === frozen, withinMs);
+  }
+
+  async function setFrozen(podUID: string, frozen: boolean): Promise<void> {
+    const path = pathOf(podUID);
+    await orderFrozen(path, frozen);
+    await untilFrozen(path, frozen);
+  }
+
+  /** Not waited for: its pod may be frozen as well. */
+  async function resume(podUID: string, container: string): Promise<void> {
+    await orderFrozen(pathOf(podUID, container), false).catch(absent);
   }
 
   /** runc makes the groups above a container's in each hierarchy, and leaves them. */
@@ -132,6 +155,18 @@ function cgroupsAt(root: string, version: 1 | 2, home: string): Cgroups {
       });
     },
     freeze: setFrozen,
+    async whileStill(podUID, container, work) {
+      const path = pathOf(podUID, container);
+      if (!(await exists(path))) return work();
+      try {
+        await orderFrozen(path, true);
+        await untilFrozen(path, true, STILL_MS);
+        await work();
+      } finally {
+        await resume(podUID, container);
+      }
+    },
+    resume,
     async outOfMemory(podUID, container) {
       const path = join(name, podUID, container);
       const file = unified
@@ -168,10 +203,10 @@ async function removeFolder(path: string): Promise<void> {
   });
 }
 
-async function poll(done: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 10_000;
+async function poll(done: () => Promise<boolean>, withinMs = SETTLE_MS): Promise<void> {
+  const deadline = Date.now() + withinMs;
   for (let wait = 1; !(await done()); wait = Math.min(wait * 2, 50)) {
-    if (Date.now() > deadline) throw new Error("a control group did not settle within 10 s");
+    if (Date.now() > deadline) throw new Error(`a control group did not settle within ${withinMs / 1000} s`);
     await sleep(wait);
   }
 }
@@ -191,6 +226,10 @@ async function readList(path: string): Promise<number[]> {
   } catch {
     return [];
   }
+}
+
+function absent(error: unknown): void {
+  if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
 }
 
 async function exists(path: string): Promise<boolean> {

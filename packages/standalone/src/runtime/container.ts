@@ -5,7 +5,7 @@ import { defined, delay, failpoint, firstOf, type Logger } from "@mooring/store"
 import type { Cgroups } from "./cgroups.ts";
 import { type ContainerFiles, type ContainerRecord, readMonitor, writeRecord } from "./container-files.ts";
 import type { StartedMonitor } from "./launcher.ts";
-import { trimMessage } from "./log-limit.ts";
+import { trimMessage, type WhileStill } from "./log-limit.ts";
 import { keepStamps } from "./log-stamps.ts";
 import { isAlive, isRunc, type ProcessIdentity, signalProcess, survivesSignal } from "./process-identity.ts";
 import type { ContainerExit, ContainerStatus, StopOptions } from "./runtime.ts";
@@ -17,6 +17,7 @@ const afterExitSeen = failpoint("standalone/runtime/exit-seen");
 const afterSignal = failpoint("standalone/runtime/term-sent");
 
 const RETRY_MS = 1000;
+const STILL_AGAIN_MS = 30_000;
 /** How long a graceful stop waits for a start that is under way. */
 const START_MS = 10_000;
 
@@ -61,7 +62,14 @@ export async function superviseContainer(
   const closing = new AbortController();
   let record = initial;
   let terminated = false;
-  const stopKeeping = await keepFiles(files, logFile);
+  const { id, pod } = initial;
+  // A life that was killed may have left it standing still.
+  if (monitor === undefined) await cgroups.resume(pod.uid, id);
+  const stopKeeping = await keepFiles(
+    files,
+    logFile,
+    patiently((work) => cgroups.whileStill(pod.uid, id, work)),
+  );
   const next = changesOf(files, monitor, closing.signal);
 
   let written: Promise<void> = Promise.resolve();
@@ -211,14 +219,29 @@ export async function superviseContainer(
 }
 
 /** What the container writes straight into files of ours stays within bounds until the returned function is called. */
-async function keepFiles({ message }: ContainerFiles, logFile: string): Promise<() => Promise<void>> {
+async function keepFiles(
+  { message }: ContainerFiles,
+  logFile: string,
+  whileStill: WhileStill,
+): Promise<() => Promise<void>> {
   const none = () => async () => {};
   const stops = await Promise.all([
-    keepStamps(logFile).catch(none),
-    whileChanging(message, () => trimMessage(message)).catch(none),
+    keepStamps(logFile, whileStill).catch(none),
+    whileChanging(message, () => trimMessage(message, whileStill)).catch(none),
   ]);
   return async () => {
     await Promise.all(stops.map((stop) => stop()));
+  };
+}
+
+/** Not again at once where it could not be done: a program that waits for a disk may do so for long, and others of its container stand. */
+function patiently(whileStill: WhileStill): WhileStill {
+  let again = 0;
+  return async (work) => {
+    if (performance.now() < again) throw new Error("the container did not stand still a moment ago");
+    again = performance.now() + STILL_AGAIN_MS;
+    await whileStill(work);
+    again = 0;
   };
 }
 

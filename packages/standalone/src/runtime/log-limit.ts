@@ -19,6 +19,9 @@ interface Extent {
   blocks: number;
 }
 
+/** Has something done while nobody writes into the file. */
+export type WhileStill = (work: () => Promise<void>) => Promise<void>;
+
 const beginFile = (logFile: string): string => `${logFile}.begin`;
 
 /** Offset of the first byte of the log that is still there; always the begin of a line. */
@@ -36,28 +39,41 @@ export async function noteBegin(logFile: string, begin: number): Promise<void> {
  * Gives the disk space of the old part back while the container goes on writing: a hole in the file. Offsets stay what
  * they are, nothing is copied, and no line can be lost in between. Returns the new begin.
  */
-export async function trimLog(logFile: string, extent: Extent, begin: number): Promise<number> {
+export async function trimLog(
+  logFile: string,
+  extent: Extent,
+  { begin, whileStill }: { begin: number; whileStill: WhileStill },
+): Promise<number> {
   const isShort = extent.size - begin <= LOG_LIMIT_BYTES;
   if (isShort && bytesOf(extent) <= LOG_LIMIT_BYTES) return begin;
   const next = Math.max(begin, await nextLine(logFile, extent.size - LOG_LIMIT_BYTES / 2));
   await noteBegin(logFile, next);
-  await giveBack(logFile, next);
+  await giveBack(logFile, next, whileStill);
   return next;
 }
 
 /** The same for a container's termination message, which nobody reads from its begin. */
-export async function trimMessage(file: string): Promise<void> {
+export async function trimMessage(file: string, whileStill: WhileStill): Promise<void> {
   const extent = await stat(file);
   if (bytesOf(extent) <= MESSAGE_LIMIT_BYTES) return;
-  await giveBack(file, Math.max(0, extent.size - MESSAGE_LIMIT_BYTES / 2));
+  await giveBack(file, Math.max(0, extent.size - MESSAGE_LIMIT_BYTES / 2), whileStill);
 }
 
-async function giveBack(file: string, length: number): Promise<void> {
+async function giveBack(file: string, length: number, whileStill: WhileStill): Promise<void> {
   if (length > 0)
     await run("/usr/bin/fallocate", ["--punch-hole", "--offset", "0", "--length", `${length}`, file]);
-  const left = await stat(file);
-  // No hole reaches what a container has reserved past the end; cutting the file there does.
-  if (bytesOf(left) > left.size - length + SLACK_BYTES) await truncate(file, left.size);
+  if (!takesMore(await stat(file), length)) return;
+  // No hole reaches what a container, or XFS for it, has reserved past the end; cutting the file there does. What would be
+  // written between finding the end and cutting would be lost.
+  await whileStill(async () => {
+    const left = await stat(file);
+    if (takesMore(left, length)) await truncate(file, left.size);
+  });
+}
+
+/** More than what is behind the hole. */
+function takesMore(extent: Extent, hole: number): boolean {
+  return bytesOf(extent) > extent.size - hole + SLACK_BYTES;
 }
 
 function bytesOf({ blocks }: Extent): number {

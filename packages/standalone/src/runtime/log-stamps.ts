@@ -1,5 +1,5 @@
 import { appendFile, readFile, rename, stat, writeFile } from "node:fs/promises";
-import { logBegin, noteBegin, trimLog } from "./log-limit.ts";
+import { logBegin, noteBegin, trimLog, type WhileStill } from "./log-limit.ts";
 import { whileChanging } from "./while-changing.ts";
 
 /**
@@ -33,7 +33,7 @@ export async function readStamps(logFile: string): Promise<Stamp[]> {
  * Keeps the stamps of one log, and the log to its limit, until the returned function is called; that writes the last one. The
  * container has the file open, and may do anything with it.
  */
-export async function keepStamps(logFile: string): Promise<() => Promise<void>> {
+export async function keepStamps(logFile: string, whileStill: WhileStill): Promise<() => Promise<void>> {
   const stamps = await readStamps(logFile);
   let last = stamps.at(-1)?.offset ?? 0;
   let count = stamps.length;
@@ -43,7 +43,7 @@ export async function keepStamps(logFile: string): Promise<() => Promise<void>> 
     const info = await stat(logFile).catch(() => undefined);
     if (info === undefined) return;
     if (info.size < last) await startAgain(info.size);
-    begin = await trimLog(logFile, info, begin).catch(() => begin);
+    begin = await trimLog(logFile, info, { begin, whileStill }).catch(() => begin);
     if (info.size <= last) return;
     last = info.size;
     // The time of the write, not of this read: what was written while nobody read gets a time that is right too.

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { silentLogger } from "@mooring/store";
-import { bundleProgram, everyday, howMany, thorough } from "@mooring/store/testing";
+import { bundleProgram, eventually, everyday, howMany, thorough } from "@mooring/store/testing";
+import { openCgroups } from "./cgroups.ts";
 import { containerFiles, writeRecord } from "./container-files.ts";
 import { readStamps, timeOf } from "./log-stamps.ts";
 import { identify } from "./process-identity.ts";
@@ -315,6 +316,29 @@ test("a frozen pod stands still until it is let go", everyday(), async () => {
   await thaw();
   await runtime.stop(wanted.id, { graceMs: 1000 });
 });
+
+test(
+  "a container that a killed life has stopped for its log goes on in the next one",
+  thorough(),
+  async () => {
+    const folder = join(stateDir, "stopped");
+    const wanted = config("while :; do echo x; sleep 0.01; done");
+    const first = await createProcessRuntime({ stateDir: folder, logger: silentLogger });
+    await first.start(wanted);
+    await first.close();
+    const cgroups = await openCgroups(folder);
+    await cgroups.whileStill(wanted.pod.uid, wanted.id, async () => {
+      const next = await createProcessRuntime({ stateDir: folder, logger: silentLogger });
+      const length = async () => (await logOf(next.get(wanted.id) ?? assert.fail(), {}, next)).length;
+      const before = await length();
+      await eventually("more of its log", async () => (await length()) > before);
+      await next.stop(wanted.id, { graceMs: 0 });
+      await next.remove(wanted.id);
+      await next.removePod(wanted.pod);
+      await next.close();
+    });
+  },
+);
 
 test(
   "containers survive kill -9 of the process that started them and are taken over, running or ended",
