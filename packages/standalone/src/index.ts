@@ -1,3 +1,4 @@
+export { CLIENT_BOUNDS, type ClientBounds } from "./apiserver/fairness/bounds.ts";
 export { authorityHash } from "./apiserver/join/handle.ts";
 export { createJoinToken } from "./apiserver/join/tokens.ts";
 export { type ClusterControllerOptions, runClusterController } from "./cluster/controller.ts";

@@ -2,6 +2,7 @@ import { type Standalone, startStandalone } from "@mooring/standalone";
 import { defined, RestStore } from "@mooring/store";
 import { Command } from "commander";
 import { warnOfDisks } from "../doctor/disk-checks.ts";
+import { type ClientBoundsOptions, clientBounds, withClientBounds } from "../options/client-bounds.ts";
 import { withConfigFile } from "../options/config-file.ts";
 import { type HostOptions, withHostOptions } from "../options/host-options.ts";
 import { listenAddress } from "../options/listen-address.ts";
@@ -15,7 +16,7 @@ import { openLogger } from "../process/log.ts";
 import { describePoolTrouble, poolTrouble } from "../process/pool-trouble.ts";
 import { readyFile } from "../process/ready-file.ts";
 
-interface UpOptions extends HostOptions, NodeGrace {
+interface UpOptions extends HostOptions, NodeGrace, ClientBoundsOptions {
   listen: string;
   driverControllers: boolean;
 }
@@ -48,6 +49,7 @@ async function up(options: UpOptions): Promise<void> {
     trustedNetworks: options.trustedNetwork,
     nodeGraceMs: graceFor(options),
     listen: listenAddress("--listen", options.listen, "127.0.0.1:6443"),
+    clients: clientBounds(options),
     nodeName: nodeName(options.nodeName),
     driverControllers: options.driverControllers,
   };
@@ -72,7 +74,7 @@ export function upCommand(): Command {
   const command = new Command("up").description(
     "start standalone: API server, controllers, driver and node agent, in the foreground",
   );
-  return withConfigFile(withHostOptions(command))
+  return withClientBounds(withConfigFile(withHostOptions(command)))
     .addOption(nodeGraceOption())
     .option(
       "--listen <address>",

@@ -10,6 +10,7 @@ import { tokenReader } from "./auth/authenticate.ts";
 import { Authorizer } from "./auth/rbac.ts";
 import { Revocation } from "./auth/revocation.ts";
 import { ServiceAccountTokens } from "./auth/service-account.ts";
+import { CLIENT_BOUNDS, type ClientBounds } from "./fairness/bounds.ts";
 import { Buffers } from "./fairness/buffers.ts";
 import { Connections } from "./fairness/connections.ts";
 import { LastingRequests } from "./fairness/lasting.ts";
@@ -47,6 +48,8 @@ export interface ApiServerOptions {
   openapi?: OpenApiDocuments;
   /** Milliseconds that a request may take with its response; default: a minute, as in Kubernetes. */
   requestMs?: number;
+  /** Default: {@link CLIENT_BOUNDS}. */
+  bounds?: ClientBounds;
 }
 
 /** An API server that answers. */
@@ -67,6 +70,7 @@ export interface ApiServer {
 /** Serves the Kubernetes API; resolves when it listens, the default namespaces exist and the kubeconfig is written. */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { store, kinds, stateDir, logger, signal, kubelet, requestMs = REQUEST_MS } = options;
+  const { bounds = CLIENT_BOUNDS } = options;
   const at = parseListen(options.listen);
   const folder = join(stateDir, "pki");
   const names = serverNames(at.host);
@@ -89,8 +93,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     parser,
     turns: new Turns(),
     buffers: new Buffers(),
-    connections: new Connections(),
-    lasting: new LastingRequests(),
+    connections: new Connections(bounds.connections),
+    lasting: new LastingRequests(bounds.lasting),
     requestMs,
     authority: pki.authority,
     tokens,

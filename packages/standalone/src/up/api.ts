@@ -72,6 +72,7 @@ export async function startApi(starting: Starting): Promise<StartedApi> {
       {
         listen: `${host.includes(":") ? `[${host}]` : host}:${port}`,
         ...{ stateDir: folder.root, nodeName: options.nodeName, kubelet: folder.streams },
+        bounds: options.clients,
       },
       signal,
     ),

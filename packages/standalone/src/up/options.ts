@@ -1,5 +1,6 @@
 import type { AgentPool, LeaseTimes, PoolType } from "@mooring/engine";
 import type { Logger } from "@mooring/store";
+import type { ClientBounds } from "../apiserver/fairness/bounds.ts";
 
 /** What `mooring up` starts with. */
 export interface StandaloneOptions {
@@ -16,6 +17,8 @@ export interface StandaloneOptions {
   /** A node that does not answer for so long is suspect; milliseconds. */
   nodeGraceMs: number;
   listen: { host: string; port: number };
+  /** What clients of the API server may have open at once. */
+  clients: ClientBounds;
   /** Name of the Node and of the CSI node: a DNS-1123 subdomain. */
   nodeName: string;
   /** Whether drivers that register themselves get controllers here; without, somebody else runs theirs. */

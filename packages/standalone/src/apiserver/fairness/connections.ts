@@ -1,12 +1,8 @@
 import type { Socket } from "node:net";
 import { nodeOf } from "../auth/node-name.ts";
 import type { User } from "../http/call.ts";
+import type { Most } from "./bounds.ts";
 import { type Holder, Places } from "./places.ts";
-
-/** Connections of one user: what lasts has one each, and other requests have some more. */
-const OF_ONE = 256;
-/** Over all users but administrators and nodes; whoever has not said yet who they are is one of those users. */
-const ALL = 1_024;
 
 interface Connection extends Holder {
   /** Requests that are under way on it. */
@@ -28,10 +24,15 @@ export interface Use {
  * connections that wait. Those two are not among the rest then, and lose none to others.
  */
 export class Connections {
-  readonly #users = new Places({ ofOne: OF_ONE, all: ALL });
-  readonly #nodes = new Places({ ofOne: OF_ONE, all: Number.POSITIVE_INFINITY });
+  readonly #users: Places;
+  readonly #nodes: Places;
   /** By the address and the port that they come from. */
   readonly #open = new Map<string, Connection>();
+
+  constructor(most: Most) {
+    this.#users = new Places(most);
+    this.#nodes = new Places({ ...most, all: Number.POSITIVE_INFINITY });
+  }
 
   /** A client has connected; what is encrypted on it is not known yet. */
   opened(socket: Socket): void {

@@ -1,12 +1,9 @@
 import { StatusError } from "@mooring/store";
 import { nodeOf } from "../auth/node-name.ts";
 import type { User } from "../http/call.ts";
+import type { Most } from "./bounds.ts";
 import { type Holder, Places } from "./places.ts";
 
-/** Watches, followed logs and streams of one user. */
-const OF_ONE = 200;
-/** Over all users but administrators and nodes. */
-const ALL = 800;
 const RETRY_SECONDS = 1;
 
 /**
@@ -15,8 +12,13 @@ const RETRY_SECONDS = 1;
  * of a watch. Administrators have no bound; nodes have that of one user.
  */
 export class LastingRequests {
-  readonly #users = new Places({ ofOne: OF_ONE, all: ALL });
-  readonly #nodes = new Places({ ofOne: OF_ONE, all: Number.POSITIVE_INFINITY });
+  readonly #users: Places;
+  readonly #nodes: Places;
+
+  constructor(most: Most) {
+    this.#users = new Places(most);
+    this.#nodes = new Places({ ...most, all: Number.POSITIVE_INFINITY });
+  }
 
   /** Returns how to give it up; `end` ends the request. Throws TooManyRequests (429). */
   take(user: User, end: () => void): () => void {

@@ -1,3 +1,5 @@
+import type { Most } from "./bounds.ts";
+
 /** What takes up a place: a connection, or a request that lasts. */
 export interface Holder {
   /** Empty while nobody has said who they are. */
@@ -5,13 +7,6 @@ export interface Holder {
   /** Whether it may be ended now, for the sake of others. */
   mayEnd(): boolean;
   end(): void;
-}
-
-interface Most {
-  /** Of one user. */
-  ofOne: number;
-  /** Over all users. */
-  all: number;
 }
 
 /** Places of which there are only so many, and so many for one user. */

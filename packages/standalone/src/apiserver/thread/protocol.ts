@@ -1,6 +1,7 @@
 import type { MessagePort } from "node:worker_threads";
 import type { MetricFamily } from "@mooring/csi";
 import type { StoreLink } from "@mooring/store";
+import type { ClientBounds } from "../fairness/bounds.ts";
 
 /** What the API server's thread begins with. */
 export interface ThreadData {
@@ -16,6 +17,8 @@ export interface ServeData {
   /** The node of this process, and the socket of its kubelet. */
   nodeName: string;
   kubelet: string;
+  /** What clients may have open at once. */
+  bounds?: ClientBounds;
 }
 
 /** What the process tells the thread. */

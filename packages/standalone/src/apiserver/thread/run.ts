@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { MessagePort } from "node:worker_threads";
 import type { MetricFamily } from "@mooring/csi";
-import { collectWhenIdle, type Logger, ResourceRegistry, ThreadStore } from "@mooring/store";
+import { collectWhenIdle, defined, type Logger, ResourceRegistry, ThreadStore } from "@mooring/store";
 import { registerBuiltins } from "../../builtin/index.ts";
 import { createKindRegistry, type KindRegistry } from "../../kinds/kind-info.ts";
 import { clusterStreams } from "../../node-streams/cluster-streams.ts";
@@ -46,12 +46,13 @@ interface ThreadParts {
 }
 
 async function serve(
-  { listen, stateDir, nodeName, kubelet }: ServeData,
+  { listen, stateDir, nodeName, kubelet, bounds }: ServeData,
   { store, kinds, logger, measures, send, signal }: ThreadParts,
 ): Promise<void> {
   const local = { socketPath: kubelet };
   const server = await startApiServer({
     ...{ store, kinds, listen, stateDir, logger, signal },
+    ...defined({ bounds }),
     kubelet: clusterStreams({ store, nodeName, kubelet: localKubelet(local), local }),
     measure: () => measures.take(),
   });
