@@ -1,0 +1,31 @@
+// What the parts of a step have shown of requirements, kept for docs/conformance.md: `npm run test:kubernetes -- --record`.
+import { readFile, writeFile } from "node:fs/promises";
+import { ON_KUBERNETES, revision } from "../../../../scripts/lib/tests/record.mjs";
+import { KUBERNETES } from "./components.mjs";
+
+/**
+ * Runs a step and keeps what it has shown, also when it fails: what it did not come to is proved no more. Other steps' results stay
+ * as they are. `folder`: of this run.
+ */
+export async function recorded(name, folder, work) {
+  const file = `${folder}/proved-${name.replaceAll(" ", "-")}`;
+  await writeFile(file, "");
+  const at = await revision();
+  process.env.MOORING_PROVED = file;
+  try {
+    return await work();
+  } finally {
+    delete process.env.MOORING_PROVED;
+    const lines = (await readFile(file, "utf8")).split("\n").filter((line) => line !== "");
+    await keep(name, { at: new Date().toISOString(), ...at, proofs: lines.map((line) => JSON.parse(line)) });
+  }
+}
+
+async function keep(name, result) {
+  const before = JSON.parse(await readFile(ON_KUBERNETES, "utf8").catch(() => '{"steps":{}}'));
+  const steps = Object.entries({ ...before.steps, [name]: result }).sort(([one], [other]) =>
+    one < other ? -1 : 1,
+  );
+  const text = JSON.stringify({ version: KUBERNETES, steps: Object.fromEntries(steps) }, null, 1);
+  await writeFile(ON_KUBERNETES, `${text}\n`);
+}
