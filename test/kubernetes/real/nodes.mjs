@@ -64,6 +64,8 @@ try {
   await timed("install the version before", () => installOn(kube, helm, values, chart));
   await timed("volumes where their pods run", () => placed(kube), [...["CSI-304", "K8S-022", "K8S-093"]]);
   await timed("upgrade", () => upgrade(kube, helm, workers));
+  await timed("back to the version before", () => takeBack(kube, helm, { workers, folder }));
+  await timed("upgrade again", () => upgrade(kube, helm, workers));
   await timed("pods with short tokens", () => shortTokens(kube));
   const first = await tokens(kube);
   await timed("a pod stays where its volume is", () => stays(kube), ["CSI-052"]);
@@ -77,8 +79,6 @@ try {
   await timed("tokens that end", () => tokensExpire(kube, { first, data }));
   await timed("drains", () => drains(kube));
   await timed("lost machines", () => lostMachines(kube, workers));
-  await timed("back to the version before", () => takeBack(kube, helm, { workers, folder }));
-  await timed("upgrade again", () => upgrade(kube, helm, workers));
   const { refused } = await readAudit(cluster.audit);
   if (refused.length > 0) throw new Error(`refused:\n${refused.join("\n")}`);
   // Helm takes the roles away before the processes have ended: what they are refused then counts no more.
