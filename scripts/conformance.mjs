@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 // Writes docs/conformance.md: which requirement was proved by which test in the last recorded run (`npm run test:all`, which
-// leaves docs/conformance-results.json) and on a real Kubernetes (docs/conformance-kubernetes.json). Makes docs/reference/attachment-states.md as well. `--check` only reports whether
-// the pages fit, and whether a test names a requirement that does not exist.
+// leaves docs/conformance-results.json) and on a real Kubernetes (docs/conformance-kubernetes.json). Makes
+// docs/reference/attachment-states.md as well. `--check` only reports whether the pages fit, and whether a test names a
+// requirement that does not exist.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { proofsOf, proofsOnKubernetes, render } from "./lib/conformance-page.mjs";

@@ -48,7 +48,7 @@ async function checkout(kube, manifests) {
   for (const name of ["deploy", "dist", "scripts"]) await symlink(join(ROOT, name), join(folder, name));
   for (const [name, text] of Object.entries(manifests)) await writeFile(join(folder, `${name}.yaml`), text);
   const env = { ...process.env, KUBECONFIG: kube.cluster.admin, HOME: folder };
-  // Who runs this is root, with or without sudo. What fails says which line it was.
+  // Whoever runs this is root, and sudo need not be there.
   const line = (command) => `sudo() { "$@"; }\n${command}`;
   return async (command) => {
     const { stdout } = await execute("sh", ["-c", line(command)], { cwd: folder, env, maxBuffer: 64 << 20 });

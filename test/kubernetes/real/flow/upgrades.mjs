@@ -21,7 +21,6 @@ async function now(helm) {
   return /^appVersion: "?([^"\n]*)/m.exec(chart)[1];
 }
 
-/** As the page says, definitions first. */
 const applyKinds = (kube, folder) =>
   kube.kubectl("apply", "--server-side", "--force-conflicts", "-f", folder);
 
@@ -55,7 +54,7 @@ async function become(kube, workers, { to, change }) {
     assert.equal(await kube.get(`pod/${name}`, "{.status.containerStatuses[0].restartCount}"), "0");
 }
 
-/** By the two commands of the page. */
+/** As the page says: the definitions of the kinds first. */
 export async function upgrade(kube, helm, workers) {
   const change = async () => {
     await applyKinds(kube, join(ROOT, "deploy/crds"));

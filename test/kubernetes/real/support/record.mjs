@@ -23,9 +23,16 @@ export async function recorded(name, folder, work) {
 
 async function keep(name, result) {
   const before = JSON.parse(await readFile(ON_KUBERNETES, "utf8").catch(() => '{"steps":{}}'));
-  const steps = Object.entries({ ...before.steps, [name]: result }).sort(([one], [other]) =>
-    one < other ? -1 : 1,
-  );
-  const text = JSON.stringify({ version: KUBERNETES, steps: Object.fromEntries(steps) }, null, 1);
-  await writeFile(ON_KUBERNETES, `${text}\n`);
+  await writeFile(ON_KUBERNETES, format({ ...before.steps, [name]: result }));
+}
+
+/** One proof a line, so that changes can be read. */
+function format(steps) {
+  const parts = Object.entries(steps)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, { proofs, ...head }]) => {
+      const lines = proofs.map((proof) => `    ${JSON.stringify(proof)}`);
+      return `  ${JSON.stringify(name)}: {${JSON.stringify(head).slice(1, -1)}, "proofs": [\n${lines.join(",\n")}\n  ]}`;
+    });
+  return `{"version": ${JSON.stringify(KUBERNETES)}, "steps": {\n${parts.join(",\n")}\n}}\n`;
 }

@@ -13,7 +13,7 @@ const execute = promisify(execFile);
  * those of now. A release names the one before it here.
  */
 const COMMIT = "383792fc";
-/** Between what it is called in its own files, which is what this one is called, and nothing. */
+/** A lower number than this version's: its own files give it the same one. */
 export const BEFORE = "0.0.9";
 
 /** Makes it below `folder`; needs git and npm, and so the network. Returns the name of the image's archive there. */
