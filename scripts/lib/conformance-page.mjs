@@ -49,7 +49,7 @@ function intro({ part, node, passed, failed, skipped, failedFiles, ...run }, { v
     `What needs Kubernetes itself was shown on version ${version} by \`npm run test:kubernetes -- --record\``,
     "([conformance-kubernetes.json](conformance-kubernetes.json)):",
     Object.entries(steps)
-      .map(([name, step]) => `\`${name}\` ${where(step)}`)
+      .map(([name, step]) => `\`${name}\` ${where(step)}${step.passed ? "" : " (it failed)"}`)
       .join("; ")
       .concat("."),
     "",

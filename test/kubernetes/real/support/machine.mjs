@@ -3,6 +3,7 @@
 import { mkdir } from "node:fs/promises";
 import { furnish } from "./namespaces.mjs";
 import { startNode } from "./node.mjs";
+import { until } from "./program.mjs";
 
 const { node, folder, logs, bin, images, cgroup } = JSON.parse(process.argv[2]);
 
@@ -12,6 +13,8 @@ const programs = await startNode(node, { folder, logs, bin, images, cgroup: `${c
 process.on("message", async ({ what, name }) => {
   if (what === "end") await programs[name].end("SIGKILL");
   else programs[name].start();
+  // A kubelet that finds none ends.
+  if (what === "start" && name === "containerd") await until("containerd", () => programs.ctr("version"), 60);
   process.send(what);
 });
 process.send("ready");

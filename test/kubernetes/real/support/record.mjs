@@ -12,12 +12,15 @@ export async function recorded(name, folder, work) {
   await writeFile(file, "");
   const at = await revision();
   process.env.MOORING_PROVED = file;
+  let passed = false;
   try {
-    return await work();
+    await work();
+    passed = true;
   } finally {
     delete process.env.MOORING_PROVED;
     const lines = (await readFile(file, "utf8")).split("\n").filter((line) => line !== "");
-    await keep(name, { at: new Date().toISOString(), ...at, proofs: lines.map((line) => JSON.parse(line)) });
+    const proofs = lines.map((line) => JSON.parse(line));
+    await keep(name, { at: new Date().toISOString(), ...at, passed, proofs });
   }
 }
 
