@@ -1,15 +1,16 @@
 #!/usr/bin/env node
 // Writes docs/conformance.md: which requirement was proved by which test in the last recorded run (`npm run test:all`, which
-// leaves docs/conformance-results.json). Makes docs/reference/attachment-states.md as well. `--check` only reports whether
-// the pages fit, and whether a test names a requirement that does not exist.
+// leaves docs/conformance-results.json) and on a real Kubernetes (docs/conformance-kubernetes.json). Makes
+// docs/reference/attachment-states.md as well. `--check` only reports whether the pages fit, and whether a test names a
+// requirement that does not exist.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { proofsOf, render } from "./lib/conformance-page.mjs";
+import { proofsOf, proofsOnKubernetes, render } from "./lib/conformance-page.mjs";
 import { run } from "./lib/run.mjs";
 import { say, stop } from "./lib/say.mjs";
 import { ROOT } from "./lib/setup.mjs";
 import { claims } from "./lib/tests/claims.mjs";
-import { RESULTS } from "./lib/tests/record.mjs";
+import { ON_KUBERNETES, RESULTS } from "./lib/tests/record.mjs";
 
 const PAGE = join(ROOT, "docs/conformance.md");
 
@@ -37,6 +38,8 @@ const text = await readFile(RESULTS, "utf8").catch(() =>
   stop("docs/conformance-results.json is missing.", "npm run test:all"),
 );
 const results = JSON.parse(text);
+const kubernetes = JSON.parse(await readFile(ON_KUBERNETES, "utf8"));
+results.proofs.push(...proofsOnKubernetes(kubernetes));
 const [rows, why] = [await requirements(), await reasons()];
 const proofs = proofsOf(results);
 const known = new Set(rows.map(({ id }) => id));
@@ -53,7 +56,7 @@ const stale = [...why.keys()].filter((id) => !known.has(id) || proofs.get(id)?.s
 if (stale.length > 0)
   stop(`docs/conformance-open.tsv names rows that are proved or unknown: ${stale.join(", ")}.`);
 
-const page = render({ rows, proofs, why, results });
+const page = render({ rows, proofs, why, results, kubernetes });
 if (!process.argv.includes("--check")) await writeFile(PAGE, page);
 else if ((await readFile(PAGE, "utf8").catch(() => "")) !== page)
   stop("docs/conformance.md does not fit docs/conformance-results.json.", "npm run conformance");

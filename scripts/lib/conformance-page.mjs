@@ -17,6 +17,13 @@ export function proofsOf({ proofs }) {
   return new Map(decided);
 }
 
+/** Those of the steps of `npm run test:kubernetes`, as the other tests have theirs. */
+export function proofsOnKubernetes({ steps }) {
+  return Object.entries(steps).flatMap(([step, { proofs }]) =>
+    proofs.map((proof) => ({ ...proof, file: `npm run test:kubernetes -- --only ${step}` })),
+  );
+}
+
 const cell = (text) => text.replaceAll("|", "\\|");
 const isRule = ({ level }) => level !== "NOTE";
 
@@ -27,15 +34,24 @@ const RUNS = {
   deep: "npm run test:deep -- --record",
 };
 
-function intro({ at, part, commit, clean, node, passed, failed, skipped, failedFiles }) {
-  const where = `${commit.slice(0, 12)}${clean ? "" : " with changes that were not committed"}`;
+const where = ({ at, commit, clean }) =>
+  `${at.slice(0, 16).replace("T", " ")} UTC, at commit ${commit.slice(0, 12)}${clean ? "" : " with changes that were not committed"}`;
+
+function intro({ part, node, passed, failed, skipped, failedFiles, ...run }, { version, steps }) {
   const lines = [
     "# Conformance",
     "",
     `Made by \`npm run conformance\` from what the tests have shown in the last recorded run, \`${RUNS[part]}\`, as`,
-    `[conformance-results.json](conformance-results.json) has it: **${at.slice(0, 16).replace("T", " ")} UTC, at commit ${where}**,`,
+    `[conformance-results.json](conformance-results.json) has it: **${where(run)}**,`,
     `Node.js ${node}: ${passed} tests passed, ${failed} failed, ${skipped} were skipped. The rows are those of`,
     "[requirements.tsv](requirements.tsv).",
+    "",
+    `What needs Kubernetes itself was shown on version ${version} by \`npm run test:kubernetes -- --record\``,
+    "([conformance-kubernetes.json](conformance-kubernetes.json)):",
+    Object.entries(steps)
+      .map(([name, step]) => `\`${name}\` ${where(step)}${step.passed ? "" : " (it failed)"}`)
+      .join("; ")
+      .concat("."),
     "",
     "A row is proved when a test that names it has passed, and none that names it has failed. **Failed** and **skipped** rows",
     "have a test that did not show it in that run; **open** rows have none. Where something else than missing work is the reason,",
@@ -71,10 +87,10 @@ function proofCell(proof, reason) {
 }
 
 /** The page: what was run, a summary, and a table of every document. */
-export function render({ rows, proofs, why, results }) {
+export function render({ rows, proofs, why, results, kubernetes }) {
   const groups = new Map();
   for (const row of rows) groups.set(row.document, [...(groups.get(row.document) ?? []), row]);
-  const out = [...intro(results), ...summary(groups, proofs)];
+  const out = [...intro(results, kubernetes), ...summary(groups, proofs)];
   for (const [name, all] of groups) {
     const head = ["| id | level | actor | requirement | proof |", "| --- | --- | --- | --- | --- |"];
     out.push("", `## ${name}`, "", ...head);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import { parseAllDocuments } from "yaml";
 import { CONTROLLERS } from "../../packages/sidecars/src/controllers.ts";
 import { CHART, MANIFESTS, renderChart, renderManifests } from "../support/chart.ts";
@@ -10,6 +11,14 @@ interface Made {
   kind: string;
   metadata: { name: string; namespace?: string };
   spec?: Record<string, unknown>;
+}
+
+interface PodSpec {
+  containers: {
+    securityContext?: { privileged?: boolean };
+    volumeMounts?: { name: string; mountPropagation?: string }[];
+  }[];
+  volumes?: { name: string; hostPath?: { path: string } }[];
 }
 
 async function made(...more: string[]): Promise<Made[]> {
@@ -113,4 +122,21 @@ test("our CSIDriver lets pods that are not root write: their fsGroup counts what
     seLinuxMount: false,
     volumeLifecycleModes: ["Persistent"],
   });
+});
+
+test("only the node's process may mount, and its machine sees what it mounts", async () => {
+  covers("CSI-337", "K8S-089");
+  const pods = (await made()).flatMap(({ kind, spec }) => {
+    const template = spec?.["template"] as { spec: PodSpec } | undefined;
+    return template === undefined ? [] : [{ kind, ...template.spec }];
+  });
+  for (const { kind, containers, volumes = [] } of pods) {
+    const [{ securityContext, volumeMounts = [] } = {}] = containers;
+    const kubelet = volumes.find(({ hostPath }) => hostPath?.path === "/var/lib/kubelet");
+    const mount = volumeMounts.find(({ name }) => name === kubelet?.name);
+    const isNode = kind === "DaemonSet";
+    assert.equal(securityContext?.privileged ?? false, isNode, kind);
+    assert.equal(mount?.mountPropagation, isNode ? "Bidirectional" : undefined, kind);
+  }
+  assert.deepEqual(pods.map(({ kind }) => kind).sort(), ["DaemonSet", "Deployment"]);
 });

@@ -10,6 +10,7 @@ import { promisify } from "node:util";
 import { eventually } from "@mooring/store/testing";
 import { serverConfig } from "../../packages/engine/src/node/share/config.ts";
 import { shareLayout } from "../../packages/engine/src/node/share/layout.ts";
+import { thorough } from "../../packages/store/src/testing/sample.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const execute = promisify(execFile);
@@ -43,6 +44,19 @@ describe("the container image", () => {
     await execute("tar", ["-xf", join(layout, "blobs", layers[0].digest.replace(":", "/")), "-C", root]);
   });
   after(() => rm(folder, { recursive: true }));
+
+  test("a second one, elsewhere and under another umask, is the same bytes", thorough(), async () => {
+    await mkdir(join(folder, "elsewhere"));
+    const again = join(folder, "again.tar");
+    const before = process.umask(0o077);
+    try {
+      const env = { ...process.env, TMPDIR: join(folder, "elsewhere") };
+      await execute(process.execPath, [join(ROOT, "scripts/image.mjs"), "--out", again], { env });
+    } finally {
+      process.umask(before);
+    }
+    await execute("cmp", [join(folder, "image.tar"), again]);
+  });
 
   test("the command runs in it, with nothing of this machine", async () => {
     const { stdout } = await execute("chroot", [root, "/usr/bin/mooring", "version"]);

@@ -5,6 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
+import { Nodes } from "@mooring/store";
+import { Up } from "../support/up.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const execute = promisify(execFile);
@@ -88,6 +90,37 @@ describe("npm run release", () => {
     await execute("dpkg-deb", ["--control", at("first", deb), at("control")]);
     assert.equal(await readFile(at("control", "conffiles"), "utf8"), "/etc/mooring/config.yaml\n");
     for (const script of ["postinst", "prerm", "postrm"]) await execute("sh", ["-n", at("control", script)]);
+  });
+
+  test("dpkg installs and removes it, and its service's command runs with its settings", async (t) => {
+    const [deb = ""] = (await readdir(at("first"))).filter((name) => name.endsWith(".deb"));
+    // A machine of its own: what is written in it is in memory.
+    const inside = `
+      set -e
+      mount -t tmpfs tmpfs "$1" && cd "$1" && mkdir upper work root
+      mount -t overlay overlay -o lowerdir=/,upperdir=upper,workdir=work root
+      for name in dev proc tmp; do mount --rbind /$name root/$name; done
+      cd root
+      sh_in() { chroot . sh -ec "$@"; }
+      sh_in 'dpkg --force-depends --install "$0" && mooring version' "$2"
+      sh_in 'grep "^ExecStart=" /usr/lib/systemd/system/mooring.service && cat /etc/mooring/config.yaml'
+      sh_in 'dpkg --remove mooring && ! test -e /usr/bin/mooring && test -e /etc/mooring/config.yaml'
+      sh_in 'dpkg --purge mooring && ! test -e /etc/mooring'`;
+    await mkdir(at("machine"));
+    const apart = ["--mount", "--propagation", "private", "sh", "-c", inside, "sh"];
+    const { stdout } = await execute("unshare", [...apart, at("machine"), at("first", deb)]);
+    assert.match(stdout, /Look at \/etc\/mooring\/config\.yaml, then: systemctl enable --now mooring/);
+    assert.ok(stdout.includes(version), stdout);
+    const installed = at("installed");
+    await execute("dpkg-deb", ["--extract", at("first", deb), installed]);
+    const command = join(installed, "usr/lib/mooring/dist/mooring.mjs");
+    const config = join(installed, "etc/mooring/config.yaml");
+    const up = await Up.create({ program: [process.execPath, command], args: ["--config", config] });
+    t.after(() => up.dispose());
+    await up.start();
+    const store = await up.store();
+    t.after(() => store.close());
+    assert.equal((await store.list(Nodes)).items.length, 1);
   });
 
   test("the chart is what the repository's folder renders, and names no file outside of it", async () => {

@@ -5,6 +5,7 @@ import { createReadStream } from "node:fs";
 import { mkdir, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { settleModes } from "../release/pack.mjs";
 
 const execute = promisify(execFile);
 const OCI = "application/vnd.oci.image";
@@ -74,5 +75,6 @@ export async function writeArchive({ root, work, name, file, entrypoint = ["/usr
   };
   await writeFile(join(layout, "index.json"), JSON.stringify(index));
   await writeFile(join(layout, "oci-layout"), JSON.stringify({ imageLayoutVersion: "1.0.0" }));
+  await settleModes(layout);
   await execute("tar", [...STEADY, "-cf", file, "-C", layout, "."]);
 }

@@ -5,6 +5,7 @@ import { chmod, cp, mkdir, realpath, symlink, writeFile } from "node:fs/promises
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { copyPackages, copyProgram } from "../program-folder.mjs";
+import { settleModes } from "../release/pack.mjs";
 import { stop } from "../say.mjs";
 
 const execute = promisify(execFile);
@@ -79,7 +80,6 @@ export async function fillRoot(root) {
     "opt/mooring",
   ])
     await mkdir(join(root, folder), { recursive: true });
-  await chmod(join(root, "tmp"), 0o1777);
   for (const name of ["bin", "sbin", "lib", "lib64"]) await symlink(`usr/${name}`, join(root, name));
   const libraries = new Set();
   for (const [name, from] of await programs()) await program(root, name, from, libraries);
@@ -91,6 +91,9 @@ export async function fillRoot(root) {
   await perlModules(root);
   await users(root);
   await command(root);
+  // Whoever is not root runs there, too, whatever this machine's umask is.
+  await settleModes(root);
+  await chmod(join(root, "tmp"), 0o1777);
 }
 
 /** Pairs of a name and the file behind it on this machine. */

@@ -7,6 +7,9 @@ import { ROOT } from "../setup.mjs";
 /** What the last full run has shown: the page docs/conformance.md is made of it, and of nothing else. */
 export const RESULTS = join(ROOT, "docs/conformance-results.json");
 
+/** The same of what was run on a real Kubernetes, by `npm run test:kubernetes -- --record`. */
+export const ON_KUBERNETES = join(ROOT, "docs/conformance-kubernetes.json");
+
 const git = async (...args) => (await promisify(execFile)("git", args, { cwd: ROOT })).stdout.trim();
 
 /** Where the sources are: the commit, and whether they differ from it. Asked before the tests run. */

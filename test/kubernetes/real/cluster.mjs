@@ -6,6 +6,7 @@ import { ROOT } from "../../../scripts/lib/setup.mjs";
 import { crashes } from "./flow/crashes.mjs";
 import { groups } from "./flow/groups.mjs";
 import { takeDataAway, uninstall } from "./flow/leave.mjs";
+import { page } from "./flow/page.mjs";
 import { atRest, haveRestAsked } from "./flow/rest.mjs";
 import { copies, growOnline, statistics, writeAndRead } from "./flow/volumes.mjs";
 import { evaluateRights } from "./rights.mjs";
@@ -40,7 +41,9 @@ try {
   const { logs } = cluster;
   await timed("containerd and kubelet", () => startNode(node, { folder, logs, bin, images, cgroup }));
   await timed("install", () => install(kube));
-  await timed("write and read, not as root", () => writeAndRead(kube));
+  await timed("write and read, not as root", () => writeAndRead(kube), [
+    ...["CSI-308", "CSI-339", "K8S-003", "K8S-012", "K8S-091"],
+  ]);
   await timed("statistics", () => statistics(kube));
   await timed("growth while it is written", () => growOnline(kube));
   await timed("snapshots and clones", () => copies(kube));
@@ -50,6 +53,7 @@ try {
   await timed("nothing sleeps", () => atRest(kube));
   await timed("rights", () => evaluateRights(cluster, say));
   await timed("uninstall", () => uninstall(kube));
+  await timed("the commands of the page", () => page(kube, join(folder, "containerd", "containerd.sock")));
 } catch (error) {
   await explain(cluster);
   throw error;

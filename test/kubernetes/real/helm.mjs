@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { parseAllDocuments } from "yaml";
 import { kubectlPaths } from "../../../scripts/kubectl.mjs";
 import { CHART, renderChart } from "../../../scripts/lib/manifests.mjs";
+import { until } from "./support/program.mjs";
 
 const execute = promisify(execFile);
 
@@ -52,7 +53,18 @@ export async function helmStep(cluster, say) {
   await expect("services without metrics", (await ours(cluster, "service")).length, 0);
   await helm("uninstall", "mooring");
   await expect("what is left by helm uninstall", (await ours(cluster, kinds)).join(" "), "");
-  await helm("install", "beside", CHART, "--wait=false", "--set", "engine.enabled=false");
+  await cluster.kubectl("create", "namespace", "shop");
+  await helm(
+    ...["install", "beside", CHART, "--wait=false", "--set", "engine.enabled=false"],
+    ...["--set", "driver.secretNamespaces={shop}"],
+  );
+  const reads = async (namespace) => {
+    const who = "--as=system:serviceaccount:mooring:mooring-controller";
+    const asked = cluster.kubectl("auth", "can-i", "get", "secrets", "-n", namespace, who);
+    return (await asked.catch(({ stdout }) => stdout)).trim();
+  };
+  await until("the control plane to read secrets in shop", async () => (await reads("shop")) === "yes");
+  await expect("what it reads of secrets elsewhere", await reads("default"), "no");
   await expect("CSIDrivers of a control plane", (await ours(cluster, "csidriver,daemonset")).length, 0);
   await helm("uninstall", "beside");
   await expect("what is left of the control plane", (await ours(cluster, kinds)).join(" "), "");

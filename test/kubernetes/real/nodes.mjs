@@ -1,5 +1,5 @@
 // The first process of a machine of its own: a control plane, and beside it two machines that are its nodes, with Mooring by its
-// chart and its image. `node nodes.mjs FOLDER BIN CGROUP`.
+// chart and its image. `node nodes.mjs FOLDER BIN CGROUP IMAGE`, the image of the version before.
 import { execFile } from "node:child_process";
 import { mkdir, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,11 +9,11 @@ import { revisionsExpire } from "./flow/expired-revisions.mjs";
 import { leaveNodes } from "./flow/leave-nodes.mjs";
 import { lostMachines } from "./flow/lost-machines.mjs";
 import { uninstalledInUse } from "./flow/reinstall.mjs";
-import { controlPlaneEnds, dataFolders, processesEnd } from "./flow/restarts.mjs";
+import { controlPlaneEnds, dataFolders, machinesProgramsEnd, processesEnd } from "./flow/restarts.mjs";
 import { shares } from "./flow/shares.mjs";
 import { shortTokens, tokens, tokensExpire } from "./flow/tokens.mjs";
 import { bothAtOnce, placed, stays } from "./flow/two-nodes.mjs";
-import { upgrades } from "./flow/upgrades.mjs";
+import { takeBack, upgrade } from "./flow/upgrades.mjs";
 import { helmOf } from "./helm.mjs";
 import { readAudit } from "./support/audit.mjs";
 import { SERVICE_ADDRESS, startControlPlane } from "./support/control-plane.mjs";
@@ -21,11 +21,12 @@ import { Kube } from "./support/kube.mjs";
 import { furnish } from "./support/namespaces.mjs";
 import { explain, timed } from "./support/report.mjs";
 import { ADDRESS, installOn, startWorkers } from "./support/two-workers.mjs";
+import { filesOfVersionBefore } from "./support/version-before.mjs";
 import { makeBridge } from "./support/worker.mjs";
 
 const execute = promisify(execFile);
-const [folder, bin, cgroup] = process.argv.slice(2);
-const images = ["mooring.tar", "busybox.tar"].map((name) => join(folder, name));
+const [folder, bin, cgroup, before] = process.argv.slice(2);
+const images = ["mooring.tar", before, "busybox.tar"].map((name) => join(folder, name));
 
 /** What several machines see, as by a disk that all of them reach. */
 async function sharedFolder() {
@@ -59,25 +60,29 @@ try {
     startWorkers(cluster, { home: folder, bin, images, cgroup }),
   );
   const values = ["node.pool.size=8Gi", "node.trustedNetworks[0]=10.250.0.0/24", ...sharedPool(fast)];
-  const install = () => installOn(kube, helm, values);
-  await timed("install", install);
+  const { chart } = filesOfVersionBefore(folder);
+  await timed("install the version before", () => installOn(kube, helm, values, chart));
+  await timed("volumes where their pods run", () => placed(kube), [...["CSI-304", "K8S-022", "K8S-093"]]);
+  await timed("upgrade", () => upgrade(kube, helm, workers));
+  await timed("back to the version before", () => takeBack(kube, helm, { workers, folder }));
+  await timed("upgrade again", () => upgrade(kube, helm, workers));
   await timed("pods with short tokens", () => shortTokens(kube));
   const first = await tokens(kube);
-  await timed("volumes where their pods run", () => placed(kube));
-  await timed("a pod stays where its volume is", () => stays(kube));
+  await timed("a pod stays where its volume is", () => stays(kube), ["CSI-052"]);
   await timed("a group on both nodes", () => bothAtOnce(kube));
-  await timed("kill -9 of etcd and the API server", () => controlPlaneEnds(kube, workers));
+  await timed("kill -9 of the control plane", () => controlPlaneEnds(kube, workers));
+  await timed("kill -9 of kubelets and containerds", () => machinesProgramsEnd(kube, workers));
   await timed("kill -9 of Mooring's processes", () => processesEnd(kube, workers));
   await timed("revisions that expire", () => revisionsExpire(kube, workers));
-  await timed("a volume for both nodes", () => shares(kube, workers));
+  await timed("a volume for both nodes", () => shares(kube, workers), ["CSI-272"]);
   const data = await dataFolders(kube, workers);
   await timed("tokens that end", () => tokensExpire(kube, { first, data }));
   await timed("drains", () => drains(kube));
   await timed("lost machines", () => lostMachines(kube, workers));
-  await timed("upgrade and back", () => upgrades(kube, helm, workers));
   const { refused } = await readAudit(cluster.audit);
   if (refused.length > 0) throw new Error(`refused:\n${refused.join("\n")}`);
   // Helm takes the roles away before the processes have ended: what they are refused then counts no more.
+  const install = () => installOn(kube, helm, values);
   await timed("uninstalled while in use", () => uninstalledInUse(kube, helm, { workers, install }));
   await timed("uninstall", () => leaveNodes(kube, helm, { workers, fast }));
 } catch (error) {

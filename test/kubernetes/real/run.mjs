@@ -23,12 +23,15 @@ import {
 } from "./support/components.mjs";
 import { busyboxImage, suiteImages } from "./support/images.mjs";
 import { detachLoops, makeCgroups, removeCgroups, runApart } from "./support/namespaces.mjs";
+import { recorded } from "./support/record.mjs";
+import { makeVersionBefore } from "./support/version-before.mjs";
 
 const USAGE = `npm run test:kubernetes -- [OPTION...]
   --short         the API server only: no pods
   --cached        only where the programs are built already; says so where they are not, and tests nothing
   --only STEP     one of them: api-server, cluster, nodes, storage-suite (which runs by its name only)
   --focus REGEX   of the storage suite: specs whose name has it
+  --record        keep what was shown of requirements, for \`npm run conformance\`
 MOORING_KUBERNETES_BIN=FOLDER has the programs, MOORING_KEEP=1 keeps what a run leaves`;
 
 const { values } = parseArgs({
@@ -37,6 +40,7 @@ const { values } = parseArgs({
     cached: { type: "boolean", default: false },
     only: { type: "string" },
     focus: { type: "string", default: "" },
+    record: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
 });
@@ -46,10 +50,12 @@ if (values.help) {
   process.exit(0);
 }
 
-async function step(name, work) {
+/** Runs it where it is wanted. Some only are by their name. */
+async function step(name, work, always = true) {
+  if (values.only === undefined ? !always : values.only !== name) return;
   const from = Date.now();
   say(`\n=== ${name}`);
-  await work();
+  await (values.record ? recorded(name, folder, work) : work());
   say(`=== ${name}: ${Math.round((Date.now() - from) / 1000)} s`);
 }
 
@@ -75,6 +81,9 @@ async function clusterStep(at, script, { groups = [], more = () => [] } = {}) {
   }
 }
 
+/** The image of the version before. */
+const versionBefore = async (at) => [await makeVersionBefore(at)];
+
 /** The images that the suite names. */
 async function suite(at) {
   const images = ["mooring.tar", "busybox.tar", ...(await suiteImages(at, bin))];
@@ -97,17 +106,12 @@ const bin = await buildPrograms(needed, say);
 if (values.only === "storage-suite") await buildPopulator(say);
 const folder = await mkdtemp(join(tmpdir(), "mooring-kubernetes-"));
 try {
-  const wanted = (name) => values.only === undefined || values.only === name;
-  if (wanted("api-server"))
-    await step("API server", () => apiServerStep({ folder: join(folder, "api"), bin, say }));
-  if (!values.short && wanted("cluster"))
-    await step("cluster", () => clusterStep(join(folder, "c"), "cluster.mjs"));
-  if (!values.short && wanted("nodes"))
-    await step("nodes", () => clusterStep(join(folder, "n"), "nodes.mjs", { groups: WORKERS }));
-  if (values.only === "storage-suite")
-    await step("storage suite", () =>
-      clusterStep(join(folder, "s"), "storage-suite.mjs", { groups: WORKERS, more: suite }),
-    );
+  await step("api-server", () => apiServerStep({ folder: join(folder, "api"), bin, say }));
+  const cluster = (name, options, always = !values.short) =>
+    step(name, () => clusterStep(join(folder, name[0]), `${name}.mjs`, options), always);
+  await cluster("cluster");
+  await cluster("nodes", { groups: WORKERS, more: versionBefore });
+  await cluster("storage-suite", { groups: WORKERS, more: suite }, false);
 } finally {
   if (process.env.MOORING_KEEP === undefined) await rm(folder, { recursive: true, force: true });
   else say(`kept: ${folder}`);

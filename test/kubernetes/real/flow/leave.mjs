@@ -31,11 +31,16 @@ export async function nothingOfVolumes(kube) {
 export async function uninstall(kube) {
   await kube.delete("pools.storage.mooring.dev", "--all");
   await kube.kubectl("delete", "-f", join(ROOT, "deploy/manifests"), "--timeout=180s");
+  await kube.kubectl("delete", "-f", join(ROOT, "deploy/crds"), "--timeout=180s");
+  await nothingOfMooring(kube);
+}
+
+/** Neither in the cluster, once its namespace is gone as well, nor on this machine. */
+export async function nothingOfMooring(kube) {
   await until(
     "the pods to be gone",
     async () => (await kube.kubectl("-n", "mooring", "get", "pods", "-o", "name")) === "",
   );
-  await kube.kubectl("delete", "-f", join(ROOT, "deploy/crds"), "--timeout=180s");
   await kube.delete("namespace/mooring");
   const ours = await kube.kubectl("api-resources", "--api-group=storage.mooring.dev", "-o", "name");
   assert.equal(ours, "");

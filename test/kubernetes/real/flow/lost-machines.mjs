@@ -28,11 +28,11 @@ const CUT_OFF = {
 const PROCESSES_GONE = {
   name: "processes gone",
   async lose(worker) {
-    await worker.endKubelet();
+    await worker.endProgram("kubelet");
     for (const pid of await processesOf("node", worker.at("/proc")))
       await worker.run("kill", "-KILL", String(pid));
   },
-  bringBack: (worker) => worker.startKubelet(),
+  bringBack: (worker) => worker.startProgram("kubelet"),
 };
 
 /** The file that the pod writes, as its machine has it. */

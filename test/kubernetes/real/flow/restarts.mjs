@@ -1,4 +1,5 @@
-// What a cluster is decided by ends at once, under writes: pods do not notice, and what is asked afterwards is done.
+// What a cluster is decided by, and what runs its pods, ends at once, under writes: pods do not notice, and what is asked afterwards
+// is done.
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -72,18 +73,29 @@ export async function controlPlaneEnds(kube, workers) {
   const before = await containers(kube);
   const lost = await losses(workers);
   await kube.apply(snapshot("asked-before", ON["worker-1"]));
-  for (const name of ["kube-apiserver", "etcd"]) await programs[name].end("SIGKILL");
+  for (const program of Object.values(programs).reverse()) await program.end("SIGKILL");
   await writeOn(data);
   // So long that nobody leads any more.
   await until("the leader to have given up", async () => (await losses(workers)) > lost);
   await writeOn(data);
   programs.etcd.start();
   await kube.cluster.startApiServer();
-  for (const name of ["kube-controller-manager", "kube-scheduler"])
-    if (!programs[name].alive) programs[name].start();
+  for (const name of ["kube-controller-manager", "kube-scheduler"]) programs[name].start();
   await kube.shows("volumesnapshot/asked-before", "{.status.readyToUse}", "true");
   await kube.delete("volumesnapshot/asked-before");
   await everythingWorks(kube, "after-etcd");
+  await writeOn(data);
+  assert.equal(await containers(kube), before, "a process of Mooring has ended");
+}
+
+/** What runs pods on the machines. */
+export async function machinesProgramsEnd(kube, workers) {
+  const data = await dataFolders(kube, workers);
+  const before = await containers(kube);
+  for (const worker of workers) for (const name of ["kubelet", "containerd"]) await worker.endProgram(name);
+  await writeOn(data);
+  for (const worker of workers) for (const name of ["containerd", "kubelet"]) await worker.startProgram(name);
+  await everythingWorks(kube, "after-kubelets");
   await writeOn(data);
   assert.equal(await containers(kube), before, "a process of Mooring has ended");
 }

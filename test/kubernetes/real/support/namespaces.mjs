@@ -12,6 +12,7 @@ const CGROUPS = "/sys/fs/cgroup";
 
 /** Folders of the machine that a kubelet, its runtime and what it runs write to. */
 const OWN = ["/var/lib", "/var/log", "/run"];
+const PACKAGES = "/var/lib/dpkg";
 /** What a kubelet sets for the whole machine. */
 const SYSCTLS = { "vm/overcommit_memory": 1, "kernel/panic": 10, "kernel/panic_on_oops": 1 };
 
@@ -46,10 +47,14 @@ export async function runApart(script, args) {
 export async function furnish(folder, { hostname, addresses }) {
   await execute("mount", ["--make-rshared", "/"]);
   await execute("hostname", [hostname]);
+  // Which packages there are is as it was: an image of Mooring is made of them.
+  const packages = join(folder, "machine", PACKAGES);
+  await mkdir(packages, { recursive: true });
+  await execute("mount", ["--bind", "-o", "ro", PACKAGES, packages]);
   for (const at of OWN) {
     const own = join(folder, "machine", at);
     await mkdir(own, { recursive: true });
-    await execute("mount", ["--bind", own, at]);
+    await execute("mount", ["--rbind", own, at]);
   }
   for (const [name, value] of Object.entries(SYSCTLS)) {
     const file = join(folder, "machine", name.replace("/", "."));

@@ -1,14 +1,28 @@
 // How long parts of a flow take, and what is known of a cluster when one has failed.
-import { writeFile } from "node:fs/promises";
+import { appendFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 export const say = (text) => process.stdout.write(`${text}\n`);
 
-export async function timed(name, run) {
+/** `ids`: requirements of docs/requirements.tsv that it proves. */
+export async function timed(name, run, ids = []) {
   const from = Date.now();
-  const result = await run();
-  say(`  ${name}: ${((Date.now() - from) / 1000).toFixed(1)} s`);
-  return result;
+  try {
+    const result = await run();
+    say(`  ${name}: ${((Date.now() - from) / 1000).toFixed(1)} s`);
+    await proved(name, ids, "passed");
+    return result;
+  } catch (error) {
+    await proved(name, ids, "failed");
+    throw error;
+  }
+}
+
+/** For ./record.mjs, which names the file. */
+async function proved(title, ids, outcome) {
+  const file = process.env.MOORING_PROVED;
+  if (file !== undefined && ids.length > 0)
+    await appendFile(file, `${JSON.stringify({ title, ids, outcome })}\n`);
 }
 
 /** What an operator would read first. */

@@ -21,12 +21,12 @@ export async function startWorkers(cluster, settings) {
   return workers;
 }
 
-/** The chart with its own values but for these, and for what two machines with one kernel cannot have. */
-export async function installOn(kube, helm, values) {
+/** The chart, or another one, with its own values but for these, and for what two machines with one kernel cannot have. */
+export async function installOn(kube, helm, values, chart = CHART) {
   // The kernel shows files of both by their paths only.
   const apart = "node.extraArgs[0]=--state-dir=/var/lib/mooring/$(NODE_NAME)";
   const set = [apart, ...values].flatMap((value) => ["--set", value]);
-  await helm("install", "mooring", CHART, "--create-namespace", ...set, "--wait", "--timeout=5m");
+  await helm("install", "mooring", chart, "--create-namespace", ...set, "--wait", "--timeout=5m");
   for (const name of WORKERS)
     await kube.shows(`csinode/${name}`, "{.spec.drivers[*].name}", "csi.mooring.dev");
 }

@@ -90,19 +90,19 @@ export class Worker {
     await ip("link", "set", this.name, "up");
   }
 
-  async #tell(what) {
+  async #tell(what, name) {
     const done = once(this.#child, "message");
-    this.#child.send(what);
+    this.#child.send({ what, name });
     await done;
   }
 
-  /** At once, without a word to anybody. What it has started runs on. */
-  async endKubelet() {
-    await this.#tell("end kubelet");
+  /** `name`: "kubelet" or "containerd". At once, without a word to anybody; what it has started runs on. */
+  async endProgram(name) {
+    await this.#tell("end", name);
   }
 
-  async startKubelet() {
-    await this.#tell("start kubelet");
+  async startProgram(name) {
+    await this.#tell("start", name);
   }
 
   /** A path of this machine as seen from here, with everything that is mounted there. */

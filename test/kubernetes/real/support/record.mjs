@@ -1,0 +1,41 @@
+// What the parts of a step have shown of requirements, kept for docs/conformance.md: `npm run test:kubernetes -- --record`.
+import { readFile, writeFile } from "node:fs/promises";
+import { ON_KUBERNETES, revision } from "../../../../scripts/lib/tests/record.mjs";
+import { KUBERNETES } from "./components.mjs";
+
+/**
+ * Runs a step and keeps what it has shown, also when it fails: what it did not come to is proved no more. Other steps' results stay
+ * as they are. `folder`: of this run.
+ */
+export async function recorded(name, folder, work) {
+  const file = `${folder}/proved-${name.replaceAll(" ", "-")}`;
+  await writeFile(file, "");
+  const at = await revision();
+  process.env.MOORING_PROVED = file;
+  let passed = false;
+  try {
+    await work();
+    passed = true;
+  } finally {
+    delete process.env.MOORING_PROVED;
+    const lines = (await readFile(file, "utf8")).split("\n").filter((line) => line !== "");
+    const proofs = lines.map((line) => JSON.parse(line));
+    await keep(name, { at: new Date().toISOString(), ...at, passed, proofs });
+  }
+}
+
+async function keep(name, result) {
+  const before = JSON.parse(await readFile(ON_KUBERNETES, "utf8").catch(() => '{"steps":{}}'));
+  await writeFile(ON_KUBERNETES, format({ ...before.steps, [name]: result }));
+}
+
+/** One proof a line, so that changes can be read. */
+function format(steps) {
+  const parts = Object.entries(steps)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, { proofs, ...head }]) => {
+      const lines = proofs.map((proof) => `    ${JSON.stringify(proof)}`);
+      return `  ${JSON.stringify(name)}: {${JSON.stringify(head).slice(1, -1)}, "proofs": [\n${lines.join(",\n")}\n  ]}`;
+    });
+  return `{"version": ${JSON.stringify(KUBERNETES)}, "steps": {\n${parts.join(",\n")}\n}}\n`;
+}
