@@ -137,6 +137,34 @@ test(
   },
 );
 
+test("one pool that is lost keeps up from nothing else", thorough(), async (t) => {
+  const other = await Up.create();
+  t.after(() => other.dispose());
+  await other.start();
+  const path = join(other.stateDir, "pools", "second");
+  const second = {
+    ...{ apiVersion: "storage.mooring.dev/v1alpha1", kind: "Pool", metadata: { name: "second" } },
+    spec: { type: "xfs", nodeID: "node-a", path, size: 2 ** 30 },
+  };
+  await new Kubectl(other.kubeconfig).apply(JSON.stringify(second));
+  await new Kubectl(other.kubeconfig).run(
+    "wait",
+    "--for=jsonpath={.status.ready}=true",
+    "pool/second",
+    "--timeout=60s",
+  );
+  assert.equal(await other.end("SIGTERM"), 0);
+  await rm(join(path, "pool.img"));
+  await other.start();
+  const says = async () => /^mooring is up, .*$/m.exec(other.output)?.[0];
+  assert.equal(await eventually("it to print that", says), "mooring is up, without pool second");
+  assert.match(other.output, /^warning: pool second is not ready: .*pool\.img is missing/m);
+  const kubectl = new Kubectl(other.kubeconfig);
+  assert.equal(await kubectl.run("get", "pool", "default", "-o", "jsonpath={.status.ready}"), "true");
+  const { stdout } = await mooring("why", "pool/second", "--kubeconfig", other.kubeconfig);
+  assert.match(stdout, /is missing[\s\S]*put the file back from a copy/);
+});
+
 for (const [args, message] of sample(
   [
     [["--pool-size", "many"], /--pool-size.*not a size/],

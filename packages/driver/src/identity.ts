@@ -22,11 +22,15 @@ export function identityService(driver: DriverContext): NonNullable<Services["id
         driver.mode === "controller" && !driver.alone
           ? []
           : pools.filter((pool) => pool.spec.nodeID === driver.nodeID);
-      const broken = own.find(isBroken);
-      if (broken !== undefined) {
-        throw CsiError.failedPrecondition(`pool "${broken.metadata.name}" is not usable: ${whyNot(broken)}`);
+      const broken = own.filter(isBroken);
+      const [first] = broken;
+      // One that works is served, whatever has become of the others.
+      if (first !== undefined && broken.length === own.length) {
+        throw CsiError.failedPrecondition(`pool "${first.metadata.name}" is not usable: ${whyNot(first)}`);
       }
-      return { ready: own.every((pool) => pool.status?.ready === true || hasFailedFilesystem(pool)) };
+      const isSettled = (pool: Pool) =>
+        pool.status?.ready === true || isBroken(pool) || hasFailedFilesystem(pool);
+      return { ready: own.every(isSettled) };
     },
   };
 }

@@ -1,18 +1,24 @@
 import { type Pool, Pools, poolNodes } from "@mooring/engine";
-import { getIfAny, type ObjectStore } from "@mooring/store";
+import { listAll, type ObjectStore } from "@mooring/store";
 
-/** Which of these pools cannot be used on a node, and why: the process runs on without them, and tries again. */
+/**
+ * Which pools cannot be used on a node, and why: those that it was started with, and those that are its own. The process runs on
+ * without them, and tries again.
+ */
 export async function poolTrouble(
   store: ObjectStore,
   nodeName: string,
-  names: readonly string[],
+  asked: readonly string[],
 ): Promise<{ name: string; why: string }[]> {
-  const reading = Promise.all(names.map((name) => getIfAny(store, Pools, { name })));
   // The process may be asked to stop meanwhile: it must not fail for what it only wants to report.
-  const pools = await reading.catch(() => []);
-  return pools.flatMap((pool, index) => {
+  const list = await listAll(store, Pools).catch(() => undefined);
+  if (list === undefined) return [];
+  const pools = new Map(list.items.map((pool) => [pool.metadata.name, pool]));
+  const own = list.items.filter(({ spec }) => spec.nodeID === nodeName).map(({ metadata }) => metadata.name);
+  return [...new Set([...asked, ...own])].flatMap((name) => {
+    const pool = pools.get(name);
     if (pool?.status?.ready === true && poolNodes(pool).includes(nodeName)) return [];
-    return [{ name: names[index] ?? "", why: reasonOf(pool) }];
+    return [{ name, why: reasonOf(pool) }];
   });
 }
 
