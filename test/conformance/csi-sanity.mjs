@@ -3,7 +3,7 @@
 // Needs root and Go: the suite is a Go program. Nothing may fail, be skipped or be left behind. `--pool minimal` is
 // the driver of examples/driver-minimal instead, of which the suite may skip what it does not announce.
 //
-//   npm run test:conformance -- csi-sanity [--pool xfs,btrfs,minimal --access mount,block --runs 1 --seed N --keep]
+//   npm run test:conformance -- csi-sanity [--pool xfs,btrfs,minimal,rbd --access mount,block --runs 1 --seed N --keep]
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -18,7 +18,14 @@ const MODULE = "github.com/kubernetes-csi/csi-test/v5/cmd/csi-sanity@v5.6.0";
 const REMAINS_DEADLINE_MS = 30_000;
 /** The driver of the tutorial: directories, mounted only. */
 const EXAMPLE = "minimal";
-const SUITE_DEADLINE = "10m";
+/** Volumes in a Ceph cluster that `MOORING_RBD` names, as `npm run test:rbd` does. */
+const CEPH = "rbd";
+/** Each step of the suite runs programs of Ceph's: minutes where others take seconds. */
+const SUITE_DEADLINES = { [CEPH]: "60m" };
+/** Its cluster has a disk of 10 GiB, in which the suite fills a node with volumes. */
+const SIZES = {
+  [CEPH]: ["--csi.testvolumesize", String(512 * 1024 ** 2), "--csi.testvolumeexpandsize", String(1024 ** 3)],
+};
 
 const { values: options } = parseArgs({
   options: {
@@ -69,8 +76,13 @@ function commandOf(folder, pool) {
   if (pool === EXAMPLE) {
     return ["--conditions=mooring-source", "--import", "tsx", "examples/driver-minimal/driver.ts"];
   }
+  const driver = ["scripts/mooring.mjs", "driver", "--state-dir", join(folder, "state")];
+  if (pool === CEPH) {
+    const place = ["--rbd-pool", `default=${process.env.MOORING_RBD}`];
+    return [...driver, "--node-id", "conformance-node", ...place, "--max-volumes", "8"];
+  }
   return [
-    ...["scripts/mooring.mjs", "driver", "--state-dir", join(folder, "state")],
+    ...driver,
     ...["--node-id", "conformance-node"],
     // The suite fills the node up to its limit, with volumes of 10 GiB: the limit is low and the pool thin.
     ...["--pool", pool, "--pool-size", "40Gi", "--pool-overcommit", "4", "--max-volumes", "8"],
@@ -134,9 +146,9 @@ async function round(program, { pool, access, seed }) {
       ...["--csi.endpoint", `unix://${socket}`, "--csi.testvolumeaccesstype", access],
       ...["--csi.mountdir", join(folder, "mount"), "--csi.stagingdir", join(folder, "staging")],
       ...["--csi.testvolumemutableparameters", await parameters("mutable.yaml", 'readAheadKiB: "256"\n')],
-      "--csi.testnodevolumeattachlimit",
+      ...["--csi.testnodevolumeattachlimit", ...(SIZES[pool] ?? [])],
       ...["--ginkgo.json-report", join(folder, "report.json")],
-      ...["--ginkgo.randomize-all", "--ginkgo.no-color", "--ginkgo.timeout", SUITE_DEADLINE],
+      ...["--ginkgo.randomize-all", "--ginkgo.no-color", "--ginkgo.timeout", SUITE_DEADLINES[pool] ?? "10m"],
       ...(seed === undefined ? [] : ["--ginkgo.seed", seed]),
     ],
     { sink: (chunk) => (output += chunk) },
@@ -164,6 +176,10 @@ async function round(program, { pool, access, seed }) {
 }
 
 if (process.getuid?.() !== 0) fail("csi-sanity mounts real volumes: run this as root.");
+if (options.pool.split(",").includes(CEPH) && process.env.MOORING_RBD === undefined)
+  fail(
+    "--pool rbd needs a Ceph cluster: npm run test:rbd starts one, or set MOORING_RBD to what --rbd-pool gets.",
+  );
 const program = await suite();
 let good = true;
 for (let index = 0; index < Number(options.runs); index++) {

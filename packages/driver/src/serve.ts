@@ -2,6 +2,7 @@ import { setMaxListeners } from "node:events";
 import { join } from "node:path";
 import { createServer, type Observe } from "@mooring/csi";
 import {
+  type AgentPool,
   createHost,
   ENGINE_KINDS,
   EngineError,
@@ -16,6 +17,7 @@ import {
   defined,
   Events,
   isNotFound,
+  Leases,
   LocalStore,
   type Logger,
   lockFolder,
@@ -41,6 +43,8 @@ export interface ServeOptions {
   nodeID: string;
   /** The node's own pool; `name` is needed where other nodes share the store. */
   pool: { name?: string; type: PoolType; size?: number; overcommit?: number };
+  /** Pools in Ceph clusters, for volumes whose parameters name them. One with the name of the node's own pool is in its place. */
+  rbdPools?: readonly AgentPool[];
   /**
    * Objects of an API server that runs the arbiter and the data services, as `mooring up` does: other processes with the
    * same one serve the other parts. Default: a store of its own below the state folder, which nobody else sees.
@@ -69,7 +73,7 @@ export interface Serving {
 function registry(): ResourceRegistry {
   return new ResourceRegistry([
     ...ENGINE_KINDS.map((resource) => ({ resource, hasStatus: true })),
-    { resource: Events, hasStatus: false },
+    ...[Events, Leases].map((resource) => ({ resource, hasStatus: false })),
   ]);
 }
 
@@ -125,10 +129,15 @@ export async function serveDriver(options: ServeOptions): Promise<Serving> {
   try {
     const common = { store, logger, signal: engine.signal };
     const pool = { name: DEFAULT_POOL, ...options.pool };
-    const pools = [pool];
-    await requireType(store, pool);
+    const { rbdPools = [] } = options;
+    const own: AgentPool[] = rbdPools.some(({ name }) => name === pool.name) ? [] : [pool];
+    const pools = [...own, ...rbdPools];
+    const leases = rbdPools.length === 0 ? undefined : {};
+    for (const each of pools) await requireType(store, each);
     if (alone || mode !== "controller") {
-      parts.push((await startAgent({ ...common, host, nodeID, stateDir, pools })).done);
+      parts.push(
+        (await startAgent({ ...common, host, nodeID, stateDir, pools, ...defined({ leases }) })).done,
+      );
     }
     if (alone) {
       parts.push((await startArbiter(common)).done);

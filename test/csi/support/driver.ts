@@ -23,6 +23,8 @@ export interface DriverOptions {
   mode?: "controller" | "node" | "all";
   maxVolumes?: number;
   logLevel?: string;
+  /** More arguments. */
+  args?: readonly string[];
   env?: NodeJS.ProcessEnv;
 }
 
@@ -80,12 +82,13 @@ export class Driver {
 
   /** Starts it and waits for the socket; with `mayDie` also for its death before. */
   async start(env: NodeJS.ProcessEnv = {}, { mayDie = false } = {}): Promise<void> {
-    const { mode = "all", poolSize = "4Gi", maxVolumes, logLevel } = this.#options;
+    const { mode = "all", poolSize = "4Gi", maxVolumes, logLevel, args: more = [] } = this.#options;
     this.#output = this.output;
     const args = ["driver", "--state-dir", this.stateDir, "--node-id", NODE, "--mode", mode].concat(
       ["--pool", this.pool, "--pool-size", poolSize],
       maxVolumes === undefined ? [] : ["--max-volumes", String(maxVolumes)],
       logLevel === undefined ? [] : ["--log-level", logLevel],
+      more,
     );
     const own = { CSI_ENDPOINT: this.endpoint, ...sleepersSocket(this.#sleepers) };
     const all = { ...plainEnvironment(), ...own, ...this.#options.env, ...env };

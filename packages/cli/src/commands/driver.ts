@@ -1,13 +1,14 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { type DriverMode, type ServeOptions, serveDriver } from "@mooring/driver";
-import { type PoolType, Volumes } from "@mooring/engine";
+import { type AgentPool, type PoolType, Volumes } from "@mooring/engine";
 import { defined, isNotFound, type RestStore } from "@mooring/store";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { type Logger, pino } from "pino";
 import { openClient } from "../client/client.ts";
 import { isNodeName, ownPoolName } from "../options/node-settings.ts";
 import { overcommitOption, poolSizeOption } from "../options/own-pool.ts";
+import { rbdPoolOption } from "../options/rbd-pool-option.ts";
 import { CommandError } from "../output/command-error.ts";
 import { type DriverMetrics, startMetrics } from "../process/driver-metrics.ts";
 import { ignoreUserSignals, SAME_WISH_MS, STOP_SIGNALS } from "../process/foreground.ts";
@@ -21,6 +22,7 @@ interface DriverOptions {
   pool: PoolType;
   poolSize?: number;
   poolOvercommit?: number;
+  rbdPool: AgentPool[];
   maxVolumes: number;
   groupVolumes: "delete" | "keep";
   metricsListen?: string;
@@ -152,6 +154,7 @@ async function serve(options: DriverOptions, endpoint: string, around: Surroundi
     ...{ endpoint, mode: options.mode, nodeID: options.nodeId, maxVolumesPerNode: options.maxVolumes },
     stateDir: resolve(options.stateDir),
     pool: poolOf(options),
+    rbdPools: options.rbdPool,
     keepGroupVolumes: options.groupVolumes === "keep",
     ...defined({ store }),
     version: process.env.MOORING_VERSION ?? "0.1.0",
@@ -213,6 +216,7 @@ export function driverCommand(): Command {
     )
     .addOption(poolSizeOption().env("MOORING_POOL_SIZE"))
     .addOption(overcommitOption().env("MOORING_POOL_OVERCOMMIT"))
+    .addOption(rbdPoolOption())
     .addOption(
       new Option("--max-volumes <number>", "volumes that may be attached to this node at once")
         .env("MOORING_MAX_VOLUMES")

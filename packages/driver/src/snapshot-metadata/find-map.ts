@@ -1,5 +1,5 @@
 import { CsiError } from "@mooring/csi";
-import { type ImageMap, imageMap, type Snapshot } from "@mooring/engine";
+import { type ImageMap, imageMap, type Pool, poolNodes, type Snapshot } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import { LIST_SNAPSHOTS } from "../hints.ts";
 import { findPool, findSnapshot } from "../objects/find.ts";
@@ -23,11 +23,15 @@ export async function findMap(
   if (pool === undefined) {
     throw CsiError.unavailable(`pool "${snapshot.spec.pool}" of snapshot "${id}" is not known`);
   }
-  const { nodeID } = pool.spec;
-  if (nodeID !== driver.nodeID) {
-    throw CsiError.failedPrecondition(`snapshot "${id}" is on node "${nodeID}", not on "${driver.nodeID}"`, {
-      hint: `Ask the driver on node "${nodeID}": only it can read the snapshot's blocks.`,
-    });
-  }
-  return { ...(await imageMap(pool, id)), snapshot };
+  requireHere(driver, pool, id);
+  return { ...(await imageMap(pool, id, driver)), snapshot };
+}
+
+function requireHere({ nodeID }: DriverContext, pool: Pool, id: string): void {
+  const nodes = poolNodes(pool);
+  if (nodes.includes(nodeID)) return;
+  const where = `node "${nodes.join('", "')}"`;
+  throw CsiError.failedPrecondition(`snapshot "${id}" is on ${where}, not on "${nodeID}"`, {
+    hint: `Ask the driver on ${where}: only it can read the snapshot's blocks.`,
+  });
 }

@@ -78,6 +78,8 @@ async function opened(
   return { backend, pool: { apiVersion: apiVersionOf(Pools), kind: "Pool", metadata: { name: "p" }, spec } };
 }
 
+/** Only Ceph pools ask it. */
+const reader = { host, stateDir: "/none" };
 const window = { from: 0, to: SIZE };
 
 for (const type of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
@@ -94,7 +96,10 @@ for (const type of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
         const base = await backend.clone(volume.id, `s-${round}-a`, SIZE);
         for (const [index, one] of after.entries()) await make(volume, one, 100 + index);
         const target = await backend.clone(volume.id, `s-${round}-b`, SIZE);
-        const [baseMap, targetMap] = [await imageMap(pool, base.id), await imageMap(pool, target.id)];
+        const [baseMap, targetMap] = [
+          await imageMap(pool, base.id, reader),
+          await imageMap(pool, target.id, reader),
+        ];
         const [old, now] = [await bytesOf(base), await bytesOf(target)];
         const allocated = covered(await collect(allocatedRanges(targetMap.extents(), window)));
         const changed = covered(await collect(changedRanges(baseMap.extents(), targetMap.extents(), window)));
@@ -130,7 +135,7 @@ test("an image in thousands of pieces is read piece by piece, and reading can st
   const handle = await open(image.path, "r+");
   for (let piece = 0; piece < PIECES; piece += 1) await handle.write("x", piece * 3 * BLOCK);
   await handle.close();
-  const map = await imageMap(pool, image.id);
+  const map = await imageMap(pool, image.id, reader);
   assert.equal(map.size, GIB);
   const ranges = await collect(allocatedRanges(map.extents(), { from: 0, to: GIB }));
   assert.deepEqual(
@@ -150,7 +155,7 @@ test("an image in thousands of pieces is read piece by piece, and reading can st
 test("a map reports which image or pool it cannot be made of", async (t) => {
   const { pool } = await opened(t, "directory");
   const code = (error: unknown) => (error instanceof EngineError ? error.code : String(error));
-  const failure = (of: Pool, id: string) => imageMap(of, id).then(() => "none", code);
+  const failure = (of: Pool, id: string) => imageMap(of, id, reader).then(() => "none", code);
   assert.equal(await failure(pool, "s-1"), "FAILED_PRECONDITION");
   const blocks: Pool = { ...pool, spec: { ...pool.spec, type: "xfs" } };
   assert.equal(await failure(blocks, "s-1"), "NOT_FOUND");

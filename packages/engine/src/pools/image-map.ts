@@ -1,11 +1,12 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Pool } from "../api/pool.ts";
+import { isShared, type Pool } from "../api/pool.ts";
 import { EngineError } from "../errors.ts";
 import { type Extent, fileExtents } from "../host/filesystem/extents.ts";
 import { absent, IMAGE_SUFFIX } from "./file-images.ts";
 import { checkImageId } from "./image-id.ts";
-import { poolLayout } from "./layout.ts";
+import { poolLayout, sharedLayout } from "./layout.ts";
+import { type MapReader, rbdMap } from "./rbd/rbd-map.ts";
 
 /** Where an image has data. */
 export interface ImageMap {
@@ -19,7 +20,7 @@ export interface ImageMap {
  * The map of an image in a pool that is open on this node, by this process or another one. Throws NOT_FOUND when the
  * image is not there, FAILED_PRECONDITION when the pool keeps folders instead of devices.
  */
-export async function imageMap(pool: Pool, id: string): Promise<ImageMap> {
+export async function imageMap(pool: Pool, id: string, reader: MapReader): Promise<ImageMap> {
   const { name } = pool.metadata;
   const { type, path } = pool.spec;
   if (type === "directory") {
@@ -27,16 +28,11 @@ export async function imageMap(pool: Pool, id: string): Promise<ImageMap> {
       hint: "copy the whole snapshot, or use an xfs or btrfs pool",
     });
   }
-  if (type === "rbd") {
-    throw new EngineError(
-      "FAILED_PRECONDITION",
-      `the block map of images in pool ${name}, a Ceph pool, cannot be read yet`,
-      {
-        hint: "copy the whole snapshot",
-      },
-    );
-  }
-  const file = join(poolLayout(type, path).images, `${checkImageId(id)}${IMAGE_SUFFIX}`);
+  if (type === "rbd") return rbdMap(pool, id, reader);
+  const { images } = isShared(pool)
+    ? sharedLayout(join(reader.stateDir, "pools", name), path)
+    : poolLayout(type, path);
+  const file = join(images, `${checkImageId(id)}${IMAGE_SUFFIX}`);
   const info = await stat(file).catch(absent);
   if (info === undefined) throw new EngineError("NOT_FOUND", `image ${id} is not in pool ${name}`);
   return { size: info.size, extents: (signal) => fileExtents(file, signal) };

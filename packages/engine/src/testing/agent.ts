@@ -23,7 +23,7 @@ import { type AttachmentTicket, type VolumeAttachment, VolumeAttachments } from 
 import { VolumeGroupReverts } from "../api/group-revert.ts";
 import { ENGINE_KINDS } from "../api/kinds.ts";
 import { MOORING_API_VERSION } from "../api/names.ts";
-import type { PoolType } from "../api/pool.ts";
+import type { PoolType, RbdSpec } from "../api/pool.ts";
 import { type Snapshot, Snapshots } from "../api/snapshot.ts";
 import { type Volume, type VolumeSpec, type VolumeStatus, Volumes } from "../api/volume.ts";
 import { startArbiter } from "../cluster/arbiter/index.ts";
@@ -61,6 +61,8 @@ export interface BenchOptions {
   /** The clock of the data services. */
   now?: () => Date;
   poolSize?: number;
+  /** Of type `rbd`: the configuration file of the Ceph cluster, and what the pool is in it. */
+  rbd?: { conf: string; spec: RbdSpec };
   overcommit?: number;
   /** Writers are frozen before the pool is full. */
   holdWriters?: boolean;
@@ -123,8 +125,11 @@ export class Bench {
     this.#abort = new AbortController();
     const { store, host, stateDir } = this;
     const common = { store, logger: silentLogger, signal: this.#abort.signal };
-    const { poolSize = 2 * GIB, holdWriters = false, overcommit } = this.#options;
-    const pools = [{ name: POOL, type: this.type, size: poolSize, holdWriters, ...defined({ overcommit }) }];
+    const { poolSize = 2 * GIB, holdWriters = false, overcommit, rbd } = this.#options;
+    const own = { name: POOL, type: this.type, size: poolSize, holdWriters, ...defined({ overcommit }) };
+    const pools = [
+      rbd === undefined ? own : { name: POOL, type: this.type, shared: true, path: rbd.conf, rbd: rbd.spec },
+    ];
     const agent = startAgent({
       ...common,
       host,
@@ -133,6 +138,7 @@ export class Bench {
       pools,
       trustedNetworks: this.trustedNetworks,
       healthMs: 200,
+      ...(rbd === undefined ? {} : { leases: {} }),
     });
     this.#running.push({ done: agent.then(({ done }) => done) });
     await agent;

@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { LocalStore, type ObjectStore, silentLogger } from "@mooring/store";
 import { nothingSleeps } from "@mooring/store/testing";
-import type { PoolType } from "../api/pool.ts";
+import type { PoolType, RbdSpec } from "../api/pool.ts";
 import { type VolumeSpec, Volumes } from "../api/volume.ts";
 import { startArbiter } from "../cluster/arbiter/index.ts";
 import { startGroupReverts } from "../cluster/group-revert/index.ts";
@@ -12,6 +12,7 @@ import { createHost } from "../host/create-host.ts";
 import type { Host } from "../host/host.ts";
 import type { LeaseTimes } from "../leases/image-leases.ts";
 import { type Agent, startAgent } from "../node/index.ts";
+import type { AgentPool } from "../node/options.ts";
 import { engineRegistry, until, volumeObject } from "./agent.ts";
 import type { Faults } from "./faults.ts";
 import { endServers, GIB, type Hooks, scratch, sparse } from "./scratch.ts";
@@ -25,6 +26,8 @@ export interface ClusterPool {
   shared?: boolean;
   /** Bytes; default 2 GiB. */
   size?: number;
+  /** Of type `rbd`: the configuration file of the Ceph cluster, and what the pool is in it. */
+  rbd?: { conf: string; spec: RbdSpec };
 }
 
 /** Long enough for an agent that was killed to be back before its devices are fenced, on any machine. */
@@ -127,12 +130,15 @@ export class Cluster {
     const agent = await startAgent({
       ...{ store: this.storeOfParts, host: this.#hostOfNodes, nodeID: node, stateDir: join(this.dir, node) },
       ...{ logger: silentLogger, signal: stop.signal },
-      pools: own.map(({ name, type, shared = false, size = 2 * GIB }) =>
-        shared ? { name, type, shared, path: this.sharedFolder(name) } : { name, type, size },
-      ),
-      ...(own.some(({ shared }) => shared) ? { leases: CLUSTER_LEASES } : {}),
+      pools: own.map((pool) => this.#poolOf(pool)),
+      ...(own.some(({ shared, rbd }) => shared ?? rbd) ? { leases: CLUSTER_LEASES } : {}),
     });
     this.#agents.set(node, { agent, stop });
+  }
+
+  #poolOf({ name, type, shared = false, size = 2 * GIB, rbd }: ClusterPool): AgentPool {
+    if (rbd !== undefined) return { name, type, shared: true, path: rbd.conf, rbd: rbd.spec };
+    return shared ? { name, type, shared, path: this.sharedFolder(name) } : { name, type, size };
   }
 
   async stopNode(node: string): Promise<void> {
@@ -151,7 +157,7 @@ export class Cluster {
     await until(this.store, Volumes, name, (volume) => volume.status?.state === "detached");
   }
 
-  /** Where the image of a volume or snapshot is. */
+  /** Where the image of a volume or snapshot is, in a pool of files. */
   image(id: string, pool: string): string {
     const { type = "xfs", node = "" } = this.#pools.find(({ name }) => name === pool) ?? {};
     const folder = join(this.dir, node, "pools", pool);

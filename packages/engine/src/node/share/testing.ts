@@ -6,7 +6,7 @@ import { apiVersionOf, defined, mutate } from "@mooring/store";
 import { type NodeAgent, NodeAgents } from "../../api/node-agent.ts";
 import { type ShareManager, ShareManagers } from "../../api/share-manager.ts";
 import type { VolumeSpec } from "../../api/volume.ts";
-import { Bench, until } from "../../testing/agent.ts";
+import { Bench, type BenchOptions, until } from "../../testing/agent.ts";
 import { MIB } from "../../testing/scratch.ts";
 import { type ShareLayout, shareLayout } from "./layout.ts";
 import { findPlace } from "./place.ts";
@@ -20,8 +20,15 @@ export const XFS = { accessMode: "rwx", fsType: "xfs", size: 320 * MIB } as cons
 export const OTHER = "another-node";
 
 /** A volume that workloads on this node and on another one use, and its share running. */
-export async function served(t: TestContext, spec: Partial<VolumeSpec> = XFS): Promise<Bench> {
-  const bench = await Bench.open(t, "xfs", { tickets: true });
+export async function served(
+  t: TestContext,
+  spec: Partial<VolumeSpec> = XFS,
+  rbd?: BenchOptions["rbd"],
+): Promise<Bench> {
+  const bench = await Bench.open(t, rbd === undefined ? "xfs" : "rbd", {
+    tickets: true,
+    ...defined({ rbd }),
+  });
   const [address = "127.0.0.1"] = (await findPlace()).addresses;
   await addOther(bench, address);
   await bench.createVolume(NAME, spec);

@@ -1,7 +1,8 @@
+import { join } from "node:path";
 import { orAborted, within } from "@mooring/store";
 import { EngineError, type EngineErrorCode } from "../../errors.ts";
 import type { Clock, Exec, ExecResult } from "../../host/host.ts";
-import { writeClientConf } from "./client-conf.ts";
+import { CLIENT_CONF, writeClientConf } from "./client-conf.ts";
 import { describePlace, type RbdPlace } from "./place.ts";
 
 /** What a command that only reads, or changes a record, may take. */
@@ -76,6 +77,11 @@ export class RbdCommands {
   async prepare(): Promise<void> {
     const { folder, place } = this.#options;
     this.#conf = await writeClientConf(folder, place);
+  }
+
+  /** For a pool that this node has open: the file is there. */
+  reuse(): void {
+    this.#conf = join(this.#options.folder, CLIENT_CONF);
   }
 
   /** `rbd` with the arguments that name cluster and pool. Throws UNAVAILABLE when the cluster does not respond in time. */

@@ -1,15 +1,19 @@
 import assert from "node:assert/strict";
 import { chmod, readFile, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, type TestContext, test } from "node:test";
+import { apiVersionOf } from "@mooring/store";
 import { type CephCluster, cephOfFile, eventually, withCeph } from "@mooring/store/testing";
+import { type Pool, Pools } from "../../api/pool.ts";
 import { EngineError } from "../../errors.ts";
 import { createHost } from "../../host/create-host.ts";
+import { allocatedRanges, changedRanges, type Range } from "../../host/filesystem/ranges.ts";
 import { contents } from "../../testing/image-contents.ts";
 import { GIB, MIB, scratch } from "../../testing/scratch.ts";
 import type { PoolBackend } from "../backend.ts";
 import { poolContract } from "../contract.ts";
 import { createPool, type PoolOptions } from "../create-pool.ts";
+import { imageMap } from "../image-map.ts";
 import type { RbdPlace } from "./place.ts";
 
 const host = createHost();
@@ -38,7 +42,7 @@ interface Opened {
 }
 
 async function opened(t: TestContext, more: Partial<RbdPlace> = {}): Promise<Opened> {
-  const path = join(await scratch(t, host), "pool");
+  const path = join(await scratch(t, host), "pools", "p");
   const ceph = await cluster();
   const { rbd } = await options();
   const place = { ...rbd.place, ...more };
@@ -300,6 +304,53 @@ test(
       withinMs: 240_000,
       lastSeen: () => ceph.admin("ceph", "--connect-timeout", "5", "status"),
     });
+  },
+);
+
+test(
+  "rbd: the map of a copy lists its data, and the changes since an earlier copy, and no object that was never written",
+  withCluster,
+  async (t) => {
+    const { pool, path, place } = await opened(t);
+    const volume = await pool.create("v-p-1", 64 * MIB);
+    const blocks = async (...list: number[]) => {
+      const { path: device } = await pool.devices.attach(volume);
+      for (const at of list)
+        await host.exec.run("dd", [
+          ...["if=/dev/urandom", `of=${device}`, "bs=4096", "count=1"],
+          ...[`seek=${at}`, "conv=notrunc", "oflag=direct"],
+        ]);
+      await pool.devices.detach(device);
+    };
+    await blocks(3, 5000);
+    await pool.clone("v-p-1", "s-p-1", 64 * MIB);
+    await blocks(9000);
+    await pool.clone("v-p-1", "s-p-2", 64 * MIB);
+    const { conf, ...rbd } = place;
+    const object: Pool = {
+      ...{ apiVersion: apiVersionOf(Pools), kind: "Pool", metadata: { name: "p" } },
+      spec: { type: "rbd", mode: "shared", path: conf, rbd },
+    };
+    const reader = { host, stateDir: dirname(dirname(path)) };
+    const map = (id: string) => imageMap(object, id, reader);
+    const window = { from: 0, to: 64 * MIB };
+    const objects = async (ranges: AsyncIterable<Range>): Promise<number[]> => {
+      const found = new Set<number>();
+      for await (const { offset } of ranges) found.add(Math.floor(offset / (4 * MIB)));
+      return [...found];
+    };
+    const [first, second] = [await map("s-p-1"), await map("s-p-2")];
+    assert.deepEqual([first.size, second.size], [64 * MIB, 64 * MIB]);
+    assert.deepEqual(await objects(allocatedRanges(first.extents(), window)), [0, 4]);
+    assert.deepEqual(await objects(allocatedRanges(second.extents(), window)), [0, 4, 8]);
+    assert.deepEqual(await objects(changedRanges(first.extents(), second.extents(), window)), [0, 4, 8]);
+    const has = async (block: number) => {
+      for await (const { offset, length } of allocatedRanges(second.extents(), window))
+        if (offset <= block * 4096 && (block + 1) * 4096 <= offset + length) return true;
+      return false;
+    };
+    assert.deepEqual(await Promise.all([3, 5000, 9000].map(has)), [true, true, true]);
+    await assert.rejects(map("s-p-3"), refusal("NOT_FOUND", /image s-p-3 is not in pool p/));
   },
 );
 

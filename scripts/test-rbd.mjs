@@ -1,0 +1,53 @@
+#!/usr/bin/env node
+// `npm run test:rbd`: everything that is proved of volumes in a Ceph cluster, in one command: the contract of pools, kills between
+// commands, takeover from lost nodes, live migration, shared volumes, groups, random requests, pods while parts of the cluster are gone,
+// and csi-sanity with nothing skipped. `-- --short`: the contract, a takeover and a migration. The cluster is the tests' own; Debian's
+// packages are installed when they are missing. Where that cannot be done it says what is needed, and ends with 3.
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { run } from "./lib/run.mjs";
+import { checkPackages, ROOT } from "./lib/setup.mjs";
+
+const SHORT = [
+  "packages/engine/src/pools/rbd/rbd.test.ts",
+  "packages/engine/src/node/shut-out/shut-out.test.ts",
+  "packages/engine/src/node/migration/rbd.test.ts",
+];
+// The last one takes minutes by the clock, and is run by this command only.
+const LONG = [
+  "packages/engine/src/pools/rbd/crash.test.ts",
+  "packages/engine/src/node/shut-out/crash.test.ts",
+  "packages/engine/src/node/group-snapshot/ceph.test.ts",
+  "packages/engine/src/node/share/ceph.test.ts",
+  "test/e2e/rbd-pool.test.ts",
+  "test/rbd/fuzz.test.ts",
+  "test/rbd/faults.ts",
+];
+const NODE = ["--conditions=mooring-source", "--import", "tsx"];
+
+const { values } = parseArgs({ options: { short: { type: "boolean", default: false } } });
+
+/** With a cluster; the command is one of Node.js'. */
+const withCluster = (...command) =>
+  run(
+    process.execPath,
+    [...NODE, join(ROOT, "test/rbd/support/with-cluster.ts"), process.execPath, ...command],
+    {
+      cwd: ROOT,
+    },
+  );
+
+async function steps() {
+  // Without Ceph the tests would be skipped, and look as if all were well.
+  const there = await withCluster("-e", "");
+  if (there !== 0) return there;
+  const files = values.short ? SHORT : [...SHORT, ...LONG];
+  const tests = await run(process.execPath, [join(ROOT, "scripts/node-test.mjs"), "--part=all", ...files], {
+    cwd: ROOT,
+  });
+  if (tests !== 0 || values.short) return tests;
+  return withCluster(join(ROOT, "test/conformance/csi-sanity.mjs"), "--pool", "rbd");
+}
+
+await checkPackages();
+process.exit(await steps());
