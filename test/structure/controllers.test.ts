@@ -10,6 +10,11 @@ const PARTS = ["read.ts", "decide.ts", "apply.ts", "index.ts"];
 /** How a controller comes to run: the loop itself, and what others make of it for their own. */
 const BEGINS = /new Reconciler[<(]|\bsidecarController[<(]|\bworkloadController[<(]|\brunTicketService\(/;
 const LOOP = "packages/store/src/controller/";
+/** A loop that somebody wrote by hand: it goes round by a clock, or until its signal. */
+const BY_HAND = /\bsetInterval\(|\bwhile \(![\w.#]*aborted\b/;
+const HEADING = "## Loops beside the Reconciler";
+/** What no process of Mooring runs. */
+const NOT_SHIPPED = /\/(testing|crash|fuzz|simulation)\//;
 /** Those others. */
 const FRAMES = [
   "packages/sidecars/src/common/controller.ts",
@@ -76,6 +81,19 @@ test("every controller runs on the one loop, in a folder of read, decide, apply 
     if (!said) unexplained.push(`${folder} has no ${missing.join(", ")}`);
   }
   assert.deepEqual(unexplained, []);
+});
+
+test("each loop beside the one has its reason in the README of its package", async () => {
+  const wrong: string[] = [];
+  for (const { path, text } of await sources()) {
+    if (!BY_HAND.test(text) || NOT_SHIPPED.test(path) || path.startsWith(LOOP)) continue;
+    const [, name = "", within = ""] = /^packages\/([^/]+)\/src\/(.*)$/.exec(path) ?? [];
+    const readme = await readFile(join(ROOT, "packages", name, "README.md"), "utf8");
+    const [, reasons = ""] = readme.split(`\n${HEADING}\n`);
+    const names = [within, dirname(within)].map((known) => `\`${known}\``);
+    if (!names.some((known) => reasons.split(/\n#/)[0]?.includes(known))) wrong.push(path);
+  }
+  assert.deepEqual(wrong, [], `not below "${HEADING}"`);
 });
 
 test("steps have names of small letters and hyphens", async () => {

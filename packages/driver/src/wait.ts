@@ -7,7 +7,7 @@ interface Wait<T> {
   until(object: T | undefined): boolean;
   /** The object's own explanation, for the error message. */
   describe?(object: T | undefined): string;
-  /** Asked again and again while nothing comes of it: throws when waiting is of no use before somebody does something. */
+  /** Asked again and again while nothing comes of it: throws when waiting is of no use before an operator does something. */
   giveUp?(): Promise<void>;
   /** Called as often: true when all is done, though the object does not show it. */
   isDone?(): Promise<boolean>;

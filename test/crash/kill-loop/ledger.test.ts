@@ -22,7 +22,7 @@ async function openStore(t: TestContext): Promise<LocalStore> {
   return store;
 }
 
-test("after a restore, one from an older copy is judged by what was there at its own revision", async (t) => {
+test("after a restore, one from an older copy is evaluated by what was there at its own revision", async (t) => {
   const store = await openStore(t);
   const copyNow = async () => {
     const { metadata } = await store.get(ConfigMaps, key);

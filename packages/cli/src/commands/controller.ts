@@ -168,7 +168,7 @@ async function controller(options: Options): Promise<void> {
   const servers: MetricsEndpoint[] = [];
   try {
     if (metricsListen !== undefined) servers.push(await startMetricsServer(metricsListen, families, logger));
-    // Before the driver is waited for: one that never comes is what somebody has to be told.
+    // Before the driver is waited for: one that never comes has to be reported to the operator.
     if (livenessListen !== undefined && endpoint !== undefined)
       servers.push(await startLivenessServer(livenessListen, endpoint, logger));
     await run(options, { store, logger, signal, onCall, ready: ready.write });

@@ -6,7 +6,7 @@ import { claimNames } from "../why/claim-names.ts";
 import { type Check, check } from "./check.ts";
 
 /**
- * Volumes of running pods that are not mounted where the kubelet of this machine has mounted them: somebody took the mount
+ * Volumes of running pods that are not mounted where the kubelet of this machine has mounted them: something else took the mount
  * away. Nothing else notices: programs that have a file open go on with the old mount, new ones see an empty folder.
  */
 export async function mountChecks(store: ObjectStore, host: Host, stateDir: string): Promise<Check[]> {
@@ -33,7 +33,7 @@ export async function mountChecks(store: ObjectStore, host: Host, stateDir: stri
       const volume = volumeOf.get(`${namespace}/${claim}`) ?? "";
       const target = join(folder, volume, "mount");
       if (!isMounted.has(volume) || mounted.has(target) || !(await exists(join(folder, volume)))) continue;
-      const what = `claim ${claim} is not mounted at ${target}: somebody unmounted it under the pod`;
+      const what = `claim ${claim} is not mounted at ${target}: it was unmounted while the pod runs, and not by the kubelet`;
       const next = `delete the pod, and it is mounted anew: kubectl delete pod -n ${namespace} ${name}`;
       found.push(check(`Pod ${namespace}/${name}`, "fail", what, next));
     }

@@ -94,9 +94,9 @@ function isForgotten({ status }: VolumeAttachment, ticket: AttachmentTicket, now
 }
 
 function forgotten(name: string, volume: string, { id, createdAt, parameters }: AttachmentTicket): Check {
-  const holder = parameters?.["lastAttachedBy"] ?? "somebody";
+  const holder = parameters?.["lastAttachedBy"] ?? "an unknown user";
   const what = `${holder} has held the volume since ${createdAt}, with no end`;
-  return check(name, "warn", what, `if nobody needs it: mooring ticket rm ${volume} ${id}`);
+  return check(name, "warn", what, `if its job is no longer needed: mooring ticket rm ${volume} ${id}`);
 }
 
 /** Without a time it may be of any age. */

@@ -42,7 +42,10 @@ const plainly =
 
 const LATER = plainly(EXIT.unreachable, "try again; when it lasts, read the log of the API server");
 const WRONG = plainly(EXIT.usage, "correct what it names, and try again");
-const CHANGED = plainly(EXIT.negative, "somebody was faster: read what is there now, then try again");
+const CHANGED = plainly(
+  EXIT.negative,
+  "another client has changed it meanwhile: read what is there now, then try again",
+);
 
 const BY_REASON: Partial<Record<StatusReason, Describe>> = {
   NotFound: notFound,

@@ -13,7 +13,7 @@ const PROBE_MS = 3_000;
 
 /**
  * Serves `/healthz`, as livenessprobe does: 200 when the driver answers Probe that it is ready, else 500 with what is wrong.
- * Every request is a probe on a connection of its own, so nobody is told of an older state. Throws CommandError.
+ * Every request is a probe on a connection of its own, so no client reads of an older state. Throws CommandError.
  */
 export async function startLivenessServer(
   address: string,

@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from "node:util";
 import { pino } from "pino";
 import { logLine } from "./log-line.ts";
 
-/** What a person reads of something that is logged as `fields` and `message`. */
+/** What an operator reads of something that is logged as `fields` and `message`. */
 function line(fields: object, message: string, colors = false): string {
   const written: string[] = [];
   pino({}, { write: (text: string) => written.push(text) }).warn(fields, message);

@@ -20,6 +20,6 @@ function effect({ type, owner, parameters }: AttachmentTicket): string {
       // An unknown type has no service that would ask again.
       return type in ATTACHER_RULES
         ? "interrupts its job, which asks again for as long as it is due"
-        : "nobody asks again for it";
+        : "no controller asks again for it";
   }
 }

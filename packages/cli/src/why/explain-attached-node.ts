@@ -10,7 +10,7 @@ export async function explainAttachedNode(context: Context, volume: Volume): Pro
   const agent = await read(context, NodeAgents, { name: node });
   if (agent === undefined) {
     const next = "start `mooring node` on that machine again";
-    return [finding("waiting", subject, "does not exist: nobody tends the volume there", { next })];
+    return [finding("waiting", subject, "does not exist: no agent serves the volume there", { next })];
   }
   const { state, conditions = [] } = agent.status ?? {};
   if (state === undefined || state === "Ready") return [];

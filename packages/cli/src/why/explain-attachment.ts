@@ -20,7 +20,7 @@ function ofTickets(attachment: VolumeAttachment): Finding {
   const subject = `VolumeAttachment ${attachment.metadata.name}`;
   const { holder = "", nodeID = "", waiting = 0, state = "not evaluated yet" } = attachment.status ?? {};
   const children = explainTickets(attachment, new Date());
-  const placement = holder === "" ? "held by nobody" : `held by ${holder} on node ${nodeID}`;
+  const placement = holder === "" ? "held by no ticket" : `held by ${holder} on node ${nodeID}`;
   const message = `${placement} (${state}), ${waiting} waiting`;
   if (attachment.metadata.deletionTimestamp !== undefined) {
     const next = `it goes with the volume; tickets end with: mooring volume detach ${attachment.spec.volume}`;

@@ -66,7 +66,7 @@ async function explainPopulator(
   return finding(
     "waiting",
     subject,
-    "no VolumePopulator is registered for its kind, so nobody fills the volume",
+    "no VolumePopulator is registered for its kind, so no populator fills the volume",
     {
       next: `install the populator of ${kind}.${apiGroup}, or create the claim again without dataSourceRef`,
     },

@@ -34,7 +34,7 @@ const NEXT: Partial<Record<TicketReason, Next>> = {
 /** Who it is for: an operator, or the object that it dies with. */
 function forWhom({ owner, parameters }: AttachmentTicket): string {
   if (owner !== undefined) return `for ${owner.kind} ${owner.name}`;
-  return `for ${parameters?.lastAttachedBy ?? "nobody known"}`;
+  return `for ${parameters?.lastAttachedBy ?? "an unknown user"}`;
 }
 
 /** One ticket: whether it has the volume, since when, and what would end its wait. */

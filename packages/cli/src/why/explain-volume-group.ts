@@ -83,7 +83,7 @@ export async function explainVolumeGroup(
       finding(
         "waiting",
         `VolumeGroupSnapshot ${namespace}/${snapshotName}`,
-        "is being made; nobody joins or leaves until then",
+        "is being made; no volume joins or leaves until then",
         {
           next: `mooring why vgs/${snapshotName} -n ${namespace}; to let the group go on without it: kubectl delete vgs -n ${namespace} ${snapshotName} --wait=false`,
         },

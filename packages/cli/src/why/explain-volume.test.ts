@@ -21,7 +21,7 @@ test("a volume whose node has fallen silent does not pass for well, though its t
   const status = { state: "attached" as const, currentNodeID: "node-a", device: "/dev/loop1" };
   await store.create(Volumes, { apiVersion, kind: "Volume", metadata: { name: "v" }, spec, status });
   const why = async () => causes(await explainVolume(contextOf(store), "v"));
-  assert.match((await why())[0]?.message ?? "", /does not exist: nobody tends the volume there/);
+  assert.match((await why())[0]?.message ?? "", /does not exist: no agent serves the volume there/);
   const agent: NodeAgent = { apiVersion, kind: "NodeAgent", metadata: { name: "node-a" }, spec: {} };
   const ready = await store.create(NodeAgents, { ...agent, status: { state: "Ready" } });
   assert.deepEqual(await why(), []);

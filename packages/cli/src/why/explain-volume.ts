@@ -46,7 +46,8 @@ async function share(context: Context, volume: Volume): Promise<Finding[]> {
   const manager = await read(context, ShareManagers, { name });
   const { nodeID = "", users = [] } = manager?.spec ?? {};
   const { state = "stopped", endpoint = "", error } = manager?.status ?? {};
-  if (users.length === 0) return [finding("ok", subject, "nobody uses the volume, so no node serves it")];
+  if (users.length === 0)
+    return [finding("ok", subject, "no pod and no job uses the volume, so no node serves it")];
   const refusedUsers = (manager?.status?.untrusted ?? []).filter(({ refused }) => refused);
   const served = users.filter((user) => !refusedUsers.some((refusal) => refusal.nodeID === user));
   const whom = `for ${served.join(", ") || "nobody"}`;

@@ -9,7 +9,7 @@ const PREFACE = Buffer.concat([
 ]);
 
 /**
- * Resolves when somebody answers as a server at `endpoint` (`unix:///path`), by a connection of its own that is gone afterwards.
+ * Resolves when a server responds at `endpoint` (`unix:///path`), by a connection of its own that is gone afterwards.
  * A gRPC channel to a process that accepts connections and says nothing keeps its connection, even when it is closed: whoever
  * calls processes of strangers again and again asks this first. Throws UNAVAILABLE, or DEADLINE_EXCEEDED after `timeoutMs`.
  */

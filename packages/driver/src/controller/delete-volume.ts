@@ -72,7 +72,7 @@ async function remove(
   }
 }
 
-/** Resolves when nobody uses the volume: jobs of ours end by themselves. Throws FAILED_PRECONDITION when others do. */
+/** Resolves when no pod and no job uses the volume: jobs of ours end by themselves. Throws FAILED_PRECONDITION when others do. */
 export async function untilUnused(
   driver: DriverContext,
   volumeId: string,
@@ -187,7 +187,7 @@ async function unfinishedCopies(
   return pending === undefined ? undefined : `snapshot "${pending}"`;
 }
 
-/** False when the volume changed since it was found to be unused: somebody may just have attached it. */
+/** False when the volume changed since it was found to be unused: another call may just have attached it. */
 async function mark(driver: DriverContext, volume: Volume, signal: AbortSignal): Promise<boolean> {
   const { name, uid = "", resourceVersion = "" } = volume.metadata;
   try {

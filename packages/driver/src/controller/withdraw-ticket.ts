@@ -26,7 +26,7 @@ export async function withdrawTicket(
   }
 }
 
-/** Somebody has to do something first; all else passes, or is how far a call came in its time. */
+/** An operator has to do something first; all else passes, or is how far a call came in its time. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof CsiError && error.code === Code.FAILED_PRECONDITION;
 }

@@ -56,7 +56,7 @@ function notAttached(volume: string, node: string, current: string, state: strin
 }
 
 /**
- * Keeps the volume's device from going away while `work` runs: as long as somebody has it open, its number is not given
+ * Keeps the volume's device from going away while `work` runs: as long as a process has it open, its number is not given
  * to another image, whatever happens to the volume meanwhile.
  */
 export async function withAttached<R>(

@@ -116,7 +116,7 @@ async function untilShareGrown(node: NodeContext, volume: Volume, signal: AbortS
 
 const noted = failpoint("driver/expand/offline-noted");
 
-/** Where the kernel does not let it grow in use, it grows as soon as nobody uses it: that is noted on the volume. */
+/** Where the kernel does not let it grow in use, it grows as soon as no pod uses it: that is noted on the volume. */
 async function growOrNote(
   node: NodeContext,
   volume: Volume,

@@ -22,7 +22,7 @@ export async function forgetDeleted(node: NodeContext, signal: AbortSignal): Pro
   const watching = volumes.run(signal);
   try {
     await volumes.synced(signal);
-    // What was deleted while nobody watched, or just before a kill.
+    // What was deleted while this process did not watch, or just before a kill.
     for (const name of await node.records.list()) await forget(name);
   } catch (error) {
     if (!signal.aborted) node.logger.warn({ err: error }, "cannot find records of deleted volumes");
@@ -45,6 +45,6 @@ async function forgetGone(node: NodeContext, name: string, signal: AbortSignal):
   if (record === undefined) return;
   const made = Object.entries(record.published).flatMap(([path, use]) => (use.made ? [path] : []));
   if (record.staged?.made === true) made.push(record.staged.path);
-  // One that somebody has put to use meanwhile is not empty, or busy.
+  // One that a kubelet has put to use meanwhile is not empty, or busy.
   for (const path of made) await removeTarget(path).catch(() => {});
 }

@@ -65,7 +65,7 @@ export async function makeTarget(path: string, kind: "directory" | "file"): Prom
   }
 }
 
-/** Removes a mount point that we made. Never anything inside: what is there was written by somebody. */
+/** Removes a mount point that we made. Never anything inside: what is there was written by a user. */
 export async function removeTarget(path: string): Promise<void> {
   const kind = await kindOf(path);
   if (kind === "missing") return;

@@ -92,7 +92,7 @@ async function stagedSource(
     if (access === "block" && kind === "device") return path;
   }
   const top = (await node.host.mounts.at(staging)).at(-1);
-  // A staging that was killed between the mount and its record, and is not repeated: somebody is about to write there.
+  // A staging that was killed between the mount and its record, and is not repeated: a pod is about to write there.
   if (top !== undefined && top.source === volume.status?.device)
     await recordFormatted(node, volume, top.fsType, signal);
   if (top !== undefined) return staging;
@@ -111,7 +111,7 @@ async function bindAt(
   await makeTarget(target, kind);
   targetMade();
   try {
-    // A read-only mount does not keep anybody from writing to a device node: that the device itself has to refuse.
+    // A read-only mount does not keep a pod from writing to a device node: that the device itself has to refuse.
     if (wanted.access === "block") await setDeviceReadOnly(node.host.exec, source, wanted.readOnly);
     await node.host.mounts.bind(source, target, { readOnly: wanted.readOnly }, signal);
   } catch (error) {

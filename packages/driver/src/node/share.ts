@@ -15,7 +15,7 @@ export type ShareSource =
 const ENDPOINT = /^nfs:\/\/([0-9.]+):([0-9]{1,5})(\/v-[a-z0-9-]{1,120})$/;
 
 /**
- * The serving node has the file system at hand; the others come over NFS, if their kernel can. Throws UNAVAILABLE while nobody serves the volume, FAILED_PRECONDITION where this node cannot use it.
+ * The serving node has the file system at hand; the others come over NFS, if their kernel can. Throws UNAVAILABLE while no node serves the volume, FAILED_PRECONDITION where this node cannot use it.
  */
 export async function shareSource(
   node: NodeContext,

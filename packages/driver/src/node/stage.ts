@@ -248,7 +248,7 @@ async function mountAt(
   grown();
 }
 
-/** What it has is recorded beside the mount: nobody writes there before this call has been answered, see {@link isMounted}. */
+/** What it has is recorded beside the mount: no pod writes there before this call has returned, see {@link isMounted}. */
 async function mountNew(
   node: NodeContext,
   { volume, device, prepared }: { volume: Volume; device: string; prepared: Prepared },

@@ -6,7 +6,7 @@ import { hasLimits, ioLimitsOf } from "../request/parameters.ts";
 type Parameters = Volume["spec"]["mutableParameters"];
 
 /**
- * Throws INVALID_ARGUMENT for limits of a volume in this pool that nobody could keep. Whether another node can is known
+ * Throws INVALID_ARGUMENT for limits of a volume in this pool that no node could keep. Whether another node can is known
  * there only: its NodeStageVolume reports it.
  */
 export async function requireLimitable(

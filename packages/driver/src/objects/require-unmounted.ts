@@ -3,7 +3,7 @@ import type { DriverContext } from "../context.ts";
 import { findVolume } from "./find.ts";
 
 /**
- * Throws FAILED_PRECONDITION when the volume cannot be detached because somebody uses it on its node: a node service
+ * Throws FAILED_PRECONDITION when the volume cannot be detached because a process uses it on its node: a node service
  * has to be called first, and waiting would last for ever.
  */
 export async function requireUnmounted(

@@ -42,7 +42,7 @@ export async function membersOf(
   return volumes.filter((volume) => volume !== undefined).filter((volume) => isMember(set, volume));
 }
 
-/** Unless somebody has changed it since it was read. */
+/** Unless another client has changed it since it was read. */
 export async function removeRecord(
   { store }: Pick<DriverContext, "store">,
   { metadata: { name, uid = "", resourceVersion = "" } }: VolumeSet,

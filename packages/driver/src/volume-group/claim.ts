@@ -78,7 +78,7 @@ export async function releaseVolume(
   released();
 }
 
-/** False: somebody else wrote first. */
+/** False: another call wrote first. */
 async function write(store: ObjectStore, volume: Volume, signal: AbortSignal): Promise<boolean> {
   try {
     await store.update(Volumes, volume, { signal });

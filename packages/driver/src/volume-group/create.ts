@@ -24,7 +24,7 @@ interface GroupRequest extends Record<string, unknown> {
 
 /**
  * CreateVolumeGroup. The record has the name's id, so one name is one group on every attempt; until its first members
- * are in, it is of generation 0 and nobody sees it.
+ * are in, it is of generation 0 and no call returns it.
  */
 export async function createGroup(
   driver: DriverContext,

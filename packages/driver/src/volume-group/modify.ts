@@ -31,7 +31,7 @@ export async function modifyGroup(
   if (expected !== undefined && expected !== generation) {
     throw CsiError.aborted(
       `volume group "${volumeGroupId}" is of generation ${generation}, not ${expected}`,
-      { hint: "Somebody else has changed it: read the group, decide again, and repeat the call." },
+      { hint: "Another call has changed it: read the group, decide again, and repeat the call." },
     );
   }
   try {

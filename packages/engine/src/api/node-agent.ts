@@ -1,7 +1,7 @@
 import { type Condition, defineResource, type KubeObject } from "@mooring/store";
 import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
 
-/** Reason of the condition `Ready` of a node that somebody has called lost and that responds. */
+/** Reason of the condition `Ready` of a node that an operator has called lost and that responds. */
 export const HEARTBEAT_FRESH = "HeartbeatFresh";
 
 /** A node that volumes can be attached to; the name is the CSI node id. */
@@ -21,7 +21,7 @@ export interface NodeAgent extends KubeObject {
 
 /**
  * Known to be unable to write. Who reports it, the node's own agent with its last report or the observer of silent ones,
- * writes the condition as well; a `state` that somebody typed is not proof.
+ * writes the condition as well; a `state` that an operator typed is not proof.
  */
 export function isFencedNode(agent: NodeAgent | undefined): boolean {
   const { state, conditions = [] } = agent?.status ?? {};

@@ -5,7 +5,7 @@ import type { OpenPool } from "./open-pools.ts";
 
 /**
  * Detaches loop devices of our images that no volume explains: what is left when a volume's record was removed by
- * hand, or an image was deleted under its device. One that somebody uses stays, and is reported.
+ * hand, or an image was deleted under its device. One that a process uses stays, and is reported.
  */
 export async function detachOrphans(context: AgentContext, pool: OpenPool): Promise<void> {
   const { host, store, logger, signal } = context;

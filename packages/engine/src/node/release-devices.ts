@@ -2,7 +2,7 @@ import type { AgentContext } from "./context.ts";
 import type { OpenPool } from "./open-pools.ts";
 
 /**
- * Detaches the devices of a pool that nobody uses, for an agent that goes away together with all its workloads. The
+ * Detaches the devices of a pool that no process uses, for an agent that goes away together with all its workloads. The
  * records are still attached: the next agent opens them again, under whatever device is free then.
  */
 export async function releaseDevices(

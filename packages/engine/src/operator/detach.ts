@@ -35,7 +35,7 @@ export async function detachVolume(
   });
 }
 
-/** What an operator took, only that operator gives back: a slip of the id must not take a device from somebody else. */
+/** What an operator took, only that operator gives back: a slip of the id must not take a device from another user. */
 function requireOwn(ticket: AttachmentTicket, caller: string, volume: string): void {
   if (ticket.type !== "longhorn-api") {
     const { owner } = ticket;

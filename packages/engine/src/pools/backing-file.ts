@@ -60,7 +60,7 @@ export async function openBacking(
     throw error;
   });
   const fault = await backingFault(host, layout);
-  // Until nobody uses an image any more, there is nothing that could be done with it.
+  // Until no process uses an image any more, there is nothing that could be done with it.
   if (fault !== undefined && fault.devices > 0) return;
   if (fault !== undefined) {
     // A file system that has given up (the disk below was full, say) works again after a new mount.
@@ -90,15 +90,15 @@ export async function enlargeBacking(
   await fs.grow(host, backing.mount);
 }
 
-/** A file system that somebody else has mounted as well is not made anew by a mount. */
+/** A file system that another process has mounted as well is not made anew by a mount. */
 async function requireNew(host: Host, mount: string): Promise<void> {
   const top = (await host.mounts.at(mount)).at(-1);
   const message = top === undefined ? undefined : await mountFault(top);
   if (top === undefined || message === undefined) return;
   const others = await mountedElsewhere(top.device);
-  const who = others.length === 0 ? "somebody" : others.join(", ");
+  const who = others.length === 0 ? "another process" : others.join(", ");
   throw new EngineError("UNAVAILABLE", `${message}, and ${who} has it in another mount namespace`, {
-    hint: `end ${others.length === 0 ? "whoever has it mounted" : who}: then it is mounted anew`,
+    hint: `end ${others.length === 0 ? "the process that has it mounted" : who}: then it is mounted anew`,
   });
 }
 
@@ -121,7 +121,7 @@ export async function backingFault(
   return { message, devices: devices.length, idle: idle.filter((each) => each).length };
 }
 
-/** Ours, and nobody has it mounted. The same path in another mount namespace is another node's file. */
+/** Ours, and no process has it mounted. The same path in another mount namespace is another node's file. */
 async function isIdle({ loops }: Host, { path, backingFile }: LoopDevice): Promise<boolean> {
   return (await loops.users(path)).length === 0 && (await loops.find(backingFile))?.path === path;
 }

@@ -2,7 +2,7 @@ import type { MountEntry } from "../host/host.ts";
 
 /**
  * Mounts that show this folder or a part of it elsewhere, or that sit inside it: while there is one, removing the
- * folder would remove somebody's data under their hands.
+ * folder would remove a pod's data while it works on them.
  */
 export function folderUsers(mounts: readonly MountEntry[], folder: string): string[] {
   const inside = mounts.filter((m) => isBelow(m.target, folder));

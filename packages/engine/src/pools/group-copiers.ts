@@ -32,7 +32,7 @@ export function copierOf(
   }
 }
 
-/** Folders that nobody uses are copied one by one: nothing can change meanwhile. */
+/** Folders that no pod uses are copied one by one: nothing can change meanwhile. */
 function folderCopier(store: ImageStore): GroupCopier {
   return {
     atomicity: "each",

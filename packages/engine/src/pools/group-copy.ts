@@ -8,7 +8,7 @@ export interface Copy {
   id: string;
   /** Bytes of the image to make; default the source's. Fewer are refused with OUT_OF_RANGE. */
   size?: number;
-  /** Nobody writes to the source during the copy: then a pre-copy is brought up to date. */
+  /** No process writes to the source during the copy: then a pre-copy is brought up to date. */
   still?: boolean;
   /** As in `MakeOptions`. */
   thick?: boolean;

@@ -12,7 +12,7 @@ import { type MapReader, rbdMap } from "./rbd/rbd-map.ts";
 export interface ImageMap {
   /** Bytes of the image. */
   size: number;
-  /** Its extents, read anew by every call. Only those of images that nobody writes to, such as snapshots, stay true. */
+  /** Its extents, read anew by every call. Only those of images that no process writes to, such as snapshots, stay true. */
   extents(signal?: AbortSignal): AsyncIterable<Extent>;
 }
 

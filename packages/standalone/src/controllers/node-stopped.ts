@@ -1,6 +1,6 @@
 import type { Node } from "@mooring/store";
 
-/** Reason of a Ready condition that is False because somebody stopped Mooring on the node. */
+/** Reason of a Ready condition that is False because an operator stopped Mooring on the node. */
 export const STOPPED_REASON = "KubeletStopped";
 
 /** The kubelet has reported that nothing runs on the node any more. Silence does not prove that. */

@@ -22,7 +22,7 @@ export class KindChanges {
     return this.#count;
   }
 
-  /** Tells everybody, at once: before anybody else can know of it by the definition's status. */
+  /** Reports it to all followers at once: before a client can know of it by the definition's status. */
   note(change: KindChange): void {
     this.#count += 1;
     if (change.do === "withdraw") this.#present.delete(change.name);
@@ -30,7 +30,7 @@ export class KindChanges {
     for (const follower of this.#followers) follower({ count: this.#count, change });
   }
 
-  /** Tells what there is, then of every change; returns how to stop. */
+  /** Reports what there is, then every change; returns how to stop. */
   follow(follower: (change: CountedChange) => void): () => void {
     for (const change of this.#present.values()) follower({ count: this.#count, change });
     follower({ count: this.#count });

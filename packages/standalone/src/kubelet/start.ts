@@ -198,9 +198,9 @@ async function registerDrivers(
     ...{ store, nodeName, host, folder, records, logger },
     ...parts,
   });
-  const told = (error: unknown) =>
+  const reported = (error: unknown) =>
     logger.error({ err: error, folder }, "drivers that register from now on are not seen");
-  return { done: done.catch(told) };
+  return { done: done.catch(reported) };
 }
 
 function podImages(

@@ -2,7 +2,7 @@ import { watch } from "node:fs";
 
 /** At most so often, however fast a file changes. */
 const INTERVAL_MS = 50;
-/** A program that has the file in its memory changes it, and no watch tells of that. */
+/** A program that has the file in its memory changes it, and no watch reports that. */
 const EVERY_MS = 10_000;
 
 /**

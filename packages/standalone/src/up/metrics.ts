@@ -6,7 +6,7 @@ import { poolMetrics } from "./pool-metrics.ts";
 import { SnapshotMetrics } from "./snapshot-metrics.ts";
 import type { Starting } from "./starting.ts";
 
-/** Watches what `/metrics` tells of the engine's objects; the result is for each scrape. */
+/** Watches what `/metrics` reports of the engine's objects; the result is for each scrape. */
 export async function startMetrics({
   store,
   parts,

@@ -172,7 +172,7 @@ export class EventRecorder {
   }
 }
 
-/** Two objects of one kind and name follow each other: the UID tells them apart. */
+/** Two objects of one kind and name follow each other: the UID distinguishes them. */
 function aboutOf({ involvedObject }: KubeEvent): string {
   const { kind, namespace, name, uid } = involvedObject;
   return [kind, namespace, name, uid].join("/");

@@ -5,12 +5,12 @@ import { isNotFound } from "../object/status-error.ts";
 import type { ObjectStore } from "../object-store.ts";
 import { mutate } from "./mutate.ts";
 
-/** True when the object has the finalizer: a delete only marks it until somebody removes it. */
+/** True when the object has the finalizer: a delete only marks it until a controller removes it. */
 export function hasFinalizer(object: KubeObject, finalizer: string): boolean {
   return object.metadata.finalizers?.includes(finalizer) ?? false;
 }
 
-/** True when somebody has asked for the deletion. */
+/** True when a client has asked for the deletion. */
 export function isDeleting(object: KubeObject): boolean {
   return object.metadata.deletionTimestamp !== undefined;
 }

@@ -19,7 +19,7 @@ interface LeaseView {
 
 type LeaseStep = { kind: "wait" } | { kind: "write"; spec: LeaseSpec };
 
-/** Renew what is ours, take what nobody holds or what its holder has let expire, else wait. */
+/** Renew what is ours, take what has no holder or what its holder has let expire, else wait. */
 export function decideLease(current: LeaseSpec | undefined, view: LeaseView): LeaseStep {
   const { identity, now } = view;
   const leaseDurationSeconds = Math.max(1, Math.ceil(view.durationMs / 1000));

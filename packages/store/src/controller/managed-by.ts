@@ -2,7 +2,7 @@ import type { ObjectStore, WriteOptions } from "../object-store.ts";
 
 /**
  * The same store for one writer: every write that names no field manager is recorded under `manager` in
- * `metadata.managedFields`, so that people and server-side apply see who set what.
+ * `metadata.managedFields`, so that operators and server-side apply see who set what.
  */
 export function managedBy(store: ObjectStore, manager: string): ObjectStore {
   const named = <T extends WriteOptions>(options: T | undefined): T =>

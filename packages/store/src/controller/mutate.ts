@@ -40,7 +40,7 @@ export interface MutateOptions extends WriteOptions, RetryOptions {
 type Change<T> = (object: T) => T | undefined | void;
 
 /**
- * Reads the object, lets `change` change it, and writes it unless somebody else has written meanwhile; then again from
+ * Reads the object, lets `change` change it, and writes it unless another client has written meanwhile; then again from
  * the start. Nothing is written when nothing changed. Resolves with the object as it is afterwards; throws NotFound
  * when there is none, and Conflict after the last attempt.
  */

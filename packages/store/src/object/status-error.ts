@@ -104,11 +104,11 @@ export function isStatus(error: unknown, ...reasons: StatusReason[]): error is S
 }
 /** The object, or the kind, is not there (404). */
 export const isNotFound = (error: unknown): error is StatusError => isStatus(error, "NotFound");
-/** Somebody else has written meanwhile: read again (409). */
+/** Another client has written meanwhile: read again (409). */
 export const isConflict = (error: unknown): error is StatusError => isStatus(error, "Conflict");
 /** The name is taken (409). */
 export const isAlreadyExists = (error: unknown): error is StatusError => isStatus(error, "AlreadyExists");
-/** A refusal by right (RBAC), which lasts until somebody grants it. */
+/** A refusal by right (RBAC), which lasts until an administrator grants it. */
 export const isForbidden = (error: unknown): error is StatusError => isStatus(error, "Forbidden");
 /** Nothing new may be made in a namespace that is being deleted. */
 export const isNamespaceEnding = (error: unknown): error is StatusError =>

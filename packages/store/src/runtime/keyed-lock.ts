@@ -17,7 +17,7 @@ export class KeyedLock {
     };
   }
 
-  /** Somebody has the key, or waits for it. */
+  /** A caller has the key, or waits for it. */
   isHeld(key: string): boolean {
     return this.#tails.has(key);
   }

@@ -84,7 +84,7 @@ async function whileStill({ freezes }: Context, mount: string, groupCopy: GroupC
   return covered;
 }
 
-/** Frozen by somebody else, who will thaw it: worth another attempt. */
+/** Frozen by another program, which will thaw it: worth another attempt. */
 function laterIfBusy(error: unknown): unknown {
   if (!(error instanceof FreezeError) || !error.busy) return error;
   return new EngineError("ABORTED", error.message, defined({ hint: error.hint }));

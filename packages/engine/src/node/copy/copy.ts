@@ -18,7 +18,7 @@ interface CopyRequest {
   size?: number;
   /** The new image is to be thick. */
   thick?: boolean;
-  /** Throws when the source may not be copied any more; called once nobody else can be copying or detaching it. */
+  /** Throws when the source may not be copied any more; called once no other controller can be copying or detaching it. */
   requireSource?: () => Promise<void>;
 }
 

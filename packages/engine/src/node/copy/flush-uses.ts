@@ -5,7 +5,7 @@ import type { MemberUse } from "../group-snapshot/choose-quiesce.ts";
 const MAX_MS = 30_000;
 
 /**
- * Writes out what is dirty while everybody goes on, so that little is left to write in the freeze. Only that: what it
+ * Writes out what is dirty while all writers go on, so that little is left to write in the freeze. Only that: what it
  * cannot write is written, or fails, in the freeze.
  */
 export async function flushUses(

@@ -44,7 +44,7 @@ async function prepare(context: AgentContext, group: GroupSnapshot, attempt: num
     deadlineSeconds,
   });
   const session = new Session(attempt, barrier, deadlineSeconds, () => sessions.expired(name));
-  // Seen by whoever removes members from now on; therefore the group is read once more.
+  // Seen by each call that removes members from now on; therefore the group is read once more.
   sessions.set(name, session);
   if (!(await isStill(context, group, attempt))) return sessions.drop(name);
   await session.prepare();

@@ -54,7 +54,7 @@ export class Barrier implements BarrierSteps {
     this.#request = request;
   }
 
-  /** Finds out whether everybody can be kept still, copies what takes long and writes out what is dirty. Locks and freezes nothing. Throws what stands in the way. */
+  /** Finds out whether all writers can be kept still, copies what takes long and writes out what is dirty. Locks and freezes nothing. Throws what stands in the way. */
   async prepare(): Promise<void> {
     const members = await locate(this.#context, this.#request.members);
     const { uses, quiesces } = await this.#steady(members);
@@ -65,12 +65,12 @@ export class Barrier implements BarrierSteps {
     await flushUses(this.#context, uses);
   }
 
-  /** From here on nobody writes, until `release` or the deadline. Throws, naming the members, when somebody goes on. */
+  /** From here on no writer of a member writes, until `release` or the deadline. Throws, naming the members, when one goes on. */
   async quiesce(): Promise<void> {
     const { copies, freezes, host } = this.#context;
     const { members, deadlineSeconds } = this.#request;
     this.#locked = await copies.lock(members.map(({ pool, volume }) => copyKey(pool, volume)));
-    // Checked once nobody else can be detaching them.
+    // Checked once no other controller can be detaching them.
     await Promise.all(members.map(({ volume }) => requireVolumeHere(this.#context, volume)));
     this.#members = await locate(this.#context, members, "ABORTED");
     const { uses, quiesces } = await this.#steady(this.#members);
@@ -109,7 +109,7 @@ export class Barrier implements BarrierSteps {
     copied();
   }
 
-  /** Everybody goes on. The report has whether they had all been still until now. */
+  /** All writers go on. The report has whether they had all been still until now. */
   async release(): Promise<void> {
     this.#covered = (await this.#freezer?.thaw()) ?? false;
     this.#frozenMs = performance.now() - this.#started;
@@ -135,11 +135,11 @@ export class Barrier implements BarrierSteps {
     };
   }
 
-  /** Lets everybody go on and removes what was made. */
+  /** Lets all writers go on and removes what was made. */
   async abandon(): Promise<void> {
     try {
       const thaw = this.#freezer?.thaw();
-      // What was made goes also where somebody may still be frozen: nobody comes here again for it.
+      // What was made goes also where a writer may still be frozen: no controller comes here again for it.
       await Promise.allSettled([thaw]);
       const dropped = [...this.#preCopies.values()].map((copies) => copies.drop());
       await settled([thaw, ...dropped, ...this.#copies.map((each) => each.abandon())]);
@@ -149,7 +149,7 @@ export class Barrier implements BarrierSteps {
     }
   }
 
-  /** A member may have been taken into use meanwhile, or got a user whom nobody has stopped. */
+  /** A member may have been taken into use meanwhile, or got a user that the barrier has not stopped. */
   async #requireSameUses(): Promise<void> {
     const pools = new Set(this.#members.map(({ open }) => open.name));
     const oneMoment = pools.size === 1 && this.#copies.every(({ atomicity }) => atomicity === "one-moment");

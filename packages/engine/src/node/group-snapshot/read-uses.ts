@@ -39,7 +39,7 @@ export async function locate(
   );
 }
 
-/** An image of a shared pool is what it seems only to the holder of its lease: somebody else may be writing to it. */
+/** An image of a shared pool is what it seems only to the holder of its lease: another node may be writing to it. */
 export function requireLeases(
   { sharing }: AgentContext,
   members: readonly LocatedMember[],

@@ -52,7 +52,7 @@ export class Session {
     if (this.phase === "cut") await this.release();
   }
 
-  /** Everybody goes on by then anyway; here it is found out, when no other step does. */
+  /** All writers go on by then anyway; here it is found out, when no other step does. */
   async #expire(): Promise<void> {
     // Whoever is still at a step of its own reports its own name when that is over.
     this.#expired = true;
@@ -68,7 +68,7 @@ export class Session {
     if (this.phase !== "done" && this.phase !== "failed") await this.#barrier.abandon();
   }
 
-  /** A step that fails ends the session with everybody going on; the failure is for the object. */
+  /** A step that fails ends the session and lets all writers go on; the failure is for the object. */
   async #step(next: SessionPhase, work: () => Promise<void>): Promise<void> {
     this.#busy = true;
     try {
@@ -83,7 +83,7 @@ export class Session {
     else if (this.#expired) await this.#fail(this.#barrier.late());
   }
 
-  /** Never rejects: what could not be undone is reported with the failure, and nobody waits for a timer. */
+  /** Never rejects: what could not be undone is reported with the failure, and no writer waits for a timer. */
   async #fail(error: unknown): Promise<void> {
     const first = asRecorded(error);
     this.error = first;

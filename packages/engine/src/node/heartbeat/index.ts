@@ -67,8 +67,9 @@ async function register({ store, nodeID, signal }: AgentContext): Promise<void> 
 }
 
 /**
- * Beats until the signal, and at once when anybody has written that this node is not ready, or has deleted its object:
- * others would believe it. Rejects with NodeInUse when another agent has taken the node, which we were silent for.
+ * Beats until the signal, and at once when the fencing observer or an operator has written that this node is not ready, or
+ * has deleted its object: others would believe it. Rejects with NodeInUse when another agent has taken the node, which we
+ * were silent for.
  */
 export async function keepBeating(context: AgentContext): Promise<void> {
   const { store, nodeID, signal, logger } = context;
@@ -116,7 +117,7 @@ async function beatUntilEnd(context: AgentContext, contradicted: Contradiction):
   }
 }
 
-/** The last report of an agent that has closed everything: nobody has to wait for this node any more. */
+/** The last report of an agent that has closed everything: no other node has to wait for this one any more. */
 export async function reportGone({ store, nodeID, host, claim, logger }: AgentContext): Promise<void> {
   const gone = {
     state: "Gone",

@@ -19,7 +19,7 @@ export interface FindLeaksOptions {
   stateDir: string;
   /** Only pools of this node; absent: all, for one machine with one store. */
   nodeID?: string;
-  /** Mounts below the state folder that are somebody else's business. */
+  /** Mounts below the state folder that belong to another part of Mooring. */
   explains?: ExplainMount;
 }
 

@@ -8,7 +8,7 @@ import { GOING, TEMPORARY } from "../../pools/image-store.ts";
 import type { Leak } from "./leak.ts";
 import type { KnownPool, ReadRecords, Records } from "./records.ts";
 
-/** Younger ones may be somebody's work in progress. */
+/** Younger ones may be the work of a copy in progress. */
 const HALF_MADE_AFTER_MS = 60_000;
 
 /** Images that no record explains, records that miss theirs, and what killed copies left. */

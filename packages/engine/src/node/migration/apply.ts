@@ -85,7 +85,7 @@ const NEXT: Readonly<Record<MigrationRecord, Change>> = {
     currentMigrationNodeID: nodeID,
     migrationDevice: path,
   }),
-  // Whoever has opened the device that is gone has to open the new one.
+  // A process that has opened the device that is gone has to open the new one.
   "target-lost": (status, _view, now) => ({ ...ended(status), remountRequestedAt: now.toISOString() }),
   "target-closed": ended,
   "target-gone": ended,

@@ -23,7 +23,7 @@ export interface MigrationLease {
   held: boolean;
   /** The record of it names this agent, whether this process has seen it or not. */
   ours: boolean;
-  /** Nobody has it, and it is not meant for another node. */
+  /** No node has it, and it is not meant for another one. */
   free: boolean;
   /** The last lease holder was not seen to close it: the image has to be replaced before it is used. */
   unclean: boolean;
@@ -52,7 +52,7 @@ export type MigrationStep =
   | { do: "take-lease" }
   | { do: "activate-device" }
   | { do: "record"; what: MigrationRecord }
-  /** Nothing until something changes; and nobody else on this node has anything to do with the volume. */
+  /** Nothing until something changes; and no other controller of this node has anything to do with the volume. */
   | { do: "wait" };
 
 /**
@@ -99,7 +99,7 @@ function takeOver({ device, lease }: MigrationView): MigrationStep | undefined {
   // A lease holder that was lost: as after any other loss.
   if (lease.unclean) return undefined;
   switch (device) {
-    // The machine has restarted since it reported that it is ready, and nobody else has the volume any more.
+    // The machine has restarted since it reported that it is ready, and no other node has the volume any more.
     case "none":
       return { do: "withhold-device" };
     case "stale":
@@ -123,7 +123,7 @@ function leave({ device }: MigrationView): MigrationStep {
   return device === "none" ? { do: "record", what: "target-closed" } : { do: "drop-device" };
 }
 
-/** Whoever has the volume's lease, for a target that cannot do it itself. */
+/** The node that has the volume's lease, for a target that cannot do it itself. */
 function clearAway({ volume, responsible, lease, targetReady }: MigrationView): MigrationStep | undefined {
   const { migrationNodeID = "" } = volume.spec;
   const { currentMigrationNodeID: target = "" } = volume.status ?? {};

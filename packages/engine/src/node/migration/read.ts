@@ -44,7 +44,7 @@ export async function readMigration(
 function deviceOf(loop: LoopDevice | undefined): MigrationView["device"] {
   if (loop === undefined) return "none";
   if (loop.fenced !== true) return loop.deleted === true ? "stale" : "open";
-  // Whoever still has it open can do nothing with it.
+  // A process that still has it open can do nothing with it.
   if (loop.autoclear === true) return "none";
   return loop.deleted === true ? "stale" : "withheld";
 }

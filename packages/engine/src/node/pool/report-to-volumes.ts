@@ -77,7 +77,7 @@ export async function reportToVolumes(
   }
 }
 
-/** That writes have failed stays to be read: nobody else remembers what was lost. */
+/** That writes have failed stays to be read: no other object records what was lost. */
 function since(state: Condition, old: Condition | undefined): Condition {
   if (state.type !== "WritesFail" || state.status === "True") return state;
   const message = `there is room in the pool again; from ${old?.lastTransitionTime} on writes failed: what was written then without fsync may be lost`;

@@ -80,7 +80,7 @@ async function mount(context: AgentContext, { volume, device, layout }: ShareRea
   await host.mounts.mount({ source: device.path, target: layout.mount, fsType: type, options }, signal);
 }
 
-/** Also right after the mount: a volume may have grown while nobody used it. */
+/** Also right after the mount: a volume may have grown while no pod used it. */
 async function grow(context: AgentContext, view: ShareReading): Promise<void> {
   const { name, device, layout, share, nodeID } = view;
   const top = (await context.host.mounts.at(layout.mount)).at(-1);
@@ -95,7 +95,7 @@ async function grow(context: AgentContext, view: ShareReading): Promise<void> {
   await recordStatus(context, name, { ...share?.status, state, nodeID, size: device.sizeBytes });
 }
 
-/** Where the kernel does not let it grow in use, it grows as soon as nobody uses it. */
+/** Where the kernel does not let it grow in use, it grows as soon as no pod uses it. */
 async function noteOffline({ store, signal }: AgentContext, name: string): Promise<void> {
   await mutate(
     store,

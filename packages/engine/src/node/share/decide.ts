@@ -46,7 +46,7 @@ export type ShareStep =
   | { do: "mount" }
   | { do: "grow" }
   | { do: "start" }
-  /** The server that runs lets in whom it is to, and nobody else. */
+  /** The server that runs lets in the nodes that it is to, and no others. */
   | { do: "admit" }
   | { do: "end" }
   | { do: "unmount" }

@@ -7,7 +7,7 @@ const COUNT = 4000;
 const TRIES = 50;
 
 /**
- * A TCP port that nobody listens on at this address. The one of the last server comes first:
+ * A TCP port on which no process listens at this address. The one of the last server comes first:
  * clients have it and come back to it by themselves.
  */
 export async function choosePort(address: string, last: number | undefined): Promise<number> {

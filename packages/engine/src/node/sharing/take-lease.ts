@@ -2,7 +2,7 @@ import type { Volume } from "../../api/volume.ts";
 import { EngineError } from "../../errors.ts";
 import type { AgentContext } from "../context.ts";
 
-/** Somebody else holds the image. Not a failure of the volume: it is read again. */
+/** Another node holds the image. Not a failure of the volume: it is read again. */
 export class LeaseHeldElsewhere extends EngineError {
   readonly retryAfterMs: number;
 

@@ -3,13 +3,13 @@ import { isLostNode, type NodeAgent } from "../../api/node-agent.ts";
 import type { Volume } from "../../api/volume.ts";
 import { endsByCluster, hasHolder, holderOf, isShutOut, isTaken } from "../../leases/decide.ts";
 
-/** An agent whose object somebody has deleted makes another at once, unless it is lost. */
+/** An agent whose object an operator has deleted makes another at once, unless it is lost. */
 const MISSING_MS = 20_000;
 
 /** An image in a pool whose cluster can shut nodes out, and another node that may write to it. */
 export interface ShutOutView {
   volume: Volume;
-  /** Undefined: somebody has deleted it, or the node has never had one. */
+  /** Undefined: an operator has deleted it, or the node has never had one. */
   lease: Lease | undefined;
   /** The node that has the image, by its lease or else by the volume's record. */
   nodeID: string;
@@ -24,7 +24,7 @@ export interface ShutOutView {
 /** One step to keep a lost node from writing. */
 export type ShutOutStep =
   | Outcome
-  /** Nobody has the lease any more: the node finds out when it is back, and opens nothing more. */
+  /** No node has the lease any more: the lost one finds out when it is back, and opens nothing more. */
   | { do: "take-lease-away" }
   /** The cluster refuses what the node has under way; then others learn of it. */
   | { do: "shut-out" };

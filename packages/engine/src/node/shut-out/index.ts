@@ -19,7 +19,7 @@ const failpoints = stepFailpoints<Exclude<ShutOutStep, Outcome>>("engine/shut-ou
   "take-lease-away": true,
   "shut-out": true,
 });
-/** Somebody waits for the image of a lost node. */
+/** The pod that has moved from a lost node waits for the image. */
 const BACKOFF = { maxMs: 5000 };
 const AT_A_TIME = 8;
 

@@ -21,7 +21,7 @@ const withCluster = await withCeph();
 const cluster = cephOfFile(after);
 /** So long that no test waits for its end. */
 const HOURS = { durationMs: 36_000_000, safetyMs: 4000 };
-/** The verdict; longer than an agent that lives is ever silent. */
+/** When a silent node counts as lost; longer than an agent that lives is ever silent. */
 const GRACE_MS = 25_000;
 
 const SLOT_BYTES = 4096;
@@ -120,9 +120,9 @@ test(
     // Its agent is gone, and its workload is not.
     await stage.stopNode("a");
     await until(store, NodeAgents, "a", ({ status }) => /Suspect|Fenced/.test(status?.state ?? ""));
-    const verdict = performance.now();
+    const reportedAt = performance.now();
     const there = await stage.attached("b");
-    t.diagnostic(`attached ${Math.round(performance.now() - verdict)} ms after the verdict`);
+    t.diagnostic(`attached ${Math.round(performance.now() - reportedAt)} ms after the report`);
     const { status } = await store.get(NodeAgents, { name: "a" });
     assert.equal(status?.state, "Fenced");
     await more("refused");

@@ -97,7 +97,7 @@ function beforeCopy(view: SnapshotView): SnapshotStep {
   if (!isAttachedTo(volume, view.nodeID)) return DONE;
   const afterMs = untilRetry(snapshot.status ?? {}, view.now);
   if (afterMs > 0) return wait(afterMs);
-  // Before the copy: the volume may be gone when the copy is recorded, and nobody may ever format the copy.
+  // Before the copy: the volume may be gone when the copy is recorded, and no agent may ever format the copy.
   const { formatted } = volume.status;
   const known = snapshot.status !== undefined && snapshot.status.formatted === formatted;
   return known && snapshot.status?.ownerID !== undefined ? { do: "copy" } : record("copying", view);

@@ -18,7 +18,7 @@ export async function readSnapshot(context: ReadContext, name: string): Promise<
   const shared = isShared(context.poolObjects.get(snapshot.spec.pool));
   const open = context.pools.get(snapshot.spec.pool);
   const file = isImageId(name) ? await open?.backend.find(name) : undefined;
-  // All nodes see the file: nobody has anything to do, wherever the volume goes.
+  // All nodes see the file: no agent has anything to do, wherever the volume goes.
   if (shared && file !== undefined && isWhole(snapshot)) return undefined;
   const deleting = snapshot.metadata.deletionTimestamp !== undefined;
   const needsVolume = shared || deleting || snapshot.status?.creationTime === undefined;

@@ -89,7 +89,7 @@ function opensMeanwhile(view: VolumeReading): boolean {
   return alone && volume.spec.disableFrontend !== true && damageOf(view) === undefined;
 }
 
-/** A kill before the record leaves a device that is open: the next life records it, or closes it where nobody wants it. */
+/** A kill before the record leaves a device that is open: the next life records it, or closes it where no ticket wants it. */
 async function openMeanwhile(
   context: AgentContext,
   view: VolumeReading,
@@ -160,7 +160,7 @@ async function attach({ backend }: OpenPool, file: Image): Promise<string> {
   return (await backend.devices.attach(file, { discard: file.thick !== true })).path;
 }
 
-/** Until this has resolved nobody uses the device; after it, it works for as long as the lease does. */
+/** Until this has resolved no pod uses the device; after it, it works for as long as the lease does. */
 async function openLeased({ sharing, signal }: AgentContext, pool: OpenPool, file: Image): Promise<void> {
   const lost = () => new EngineError("ABORTED", `the lease of ${file.id} was lost`);
   if (sharing?.leases.holds(file.id) !== true) throw lost();

@@ -11,7 +11,7 @@ export type AttachmentAction = "begin-attach" | "open" | "keep" | "begin-detach"
 
 type Row = Readonly<Record<AttachmentState, AttachmentAction>>;
 
-/** Nobody is to have the volume here: away from every state, through `detaching`. */
+/** No pod and no job is to have the volume here: away from every state, through `detaching`. */
 const LEAVE: Row = {
   detached: "begin-detach",
   attaching: "begin-detach",

@@ -120,7 +120,7 @@ function damage(view: VolumeView): VolumeStep | undefined {
   const recorded = view.volume.status?.robustness === "faulted";
   const faulted = isFaulted(view.volume);
   if (faultOf(view) !== undefined) return faulted ? undefined : record("faulted", view);
-  // Somebody has written that it is faulted, or that it is not.
+  // An operator has written by hand that it is faulted, or that it is not.
   if (recorded && !faulted) return record("recovered", view);
   if (!recorded && openFault(view.volume) !== undefined) return record("faulted", view);
   // Only a lost image is whole when it is found again; all else has to be checked.
@@ -157,8 +157,8 @@ const STEPS: Readonly<Record<AttachmentAction, (view: VolumeView) => VolumeStep 
 };
 
 /**
- * Nobody detaches a volume that is wanted where it is, so a record of it was written by hand. A device that is
- * in use then stays as it is; one that nobody uses is closed and opened again.
+ * No controller detaches a volume that is wanted where it is, so a record of it was written by hand. A device that is
+ * in use then stays as it is; one that no process uses is closed and opened again.
  */
 function close(view: VolumeView): VolumeStep {
   const { volume, nodeID, device, inUse } = view;
@@ -213,7 +213,7 @@ function growth(view: VolumeView): VolumeStep | undefined {
   return volume.status?.size === image.size ? undefined : record("size", view);
 }
 
-/** Where all is well an old error would only mislead; where it is not, somebody may bring the image back. */
+/** Where all is well an old error would only mislead; where it is not, an operator may bring the image back. */
 function tidy(view: VolumeView): VolumeStep | undefined {
   const what = damageOf(view);
   if (what !== undefined) return fail("DATA_LOSS", what);

@@ -101,7 +101,7 @@ export async function intendFilesystem(
   const { exec } = context.host;
   const unwritten = await isUnwritten(context.host, device);
   const found = unwritten ? await probeEdges(device) : await probe(exec, device, signal);
-  // Only on an empty device: on any other the intention would declare somebody's data to be our rubbish.
+  // Only on an empty device: on any other the intention would declare a user's data to be our rubbish.
   if (found.kind === "empty") await intend(context, volume, wantedType(volume), signal);
   return found;
 }

@@ -48,7 +48,7 @@ export async function readVolume(context: ReadContext, name: string): Promise<Vo
   };
 }
 
-/** By the record an open device is closed, or it has nothing of it: somebody may have written that by hand. */
+/** By the record an open device is closed, or it has nothing of it: an operator may have written that by hand. */
 function isDoubtful({ spec, status }: Volume, nodeID: string): boolean {
   if (spec.nodeID !== nodeID) return false;
   return status?.state === "detaching" || (status?.state === "attached" && status.device === undefined);

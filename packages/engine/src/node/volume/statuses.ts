@@ -83,7 +83,7 @@ const NEXT: Readonly<Record<VolumeRecord, (status: VolumeStatus, view: VolumeVie
       robustness: "faulted",
       error: { code: "DATA_LOSS", message: salvage.message },
       salvage,
-      // Whoever has it mounted has to unmount it before anything can be done.
+      // The process that has it mounted has to unmount it before anything can be done.
       ...(status.state === "attached" ? { remountRequestedAt: faultedAt } : {}),
     });
   },
@@ -108,7 +108,7 @@ export function statusAfter(what: VolumeRecord, view: VolumeView): VolumeStatus 
   return NEXT[what]({ ...(view.volume.status ?? NEW), ownerID: view.nodeID }, view);
 }
 
-/** ext4 may not be allowed to grow while it is mounted, so it grows now that nobody uses it. */
+/** ext4 may not be allowed to grow while it is mounted, so it grows now that no pod uses it. */
 function expansion(status: VolumeStatus, size: number): Pick<VolumeStatus, "expansion"> {
   const idle = status.state === "detached" && status.formatted === "ext4";
   return idle && size > (status.size ?? 0) ? { expansion: { size } } : {};
@@ -135,7 +135,7 @@ export function faultOf(view: VolumeView): { cause: FaultCause; message: string 
 /** Bytes that a whole image of the volume has at least; undefined: none has been made. */
 export function wholeSize({ spec, status }: Volume): number | undefined {
   if (status?.size === undefined) return undefined;
-  // It was never larger than somebody wanted it.
+  // It was never larger than a claim wanted it.
   return Math.min(status.size, Math.ceil(spec.size / SECTOR_BYTES) * SECTOR_BYTES);
 }
 
@@ -148,7 +148,7 @@ export function damageOf({ volume, image }: VolumeView): string | undefined {
   return `the image of volume ${volume.metadata.name} has ${image.size} bytes, but had ${size}`;
 }
 
-/** "Formatted" goes over to a copy, so that nobody ever formats one. */
+/** "Formatted" goes over to a copy, so that no agent ever formats one. */
 function inherited(status: VolumeStatus, source: VolumeView["source"]): { formatted?: string } {
   if (status.formatted !== undefined || source.state !== "ready" || source.formatted === undefined) return {};
   return { formatted: source.formatted };

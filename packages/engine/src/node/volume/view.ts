@@ -34,7 +34,7 @@ export interface VolumeView {
         autoclear?: boolean;
       }
     | undefined;
-  /** Somebody has it mounted. Only known where a record that cannot be true has to be distinguished from one that can. */
+  /** A pod, or another process of this machine, has it mounted. Only known where a record that cannot be true has to be distinguished from one that can. */
   inUse?: boolean;
   source: SourceView;
   /** Why the device, or the file system mounted from it, has failed under its users; undefined when it has not. */

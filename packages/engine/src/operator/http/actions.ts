@@ -68,7 +68,7 @@ export async function show({ store, base, signal }: RestContext, name: string): 
   return volumeResource(volume, await getAttachment(store, name, signal), base);
 }
 
-/** Only operators write tickets here; everybody else has a controller that does it for them. */
+/** Only operators write tickets here; for all other users a controller does it. */
 function requireOperatorType(type: string | undefined): void {
   if (type === undefined || type === "longhorn-api") return;
   throw new EngineError(

@@ -1,6 +1,6 @@
 import { EngineError } from "../../errors.ts";
 
-/** A JSON object that somebody sent. */
+/** A JSON object that a client sent. */
 export type Body = Readonly<Record<string, unknown>>;
 
 const invalid = (field: string, want: string): EngineError =>

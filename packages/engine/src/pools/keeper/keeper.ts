@@ -73,7 +73,7 @@ export class PoolKeeper {
     return state === "held" || state === "stuck" || state === "window";
   }
 
-  /** Ends the keeper of a pool that nobody uses any more; a frozen pool is thawed. */
+  /** Ends the keeper of a pool that no agent uses any more; a frozen pool is thawed. */
   async stop(): Promise<void> {
     const text = await readFile(join(this.#folder, "keeper.state"), "utf8").catch(absent);
     const pid = STATE.exec(text ?? "")?.[2] ?? "";

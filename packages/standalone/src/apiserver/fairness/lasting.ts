@@ -33,7 +33,7 @@ export class LastingRequests {
   }
 }
 
-/** What a client is told who has too many of something open. */
+/** The message to a client that has too many of something open. */
 export function tooMany(what: string): StatusError {
   return new StatusError("TooManyRequests", `too many ${what} are open, please try again later`, {
     retryAfterSeconds: RETRY_SECONDS,

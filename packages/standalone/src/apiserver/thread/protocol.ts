@@ -10,7 +10,7 @@ export interface ThreadData {
   kinds: MessagePort;
 }
 
-/** How it serves, once it is told to. */
+/** How it serves, once it is asked to. */
 export interface ServeData {
   listen: string;
   stateDir: string;
@@ -21,13 +21,13 @@ export interface ServeData {
   bounds?: ClientBounds;
 }
 
-/** What the process tells the thread. */
+/** Messages from the process to the thread. */
 export type ToThread =
   | { do: "serve"; options: ServeData }
   | { do: "stop" }
   | { do: "measured"; id: number; families: MetricFamily[] };
 
-/** What the thread tells the process. */
+/** Messages from the thread to the process. */
 export type FromThread =
   | { is: "serving"; url: string; caPem: string; token: string; kubeconfig: string }
   | { is: "failed"; error: Error; code: string | undefined }

@@ -54,7 +54,7 @@ export function decideNode(view: NodeView): NodePlan {
 
   for (const attachment of byName.values()) {
     const unique = attachment.metadata.annotations?.[VOLUME_NAME_ANNOTATION];
-    // Made by somebody else, and theirs to delete.
+    // Made by another controller, and its to delete.
     if (unique === undefined || isDeleting(attachment)) continue;
     if (mayForceDetach(view.node, attachment)) inUse.delete(unique);
     if (!inUse.has(unique)) plan.remove.push(attachment.metadata.name);

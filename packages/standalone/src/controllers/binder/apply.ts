@@ -22,7 +22,7 @@ export interface BinderEffects {
   reports: Reports;
 }
 
-/** Changes one object, and only if nobody else did since it was read. */
+/** Changes one object, and only if no other client did since it was read. */
 export async function applyClaimStep(
   { store, events, volumes, reports }: BinderEffects,
   claim: PersistentVolumeClaim,

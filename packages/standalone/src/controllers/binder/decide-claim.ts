@@ -120,7 +120,7 @@ function decideProvisioning({ claim, storageClass }: ClaimView): ClaimStep | Out
   return asked ? { do: "report", notice } : { do: "request-provisioning", provisioner, notice };
 }
 
-/** Somebody has chosen a volume by name: an operator, or this controller before it was interrupted. */
+/** A volume was chosen by name: by an operator, or by this controller before it was interrupted. */
 function decideNamed(view: ClaimView, volume: PersistentVolume | undefined): ClaimStep | Outcome {
   const { claim } = view;
   if (volume === undefined) return wait();

@@ -11,9 +11,9 @@ export interface DeploymentView {
   deployment: Deployment;
   /** The sets that it manages. */
   owned: readonly ReplicaSet[];
-  /** Sets that nobody manages and the selector matches. */
+  /** Sets that have no controller and that the selector matches. */
   orphans: readonly ReplicaSet[];
-  /** Somebody else's set has the name that the next one would get. */
+  /** A set of another owner has the name that the next one would get. */
   nameTaken: boolean;
   /** Pods of old sets that have not ended. */
   oldPods: number;

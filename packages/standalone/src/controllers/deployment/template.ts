@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Deployment, PodTemplate, ReplicaSet } from "@mooring/store";
 import { hashOf } from "../workloads/hash.ts";
 
-/** Tells the pods of one ReplicaSet of a Deployment from those of another. */
+/** Distinguishes the pods of one ReplicaSet of a Deployment from those of another. */
 export const HASH = "pod-template-hash";
 
 /** The set makes pods of the Deployment's template of now. */

@@ -49,7 +49,7 @@ function claimsOf(pod: Pod): PersistentVolumeClaim[] {
   });
 }
 
-/** A claim of the right name that somebody else made is not the pod's: its data would be used, and deleted with it. */
+/** A claim of the right name that another client made is not the pod's: its data would be used, and deleted with it. */
 export function isForeign(claim: PersistentVolumeClaim, pod: Pod): boolean {
   const ephemeral = (pod.spec?.volumes ?? []).some(
     (volume) => volume.ephemeral !== undefined && claimNameOf(pod, volume) === claim.metadata.name,

@@ -115,7 +115,7 @@ async function remove(
   try {
     await store.delete(resource, objectKey(object), { propagationPolicy: policy, preconditions, signal });
   } catch (error) {
-    // Somebody wrote it after we read it, perhaps to give it another owner: read again.
+    // Another client wrote it after we read it, perhaps to give it another owner: read again.
     if (isConflict(error)) return;
     throw error;
   }

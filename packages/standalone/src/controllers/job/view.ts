@@ -9,7 +9,7 @@ export interface JobView {
   pods: readonly JobPod[];
   /** Those that wait to be released by a Job that is gone. */
   orphans: readonly JobPod[];
-  /** Those that nobody controls, and that its selector matches. */
+  /** Those that have no controller, and that its selector matches. */
   adoptable: readonly JobPod[];
   /** Milliseconds since the epoch. */
   now: number;

@@ -74,7 +74,7 @@ async function remove(
   const preconditions = uid === undefined ? {} : { preconditions: { uid } };
   try {
     const left = await store.delete(Pods, { namespace, name }, { ...grace, ...preconditions });
-    // It stays until its kubelet has ended it, or somebody has taken the last finalizer away.
+    // It stays until its kubelet has ended it, or a client has taken the last finalizer away.
     if (left.metadata.deletionTimestamp !== undefined && grace.gracePeriodSeconds !== 0) pods.wrote(left);
     else if ((left.metadata.finalizers ?? []).length > 0) pods.wrote(left);
     else pods.gone({ ...left, metadata: pod.metadata });

@@ -15,7 +15,7 @@ export class Heartbeats {
 
   /**
    * Milliseconds of silence by node name. `now`: milliseconds since boot. A node without a lease is silent, too: a kubelet
-   * that lives makes it anew when somebody has deleted it.
+   * that lives makes it anew when an operator has deleted it.
    */
   observe(nodes: readonly string[], leases: readonly Lease[], now: number): Map<string, number> {
     if (now - (this.#observedAt ?? now) > this.#maxIntervalMs) this.#seen.clear();

@@ -12,7 +12,7 @@ export const CLAIM_FINALIZER = "kubernetes.io/pvc-protection";
 /** On a volume: it stays while it is bound. */
 export const VOLUME_FINALIZER = "kubernetes.io/pv-protection";
 
-/** A claim, and whether somebody uses it. */
+/** A claim, and whether a pod uses it. */
 export interface ClaimView {
   object: PersistentVolumeClaim;
   /** A pod that has a node mentions it. Read only when it is being deleted. */

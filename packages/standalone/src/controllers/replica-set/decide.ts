@@ -9,7 +9,7 @@ export interface ReplicaSetView {
   set: ReplicaSet;
   /** Pods that the set manages. */
   owned: readonly Pod[];
-  /** Pods that nobody manages and the selector matches. */
+  /** Pods that have no controller and that the selector matches. */
   orphans: readonly Pod[];
   /** Why the last pod could not be created. */
   failure: string | undefined;

@@ -96,7 +96,7 @@ function withStorage(claim: PersistentVolumeClaim, storage: string): PersistentV
   };
 }
 
-/** A refusal is told as an event of the set. */
+/** A refusal is reported as an event of the set. */
 async function reported<T>(
   set: StatefulSet,
   { events }: StatefulSetEffects,

@@ -5,12 +5,12 @@ export interface StatefulSetView {
   set: StatefulSet;
   /** Pods that the set manages. */
   owned: readonly Pod[];
-  /** Pods that nobody manages, that the selector matches, and whose names are the set's. */
+  /** Pods that have no controller, that the selector matches, and whose names are the set's. */
   orphans: readonly Pod[];
   /** Names of its ordinals that pods of others have. */
   foreignNames: ReadonlySet<string>;
   revisions: readonly ControllerRevision[];
-  /** Somebody else's revision has the name that the next one would get. */
+  /** Another set's revision has the name that the next one would get. */
   nameTaken: boolean;
   /** Its claims that exist, also of ordinals that it does not want any more. */
   claims: readonly SetClaim[];

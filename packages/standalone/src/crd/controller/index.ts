@@ -36,7 +36,7 @@ export interface CrdControllerOptions {
   registry: ResourceRegistry;
   /** The API server's; absent when there is none. */
   kinds?: MutableKindRegistry;
-  /** Is told what is served. */
+  /** Is notified of what is served. */
   changes?: KindChanges;
   logger?: Logger;
   signal: AbortSignal;

@@ -48,7 +48,10 @@ async function register(context: RegistrationContext, view: SocketView, identity
       throw error;
     }
     await plugin.notifyRegistrationStatus({ pluginRegistered: true }, { signal }).catch((error: unknown) => {
-      logger.warn({ err: error, socket: path }, "the driver is registered, but was not told so");
+      logger.warn(
+        { err: error, socket: path },
+        "the driver is registered, but could not be notified of that",
+      );
     });
   } finally {
     plugin.close();

@@ -128,7 +128,7 @@ async function beat(
   while (!signal.aborted) {
     try {
       await renew(store, facts.nodeName);
-      // Also brings the object back when somebody has deleted it.
+      // Also brings the object back when an operator has deleted it.
       await report(store, facts, await working(diskPressure));
     } catch (error) {
       if (isNotFound(error)) await createNode(store, facts, settings).catch(() => {});

@@ -20,8 +20,8 @@ import { checkTyped, fieldSetOf } from "./typed.ts";
 
 /**
  * Server-side apply: the object after `manager` has applied its intent, with the record of who owns what.
- * What the manager applied before and applies no more goes, unless somebody else owns it too. Setting a field that
- * somebody else owns to another value is a Conflict, or takes the field over with `force`.
+ * What the manager applied before and applies no more goes, unless another manager owns it too. Setting a field that
+ * another manager owns to another value is a Conflict, or takes the field over with `force`.
  */
 export function applyObject(
   current: UnstructuredObject | undefined,
@@ -93,7 +93,7 @@ function sameManagers(a: Managers, b: Managers): boolean {
   );
 }
 
-/** Removes what the manager owned before and nobody owns now. */
+/** Removes what the manager owned before and no manager owns now. */
 function prune(merged: unknown, managers: Managers, last: FieldSet, schema: Schema): unknown {
   const owned = [...managers.values()].reduce((set, { fields }) => union(set, fields), EMPTY);
   // Most often as much is applied as before.

@@ -108,7 +108,7 @@ function capUpdates(managers: Manager[]): Manager[] {
   return [...managers.filter((each) => !oldest.includes(each)), ...lumps.values()];
 }
 
-/** Fields that belong to the server: nobody manages them. */
+/** Fields that belong to the server: they have no manager. */
 const SYSTEM_FIELDS = setOf(
   ["f:apiVersion"],
   ["f:kind"],
@@ -155,11 +155,11 @@ export interface ManagedKind {
 
 interface Merged {
   managers: Managers;
-  /** What each manager loses because somebody else has set it to another value. */
+  /** What each manager loses because another one has set it to another value. */
   conflicts: Map<string, FieldSet>;
 }
 
-/** Takes changed and removed fields away from everybody but `self`. */
+/** Takes changed and removed fields away from all managers but `self`. */
 export function takeOver(managers: Managers, self: string, changes: Comparison): Merged {
   const changed = union(changes.added, changes.modified);
   const result: Managers = new Map();

@@ -28,7 +28,7 @@ function isReset(entries: unknown): boolean {
   );
 }
 
-/** The managers after a write that was no apply: whoever writes owns what changed. */
+/** The managers after a write that was no apply: the writer owns what changed. */
 export function trackUpdate(
   old: UnstructuredObject | undefined,
   next: UnstructuredObject,

@@ -19,7 +19,7 @@ export interface Checked {
   forgotten(key: string): Promise<{ do: string } | undefined>;
 }
 
-/** A step that is due and that nobody has been asked to take. */
+/** A step that is due and for which no event has asked. */
 export interface Sleeper {
   controller: string;
   key: string;

@@ -2,7 +2,7 @@
 export type Outcome =
   /** All is as it should be. */
   | { do: "done" }
-  /** Somebody else has to do something first. With `afterMs` the key comes again then, without any event. */
+  /** Another controller, a node or an operator has to do something first. With `afterMs` the key comes again then, without any event. */
   | { do: "wait"; afterMs?: number }
   /** It cannot be done as things are: the key comes again with back-off. */
   | { do: "fail"; code: string; message: string; hint?: string };

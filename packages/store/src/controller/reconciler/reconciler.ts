@@ -34,7 +34,7 @@ export class Reconciler<View, Step extends { do: string }> {
   /** The last read of each key. */
   readonly #passes = new Map<string, Pass>();
   readonly #running = new Set<string>();
-  /** Keys whose step waits for somebody else to act, and comes again by time. */
+  /** Keys whose step waits for another to act, and comes again by time. */
   readonly #deferred = new Set<string>();
   #begun = false;
   #taken = 0;
@@ -238,7 +238,7 @@ export class Reconciler<View, Step extends { do: string }> {
           return waiting;
         }
         if (!isOutdated(error) || conflicts >= MOST_CONFLICTS) throw error;
-        // Someone wrote between our read and our write: decide again on what they wrote.
+        // Another client wrote between our read and our write: decide again on what it wrote.
         conflicts += 1;
         fresh = true;
         this.#counts.conflicts += 1;
@@ -290,7 +290,7 @@ export class Reconciler<View, Step extends { do: string }> {
     }
     const retryMs = Math.round(this.#queue.retry(key));
     const fields = { key, err: error, failures: this.#queue.failures(key), retryMs };
-    // Somebody else was faster: the next read sees what they wrote.
+    // Another client was faster: the next read sees what it wrote.
     if (isConflict(error)) this.#logger.debug(fields, "the object changed meanwhile");
     else this.#logger.warn(fields, "reconciliation failed; trying again");
   }

@@ -43,7 +43,7 @@ async function restoreImage(context: AgentContext, view: VolumeReading, pool: Op
   try {
     await swap(context, view, { pool, name: wanted.snapshot }, done);
   } catch (error) {
-    // Somebody wrote meanwhile: that is no failure of the job, which is done again.
+    // Another client wrote meanwhile: that is no failure of the job, which is done again.
     if (isConflict(error)) throw error;
     const { message } = asRecorded(error);
     const failures = (view.volume.status?.restore?.failures ?? 0) + 1;
@@ -80,7 +80,7 @@ async function swap(
     const smaller = formatted === "ext4" && (snapshot.status?.restoreSize ?? image.size) < image.size;
     const next: VolumeStatus = {
       ...status,
-      // What is on the device is what the snapshot had: nobody may format it, or take it for formatted.
+      // What is on the device is what the snapshot had: no agent may format it, or take it for formatted.
       ...defined({ formatted }),
       ...(smaller ? { expansion: { size: image.size } } : {}),
       ...(status.state === "attached" ? { device: opened.path } : {}),
@@ -106,7 +106,7 @@ async function growFilesystem(context: AgentContext, view: VolumeReading): Promi
   try {
     await growUnmounted(context.host.exec, device.path, "ext4");
   } catch (error) {
-    // Somebody wrote meanwhile: that is no failure of the job, which is done again.
+    // Another client wrote meanwhile: that is no failure of the job, which is done again.
     if (isConflict(error)) throw error;
     const failures = (expansion.failures ?? 0) + 1;
     const failedAt = context.host.clock.now().toISOString();
