@@ -259,7 +259,7 @@ async function mountNew(
   const discard = discardOption(volume);
   // The caller's own flags come last: they win.
   const wanted = discard === undefined ? flags : [discard, ...flags];
-  const options = mountOptions(type, wanted, readOnly);
+  const options = mountOptions(prepared, wanted, readOnly);
   const mounting = node.host.mounts
     .mount({ source: device, target: path, fsType: type, options }, signal)
     .then(mounted, badFlags(flags));

@@ -1,5 +1,6 @@
 /** File systems on volumes: what the node's stage, expand and statistics steps and snapshots need. */
 export { type CheckPolicy, checkFilesystem } from "./filesystem/check.ts";
+export { hasOwnErrorPolicy } from "./filesystem/ext4-superblock.ts";
 export { type Extent, fileExtents } from "./filesystem/extents.ts";
 export { type Frozen, freeze } from "./filesystem/freeze.ts";
 export { growMounted, growUnmounted } from "./filesystem/grow.ts";

@@ -73,11 +73,12 @@ async function mount(context: AgentContext, { volume, device, layout }: ShareRea
   if (volume === undefined || device === undefined) throw new EngineError("ABORTED", "the volume went away");
   const { signal, host } = context;
   await mkdir(layout.mount, { recursive: true, mode: 0o700 });
-  const { type, record } = await prepareFilesystem(context, { volume, device: device.path }, signal);
+  const prepared = await prepareFilesystem(context, { volume, device: device.path }, signal);
   // First: what is mounted here is served.
-  await record();
-  const options = mountOptions(type, [], false);
-  await host.mounts.mount({ source: device.path, target: layout.mount, fsType: type, options }, signal);
+  await prepared.record();
+  const options = mountOptions(prepared, [], false);
+  const request = { source: device.path, target: layout.mount, fsType: prepared.type, options };
+  await host.mounts.mount(request, signal);
 }
 
 /** Also right after the mount: a volume may have grown while no pod used it. */

@@ -15,6 +15,14 @@ export interface ServerSocket {
 const GRACE_SECONDS = 20;
 
 /**
+ * The most that the server takes. Who is let in is known only once they ask for the volume: with the default of 1,024, anybody
+ * who reached the port kept the nodes from connecting by as many connections without a word.
+ */
+const MOST_CONNECTIONS = 10_000;
+/** Clients say within a lease that they are there; who does not has to connect again. */
+const IDLE_SECONDS = 30;
+
+/**
  * The configuration of one server: NFS version 4 over TCP, one file system, below the name of its volume. Attributes and folders
  * are read anew each time: programs on the serving node itself write to the same file system past the server, and their
  * changes have to be seen at once. Users go by their numbers, so that nodes need no common list of them. It has no
@@ -33,6 +41,8 @@ export function serverConfig(
   NFS_Port = ${port};
   Enable_NLM = false;
   Enable_RQUOTA = false;
+  RPC_Max_Connections = ${MOST_CONNECTIONS};
+  RPC_Idle_Timeout_S = ${IDLE_SECONDS};
 }
 NFS_KRB5 {
   Active_krb5 = false;

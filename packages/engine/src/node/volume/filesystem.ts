@@ -9,6 +9,7 @@ import {
   type FilesystemType,
   growMounted,
   growUnmounted,
+  hasOwnErrorPolicy,
   makeFilesystem,
   type ProbeResult,
   probe,
@@ -40,6 +41,8 @@ export interface Unmounted {
 /** A file system that can be mounted. */
 export interface Prepared {
   type: FilesystemType;
+  /** Mount options that it always gets. */
+  options: readonly string[];
   /**
    * Has it recorded that the volume has its file system. May go on beside the mount, but has to end before anybody gets
    * that: what is recorded as never formatted is, when an mkfs of ours might have been interrupted, not known to be data.
@@ -64,13 +67,14 @@ export async function prepareFilesystem(
     const type = await format(context, { volume, device, found: seen }, signal);
     made();
     await growUnmounted(exec, device, type);
-    return { type, record: () => recordFormatted(context, volume, type, signal) };
+    const options = await ownOptions(device, type);
+    return { type, options, record: () => recordFormatted(context, volume, type, signal) };
   }
   const type = supported(known);
   await makeFilesystem(exec, { device, type, formatted: known }, signal);
   await checkFilesystem(exec, device, type, "preen");
   await growUnmounted(exec, device, type);
-  return { type, record: async () => {} };
+  return { type, options: await ownOptions(device, type), record: async () => {} };
 }
 
 /** Records a file system that is there; before anybody writes into it. Nothing to do where that is recorded. */
@@ -192,9 +196,19 @@ export async function growOnline(
   if (isSupported(at.type)) await growMounted(context.host.exec, { ...at, type: at.type });
 }
 
+/** Whoever had the device before may have made the file system: it must not say what becomes of the machine. */
+async function ownOptions(device: string, type: FilesystemType): Promise<string[]> {
+  const own = FILESYSTEMS[type].mountOptions;
+  return type === "ext4" && (await hasOwnErrorPolicy(device)) ? [...own, "errors=remount-ro"] : [...own];
+}
+
 /** Options that a file system always gets, then the caller's. */
-export function mountOptions(type: FilesystemType, flags: readonly string[], readOnly: boolean): string[] {
-  return [...new Set([...FILESYSTEMS[type].mountOptions, ...flags, ...(readOnly ? ["ro"] : [])])];
+export function mountOptions(
+  { options }: Pick<Prepared, "options">,
+  flags: readonly string[],
+  readOnly: boolean,
+): string[] {
+  return [...new Set([...options, ...flags, ...(readOnly ? ["ro"] : [])])];
 }
 
 function isSupported(type: string): type is FilesystemType {

@@ -19,6 +19,7 @@ before(async () => {
 });
 after(() => server.stop());
 
+const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
 const ROLES = (plural: string) => `/apis/rbac.authorization.k8s.io/v1/namespaces/default/${plural}`;
 const role = (kind: string, name: string, rules: object[]) => ({
   apiVersion: "rbac.authorization.k8s.io/v1",
@@ -79,12 +80,25 @@ test("an apply of what is not there needs to be allowed to create", async () => 
   await must("POST", ROLES("roles"), role("Role", "patcher", rules));
   const toRole = binding("patcher", "patcher", "pat");
   await must("POST", ROLES("rolebindings"), { ...toRole, roleRef: { ...toRole.roleRef, kind: "Role" } });
-  const path = "/api/v1/namespaces/default/configmaps/new?fieldManager=pat";
+  const path = `${CONFIG_MAPS}/new?fieldManager=pat`;
   const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "new" } };
   const headers = { ...as("pat"), "content-type": "application/apply-patch+yaml" };
   const refused = await server.http.send(path, { method: "PATCH", body, headers });
   assert.equal(refused.status, 403);
   assert.match(refused.json.message, /cannot create resource "configmaps"/);
+});
+
+test("an apply that finds its object gone while it is worked on does not make it again", async () => {
+  const path = `${CONFIG_MAPS}/vanishing`;
+  const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "vanishing" } };
+  const headers = { ...as("pat"), "content-type": "application/apply-patch+yaml" };
+  for (let round = 0; round < 100; round += 1) {
+    await must("POST", CONFIG_MAPS, body);
+    const apply = server.http.send(`${path}?fieldManager=pat`, { method: "PATCH", headers, body });
+    const [, applied] = await Promise.all([server.http.delete(path), apply]);
+    assert.ok([200, 403, 404].includes(applied.status), applied.text);
+    assert.equal((await server.http.get(path)).status, 404);
+  }
 });
 
 test("each part of an impersonated user has to be allowed", async () => {

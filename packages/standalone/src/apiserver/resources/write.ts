@@ -1,5 +1,14 @@
-import { applyJsonPatch, badRequest, defined, invalid, isNotFound, type Patch } from "@mooring/store";
+import {
+  applyJsonPatch,
+  badRequest,
+  defined,
+  invalid,
+  isNotFound,
+  notFound,
+  type Patch,
+} from "@mooring/store";
 import { admission } from "../admission/admission.ts";
+import type { Admit } from "../admission/escalation.ts";
 import type { Api } from "../api.ts";
 import { attributesOf } from "../auth/attributes.ts";
 import { forbidden } from "../auth/authorize.ts";
@@ -71,7 +80,12 @@ export async function handlePatch(call: Call, target: ItemTarget, api: Api): Pro
     requireLiveNamespace(api, target, target.name);
   }
   const subresource = defined({ subresource: target.subresource });
-  const admit = await admission(call, target, api);
+  const admitted = await admission(call, target, api);
+  const admit: Admit = (next, old) => {
+    // It was there when its creation was not asked for.
+    if (old === undefined && !creates) throw notFound(target.resource, target.name);
+    admitted(next, old);
+  };
   const result = await target.objects.patch(keyOfTarget(target), patch, {
     ...options,
     ...subresource,
