@@ -69,6 +69,7 @@ export {
 export { createPool, type PoolOptions } from "./pools/create-pool.ts";
 export { type ImageMap, imageMap } from "./pools/image-map.ts";
 export { type PoolLayout, poolLayout } from "./pools/layout.ts";
+export { kernelRbd } from "./pools/rbd/kernel-rbd.ts";
 export { poolBelow, poolsFolder } from "./pools/remains.ts";
 export { ATTACHER_RULES, type AttacherRule } from "./tickets/attacher-types.ts";
 export { belongsTo, ensureAttachment, getAttachment } from "./tickets/attachment-object.ts";

@@ -163,11 +163,15 @@ function withheldArgs(path: string): string[] {
   return ["--find", "--show", "--direct-io=on", ...sizes, path];
 }
 
-/** Only whole sectors of a regular file become a device: the kernel would silently leave the rest out. */
+/**
+ * Only whole sectors of a regular file become a device: the kernel would silently leave the rest out. Another device has whole sectors
+ * only, and its own size.
+ */
 async function attachable(file: string): Promise<string> {
   const path = await realpath(file).catch(() => undefined);
   if (path === undefined) throw new EngineError("NOT_FOUND", `there is no image ${file}`);
   const info = await stat(path);
+  if (info.isBlockDevice()) return path;
   if (!info.isFile()) throw new EngineError("FAILED_PRECONDITION", `${path} is not a regular file`);
   if (info.size === 0 || info.size % LOOP_SECTOR_BYTES !== 0) {
     const message = `${path} has ${info.size} bytes, which is not a whole number of ${LOOP_SECTOR_BYTES}-byte sectors`;

@@ -1,10 +1,10 @@
-import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import { orAborted, within } from "@mooring/store";
 import { EngineError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
-import { absent, IMAGE_SUFFIX } from "../file-images.ts";
 import { EXPORT_PROGRAM, endServer, serverArguments, serversAt } from "./export-servers.ts";
+import type { ImageFiles } from "./image-files.ts";
 import type { RbdPlace } from "./place.ts";
 
 const START_MS = 20_000;
@@ -20,7 +20,7 @@ const POLL_MS = 20;
  * No file of an open image is read, or even looked at, from this process: when the cluster is silent, that waits in the
  * kernel, with one of the few threads that every file of this process needs.
  */
-export class ExportedFiles {
+export class ExportedFiles implements ImageFiles {
   readonly #host: Host;
   readonly #place: RbdPlace;
   readonly #conf: () => string;
@@ -36,7 +36,6 @@ export class ExportedFiles {
     return (await this.#host.mounts.at(path)).length > 0;
   }
 
-  /** Shows the image of this name at the path. One that is shown already stays as it is. */
   async open(name: string, path: string): Promise<void> {
     const served = (await serversAt(path)).length > 0;
     if (await this.isOpen(path)) {
@@ -75,7 +74,6 @@ export class ExportedFiles {
     throw new EngineError("UNAVAILABLE", `${EXPORT_PROGRAM} has not mounted ${path}`);
   }
 
-  /** Larger, also for whoever has a device of it: that has to be refreshed. */
   async resize(path: string, size: number): Promise<void> {
     const args = ["--no-create", "--size", String(size), path];
     await within(RESIZE_MS, undefined, (limit) =>
@@ -83,7 +81,6 @@ export class ExportedFiles {
     );
   }
 
-  /** Nobody has a device of it. What is not open is fine. */
   async close(path: string): Promise<void> {
     const { clock } = this.#host;
     const deadline = clock.sinceBoot() + END_MS;
@@ -101,14 +98,5 @@ export class ExportedFiles {
   async #unmount(path: string): Promise<void> {
     if (!(await this.isOpen(path))) return;
     await this.#host.exec.try("umount", ["--lazy", path]);
-  }
-
-  /** Closes those below this folder that have no device. */
-  async closeUnused(folder: string): Promise<void> {
-    const used = new Set((await this.#host.loops.list(folder)).map(({ backingFile }) => backingFile));
-    for (const name of (await readdir(folder).catch(absent)) ?? []) {
-      const path = join(folder, name);
-      if (name.endsWith(IMAGE_SUFFIX) && !used.has(path)) await this.close(path);
-    }
   }
 }

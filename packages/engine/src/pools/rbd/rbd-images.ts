@@ -6,7 +6,7 @@ import { IMAGE_SUFFIX } from "../file-images.ts";
 import type { Image } from "../image.ts";
 import type { ImageStore } from "../image-store.ts";
 import { ENOENT, type RbdCommands } from "./commands.ts";
-import type { ExportedFiles } from "./exports.ts";
+import type { ImageFiles } from "./image-files.ts";
 import { requireUngrouped } from "./image-groups.ts";
 import { idOfOld, idOfWhole, isNewOf, newName, oldName, wholeName } from "./names.ts";
 import type { RbdCopies } from "./rbd-copies.ts";
@@ -18,7 +18,7 @@ import { readClients, readWatchers, shutOut } from "./shut-out.ts";
 export interface RbdImagesOptions {
   commands: RbdCommands;
   copies: RbdCopies;
-  exports: ExportedFiles;
+  files: ImageFiles;
   loops: LoopDevices;
   maker: string;
   /** Absolute folder in which an image has a file while it is open here. */
@@ -164,9 +164,9 @@ export class RbdImages implements ImageStore {
   }
 
   async grow(image: Image, size: number): Promise<Image> {
-    const { exports, copies } = this.#options;
+    const { files, copies } = this.#options;
     // Who has it open learns of it only if he does it himself.
-    if (await exports.isOpen(image.path)) await exports.resize(image.path, size);
+    if (await files.isOpen(image.path)) await files.resize(image.path, size);
     else await copies.resize((await this.present(image.id)).name, size);
     const { size: now } = await this.present(image.id);
     if (now >= size) return { ...image, size: now };
@@ -207,12 +207,12 @@ export class RbdImages implements ImageStore {
   }
 
   async #requireClosed(id: string): Promise<void> {
-    const { loops, exports } = this.#options;
+    const { loops, files } = this.#options;
     const path = this.#path(id);
     const device = await loops.find(path);
     if (device !== undefined)
       throw new EngineError("FAILED_PRECONDITION", `image ${id} is attached as ${device.path}`);
-    await exports.close(path);
+    await files.close(path);
   }
 
   #image(id: string, size: number): Image {

@@ -7,7 +7,7 @@ import type { ImageDevices } from "../image-devices.ts";
 import { rbdLayout } from "../layout.ts";
 import type { Medium, PoolRoom } from "../medium.ts";
 import { RbdCommands } from "./commands.ts";
-import { ExportedFiles } from "./exports.ts";
+import { OpenFiles } from "./open-files.ts";
 import { checkPlace, describePlace, FLATTEN_DEPTH, type RbdPlace } from "./place.ts";
 import { rbdCopier } from "./rbd-copier.ts";
 import { RbdCopies } from "./rbd-copies.ts";
@@ -38,7 +38,7 @@ export class RbdMedium implements Medium {
   readonly #place: RbdPlace;
   readonly #folder: string;
   readonly #commands: RbdCommands;
-  readonly #exports: ExportedFiles;
+  readonly #files: OpenFiles;
   #room: { at: number; read: Promise<PoolRoom> } | undefined;
 
   constructor({ host, path, nodeID, place }: RbdOptions) {
@@ -49,12 +49,12 @@ export class RbdMedium implements Medium {
     this.#place = place;
     this.#folder = images;
     const commands = new RbdCommands({ exec, clock, place, folder });
-    const exports = new ExportedFiles(host, place, () => commands.conf);
+    const files = new OpenFiles(host, place, commands);
     const maker = nodeID;
     const copies = new RbdCopies({ commands, maker, depth: place.flattenDepth ?? FLATTEN_DEPTH });
     this.#commands = commands;
-    this.#exports = exports;
-    this.images = new RbdImages({ commands, copies, exports, loops, maker, folder: images });
+    this.#files = files;
+    this.images = new RbdImages({ commands, copies, files, loops, maker, folder: images });
     this.copier = rbdCopier(this.images, copies);
     this.devices = {
       attach: async (image, options) => {
@@ -67,7 +67,7 @@ export class RbdMedium implements Medium {
       },
       restore: async ({ id, path: file }, device) => {
         // A client does not look at a size that another one has set since it opened the image.
-        await exports.resize(file, (await this.images.present(id)).size);
+        await files.resize(file, (await this.images.present(id)).size);
         await loops.restore(device);
       },
       detach: (device, options) => this.#detach(device, options),
@@ -75,7 +75,7 @@ export class RbdMedium implements Medium {
   }
 
   async #open({ id, path }: Pick<Image, "id" | "path">): Promise<void> {
-    await this.#exports.open((await this.images.present(id)).name, path);
+    await this.#files.open((await this.images.present(id)).name, path);
   }
 
   async #detach(device: string, options: { lastUser?: boolean } = {}): Promise<void> {
@@ -84,14 +84,14 @@ export class RbdMedium implements Medium {
     await loops.detach(device, options);
     if (file === undefined || !file.startsWith(`${this.#folder}/`)) return;
     // With a last user it goes later, and its file with the next opening of the pool.
-    if ((await loops.list(file)).length === 0) await this.#exports.close(file);
+    if ((await loops.list(file)).length === 0) await this.#files.close(file);
   }
 
   async open(): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     await this.#commands.prepare();
     await this.room();
-    await this.#exports.closeUnused(this.#folder);
+    await this.#files.closeUnused(this.#folder);
   }
 
   /** There is no file system that could give up: whether the cluster works shows with each command. */
@@ -101,7 +101,7 @@ export class RbdMedium implements Medium {
 
   async close(): Promise<void> {
     this.images.stop();
-    await this.#exports.closeUnused(this.#folder);
+    await this.#files.closeUnused(this.#folder);
   }
 
   async users(): Promise<string[]> {
