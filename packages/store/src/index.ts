@@ -66,6 +66,7 @@ export {
 } from "./runtime/wait.ts";
 export * from "./select/field-selector.ts";
 export * from "./select/label-selector.ts";
+export { allowsTopology, selectsNode } from "./select/node-selector.ts";
 export * from "./select/requirement.ts";
 export type { StoreLink } from "./thread/protocol.ts";
 export { type ServeStoreOptions, serveStore } from "./thread/serve-store.ts";

@@ -5,8 +5,8 @@ import {
   type PersistentVolume,
   type PersistentVolumeClaim,
   parseQuantity,
+  selectsNode,
 } from "@mooring/store";
-import { selectsNode } from "../node-selector.ts";
 
 /** The size that a claim asks for, in bytes; 0 when it asks for none. */
 export function requestedBytes(claim: PersistentVolumeClaim): bigint {

@@ -1,4 +1,5 @@
 import {
+  allowsTopology,
   type CSIStorageCapacity,
   DONE,
   defined,
@@ -9,12 +10,12 @@ import {
   type Pod,
   parseQuantity,
   type StorageClass,
+  selectsNode,
   wait,
 } from "@mooring/store";
 import { findVolume } from "../binder/match.ts";
 import { NO_PROVISIONER, SELECTED_NODE } from "../binder/names.ts";
 import { isReady } from "../lost-node.ts";
-import { allowsTopology, selectsNode } from "../node-selector.ts";
 import { isFinished } from "../pod-claims.ts";
 import { hasCapacity } from "./capacity.ts";
 import { type Amounts, lacking, requestsOf } from "./requests.ts";

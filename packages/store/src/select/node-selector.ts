@@ -1,4 +1,4 @@
-import type { Node } from "@mooring/store";
+import type { KubeObject } from "../object/meta.ts";
 
 interface Requirement {
   key: string;
@@ -16,7 +16,7 @@ interface NodeSelector {
   nodeSelectorTerms: NodeSelectorTerm[];
 }
 
-type NodeLike = Pick<Node, "metadata">;
+type NodeLike = Pick<KubeObject, "metadata">;
 
 /** Absent selects every node; a selector without terms, or a term without requirements, none. */
 export function selectsNode(selector: NodeSelector | undefined, node: NodeLike): boolean {
