@@ -1,5 +1,6 @@
 import { type AttachOptions, runAttach } from "./attach/index.ts";
 import { type CapacityOptions, runCapacity } from "./capacity/index.ts";
+import { type NodeDeploymentOptions, runClaimOwnership } from "./claim-ownership/index.ts";
 import { runClaimProtection } from "./claim-protection/index.ts";
 import type { SidecarContext } from "./common/context.ts";
 import type { ContentOptions } from "./content/kind.ts";
@@ -35,11 +36,24 @@ export interface ControllerOptions {
   nodeRegistration?: Partial<RegistrationOptions>;
   /** What the CSIDriver object has to have; needed for `csi-driver`. */
   csiDriver?: DeclaredCsiDriver;
-  /** The node that the driver runs on; needed for `node-registration`. */
+  /** The node that the driver runs on; needed for `node-registration`, and with `nodeDeployment`. */
   nodeName?: string;
+  /**
+   * The driver is one of many, each of which has the volumes of its own node and a process like this one beside it. What is
+   * everybody's is done by one of them, which holds the driver's lease.
+   */
+  nodeDeployment?: NodeDeploymentOptions;
+  /** Contents of snapshots name the node that has the volume: each node has a csi-snapshotter of its own. */
+  distributedSnapshots?: boolean;
 }
 
 interface Controller {
+  /** A part of this one, for who has the other parts from somebody else. */
+  partOf?: ControllerName;
+  /** Where each node has a process of its own: done once for all (by the holder of the lease), or by none of them. */
+  clusterWide?: "once" | "elsewhere";
+  /** On nodes with a kubelet the driver's registrar sees to it. */
+  besideKubelet?: true;
   /** Whether the driver allows it. */
   supported(driver: DriverInfo, options: ControllerOptions): boolean;
   /** It waits until VolumeAttributesClasses can be stored. */
@@ -60,6 +74,33 @@ interface Controller {
 
 const all = async (...running: Promise<void>[]): Promise<void> => void (await Promise.all(running));
 
+/** A claim with immediate binding is taken by the node that comes first. */
+function ownership(
+  context: SidecarContext,
+  options: ControllerOptions,
+  signal: AbortSignal,
+): Promise<void>[] {
+  const { nodeDeployment, provision } = options;
+  const { here } = context;
+  if (here === undefined || nodeDeployment?.immediateBinding === false) return [];
+  return [runClaimOwnership(context, here, { ...nodeDeployment, provision }, signal)];
+}
+
+function runSnapshotController(
+  context: SidecarContext,
+  _options: ControllerOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  return all(
+    runSnapshot(context, signal),
+    runClaimProtection(context, signal),
+    // A driver without groups has nobody else to say so on a VolumeGroupSnapshot.
+    ...(context.hasGroupKinds && !context.driver.info.groupSnapshots
+      ? [runGroupSnapshot(context, signal)]
+      : []),
+  );
+}
+
 /** `--controllers` takes these names. */
 export type ControllerName =
   | "provision"
@@ -67,6 +108,8 @@ export type ControllerName =
   | "resize"
   | "modify"
   | "snapshot"
+  | "snapshot-controller"
+  | "snapshot-content"
   | "group-snapshot"
   | "group-restore"
   | "group-clone"
@@ -85,6 +128,7 @@ export const CONTROLLERS: Readonly<Record<ControllerName, Controller>> = {
         runProvision(context, options.provision ?? {}, signal),
         runReclaim(context, signal),
         runSourceProtection(context, signal),
+        ...ownership(context, options, signal),
       ),
   },
   attach: {
@@ -107,17 +151,28 @@ export const CONTROLLERS: Readonly<Record<ControllerName, Controller>> = {
     needsSnapshotKinds: true,
     run: (context, options, signal) =>
       all(
-        runSnapshot(context, signal),
-        runClaimProtection(context, signal),
+        runSnapshotController(context, options, signal),
         runSnapshotContent(context, options.snapshot ?? {}, signal),
-        // A driver without groups has nobody else to say so on a VolumeGroupSnapshot.
-        ...(context.hasGroupKinds && !context.driver.info.groupSnapshots
-          ? [runGroupSnapshot(context, signal)]
-          : []),
       ),
+  },
+  /** What one program does for a whole cluster: VolumeSnapshots and their contents. Calls no driver. */
+  "snapshot-controller": {
+    partOf: "snapshot",
+    clusterWide: "once",
+    supported: ({ can }) => can.has("CREATE_DELETE_SNAPSHOT"),
+    needsSnapshotKinds: true,
+    run: runSnapshotController,
+  },
+  /** What a csi-snapshotter does beside a driver, for a cluster that has a snapshot-controller. */
+  "snapshot-content": {
+    partOf: "snapshot",
+    supported: ({ can }) => can.has("CREATE_DELETE_SNAPSHOT"),
+    needsSnapshotKinds: true,
+    run: (context, options, signal) => runSnapshotContent(context, options.snapshot ?? {}, signal),
   },
   /** The same two halves for group snapshots, and their members. */
   "group-snapshot": {
+    clusterWide: "elsewhere",
     supported: ({ groupSnapshots }) => groupSnapshots,
     needsSnapshotKinds: true,
     needsGroupKinds: true,
@@ -129,6 +184,7 @@ export const CONTROLLERS: Readonly<Record<ControllerName, Controller>> = {
   },
   /** Needs nothing of the driver but snapshots: the claims it makes are the provisioner's work. */
   "group-restore": {
+    clusterWide: "elsewhere",
     supported: ({ can }) => can.has("CREATE_DELETE_SNAPSHOT"),
     needsSnapshotKinds: true,
     needsGroupKinds: true,
@@ -137,6 +193,7 @@ export const CONTROLLERS: Readonly<Record<ControllerName, Controller>> = {
   },
   /** Only asks for a group snapshot and a restore: the controllers of those do the work. */
   "group-clone": {
+    clusterWide: "elsewhere",
     supported: ({ can, groupSnapshots, volumeGroups }) =>
       can.has("CREATE_DELETE_SNAPSHOT") &&
       groupSnapshots &&
@@ -151,6 +208,7 @@ export const CONTROLLERS: Readonly<Record<ControllerName, Controller>> = {
   },
   /** Members come and go: a driver that cannot modify groups has none that could be kept as they should be. */
   "volume-group": {
+    clusterWide: "elsewhere",
     supported: ({ volumeGroups }) =>
       volumeGroups.has("VOLUME_GROUP") && volumeGroups.has("MODIFY_VOLUME_GROUP"),
     needsVolumeGroupKinds: true,
@@ -165,12 +223,56 @@ export const CONTROLLERS: Readonly<Record<ControllerName, Controller>> = {
     run: (context, options, signal) => runHealth(context, options.health ?? {}, signal),
   },
   "csi-driver": {
+    clusterWide: "once",
     supported: (_driver, { csiDriver }) => csiDriver !== undefined,
     run: (context, options, signal) => runCsiDriver(context, options.csiDriver ?? {}, signal),
   },
   "node-registration": {
+    besideKubelet: true,
     supported: (_driver, { nodeName }) => nodeName !== undefined,
     run: (context, options, signal) =>
       runNodeRegistration(context, options.nodeName ?? "", options.nodeRegistration ?? {}, signal),
   },
 };
+
+const ALL = Object.keys(CONTROLLERS) as ControllerName[];
+
+/** Of the chosen ones, by default of all, those that the driver allows. */
+export function supportedControllers(
+  driver: DriverInfo,
+  { controllers: chosen, ...options }: ControllerOptions & { controllers?: readonly ControllerName[] },
+): ControllerName[] {
+  const isDefault = (name: ControllerName): boolean => {
+    const { besideKubelet, clusterWide, partOf } = CONTROLLERS[name];
+    if (partOf !== undefined) return false;
+    return options.nodeDeployment === undefined || (clusterWide !== "elsewhere" && besideKubelet !== true);
+  };
+  const names = chosen ?? ALL.filter(isDefault);
+  return names.filter((name) => {
+    const { partOf, supported } = CONTROLLERS[name];
+    return supported(driver, options) && (partOf === undefined || !names.includes(partOf));
+  });
+}
+
+/** Who runs which of these controllers, where several processes are started for one driver. */
+interface Division {
+  /** All of them, at the same time. */
+  each: ControllerName[];
+  /** The one that holds the lease. */
+  leader: ControllerName[];
+}
+
+/** Has to run on every node, and so never waits for a lease. */
+const ON_EVERY_NODE: ReadonlySet<ControllerName> = new Set(["node-registration"]);
+
+/** Where each node has a process of its own all work at once, but for what is the whole cluster's. */
+export function divide(names: readonly ControllerName[], { nodeDeployment }: ControllerOptions): Division {
+  const parts = names.flatMap((name) =>
+    name === "snapshot" && nodeDeployment !== undefined
+      ? (["snapshot-controller", "snapshot-content"] as const)
+      : [name],
+  );
+  const isEach = (name: ControllerName): boolean =>
+    nodeDeployment === undefined ? ON_EVERY_NODE.has(name) : CONTROLLERS[name].clusterWide === undefined;
+  return { each: parts.filter(isEach), leader: parts.filter((name) => !isEach(name)) };
+}

@@ -4,6 +4,7 @@ export {
   type Published,
   publishedFor,
 } from "./attach/protection.ts";
+export type { NodeDeploymentOptions } from "./claim-ownership/index.ts";
 export { dataSourceReference, isElsewhere, isGranted } from "./common/data-source.ts";
 export { SNAPSHOT_OF_GROUP, WANTED_GROUP } from "./common/volume-group-names.ts";
 export { CONTROLLERS, type ControllerName, type ControllerOptions } from "./controllers.ts";

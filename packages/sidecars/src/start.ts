@@ -2,14 +2,14 @@ import { setMaxListeners } from "node:events";
 import { connect } from "@mooring/csi";
 import { silentLogger } from "@mooring/store";
 import type { DriverHealth } from "./common/driver-health.ts";
-import { CONTROLLERS, type ControllerName } from "./controllers.ts";
+import { type ControllerName, divide, supportedControllers } from "./controllers.ts";
 import { type Driver, describeDriver } from "./csi/driver.ts";
 import type { DriverInfo } from "./csi/driver-info.ts";
 import { type CallMeasurement, measured } from "./csi/measured.ts";
 import { oneAtATime } from "./csi/one-at-a-time.ts";
 import { waitUntilReady } from "./csi/probe.ts";
 import { leaseName, runAsLeader } from "./leader.ts";
-import type { SidecarOptions } from "./options.ts";
+import type { LeaderElectionOptions, SidecarOptions } from "./options.ts";
 import { reportMissingRights } from "./rights/check.ts";
 import { runTerms } from "./term.ts";
 
@@ -24,10 +24,6 @@ export interface Sidecars {
   /** Settles when everything has stopped and the connection is closed. Rejects when a controller broke. */
   done: Promise<void>;
 }
-
-/** Has to run on every node, and so never waits for a lease. */
-const ON_EVERY_NODE: ReadonlySet<ControllerName> = new Set(["node-registration"]);
-const ALL = Object.keys(CONTROLLERS) as ControllerName[];
 
 /**
  * Starts the control plane around one CSI driver: Kubernetes objects in the store on one side, calls to the driver
@@ -57,17 +53,27 @@ export async function startSidecars(options: SidecarOptions): Promise<Sidecars> 
   );
   const { namespace = "kube-system", store } = options;
   const rights = reportMissingRights(store, names, { namespace, logger: base.logger, signal });
-  const some = (everywhere: boolean) => (info: DriverInfo) =>
-    supportedControllers(info, options).filter((name) => ON_EVERY_NODE.has(name) === everywhere);
-  const lead = (term: AbortSignal) => runTerms(base, some(false), term);
+  const some = (who: "each" | "leader") => (info: DriverInfo) =>
+    divide(supportedControllers(info, options), options)[who];
+  const lead = (term: AbortSignal) => runTerms(base, some("leader"), term);
+  const election = electionFor(options, some("leader")(driver.info));
   const running = [
     rights,
-    runTerms(base, some(true), signal),
-    options.leaderElection === undefined
+    runTerms(base, some("each"), signal),
+    election === undefined
       ? lead(signal)
-      : runAsLeader({ ...base, name: leaseName(driver.info.name) }, options.leaderElection, lead, signal),
+      : runAsLeader({ ...base, name: leaseName(driver.info.name) }, election, lead, signal),
   ];
   return { driver: driver.info, controllers: names, health, done: finish(driver, running, own, signal) };
+}
+
+/** The processes of several nodes always agree on who does what is to be done once. */
+function electionFor(
+  { leaderElection, nodeDeployment }: SidecarOptions,
+  toLead: readonly ControllerName[],
+): LeaderElectionOptions | undefined {
+  if (nodeDeployment === undefined) return leaderElection;
+  return toLead.length === 0 ? undefined : (leaderElection ?? {});
 }
 
 async function reachDriver(endpoint: string, options: SidecarOptions, signal: AbortSignal): Promise<Driver> {
@@ -75,17 +81,14 @@ async function reachDriver(endpoint: string, options: SidecarOptions, signal: Ab
   const client = await connect(endpoint, { logger });
   try {
     await waitUntilReady(client, { signal, timeoutMs: Math.min(timeoutMs, 10_000), logger });
-    const info = await describeDriver(client, { signal, timeoutMs });
+    const ofNode = options.nodeDeployment !== undefined;
+    const info = await describeDriver(client, { signal, timeoutMs, ofNode });
     const report = (call: CallMeasurement) => onCall?.({ ...call, driver: info.name });
     return { info, client: oneAtATime(onCall === undefined ? client : measured(client, report)) };
   } catch (error) {
     client.close();
     throw error;
   }
-}
-
-function supportedControllers(driver: DriverInfo, options: SidecarOptions): ControllerName[] {
-  return (options.controllers ?? ALL).filter((name) => CONTROLLERS[name].supported(driver, options));
 }
 
 /** One broken controller ends them all: half a control plane is worse than one that is started again. */

@@ -15,6 +15,7 @@ import {
 } from "@mooring/store";
 import type { SidecarContext } from "./common/context.ts";
 import type { DriverHealth } from "./common/driver-health.ts";
+import { capacityManager, type Here } from "./common/here.ts";
 import { CONTROLLERS, type ControllerName } from "./controllers.ts";
 import type { Driver } from "./csi/driver.ts";
 import type { DriverInfo } from "./csi/driver-info.ts";
@@ -126,11 +127,15 @@ async function contextFor(
     store,
   } = base;
   const { can, controller, name } = driver.info;
+  const here = hereOf(base, driver.info);
+  const capacities = here === undefined ? {} : { capacityManager: capacityManager(here) };
   const hasSnapshotKinds = await isServed(store, VolumeSnapshots, logger, signal);
   return {
     store,
-    cluster: new Cluster(store, { driver: name, namespace, logger }, signal),
+    cluster: new Cluster(store, { driver: name, namespace, logger, ...capacities }, signal),
     driver,
+    here,
+    distributedSnapshots: base.distributedSnapshots === true || here !== undefined,
     events: new EventRecorder(store, { component: name, logger, clock: now }),
     logger,
     now,
@@ -153,6 +158,21 @@ async function contextFor(
     hasReferenceGrants: await isServed(store, ReferenceGrants, logger, signal),
     hasPopulators: await isServed(store, VolumePopulators, logger, signal),
   };
+}
+
+/** Where this process works for one node: which. Throws where the driver leaves open what that node has. */
+function hereOf(
+  { nodeDeployment, nodeName }: Base,
+  { name, runsOn, topology }: DriverInfo,
+): Here | undefined {
+  if (nodeDeployment === undefined) return undefined;
+  if (nodeName === undefined) throw new Error("a node deployment works for one node, and none is named");
+  if (!topology || runsOn === undefined || Object.keys(runsOn.segments).length === 0)
+    throw new Error(
+      `driver ${name} does not say where its volumes are (VOLUME_ACCESSIBILITY_CONSTRAINTS, and accessible_topology of ` +
+        "NodeGetInfo), so they are no single node's: run one control plane for all nodes",
+    );
+  return { node: nodeName, ...runsOn };
 }
 
 const KINDS = {

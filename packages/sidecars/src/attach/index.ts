@@ -8,6 +8,7 @@ import {
 } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { type SidecarController, sidecarController } from "../common/controller.ts";
+import { csiNodeHere, ifHere, nodeHere } from "../common/here.ts";
 import { attacherFinalizer, PUBLISHED_VOLUME, PV_FINALIZER } from "../common/names.ts";
 import { Remembered } from "../common/remembered.ts";
 import { source } from "../common/source.ts";
@@ -54,7 +55,7 @@ export async function runAttach(
     name: "attach",
     failpoints,
     sources: [source(cluster.attachments, ({ metadata }) => [metadata.name])],
-    watched: [cluster.volumes, cluster.nodes, cluster.csiNodes],
+    watched: [cluster.volumes, ...(context.here === undefined ? [cluster.nodes, cluster.csiNodes] : [])],
     read: (name, from, fresh) => readAttachment(from, effects, options, { name, fresh }),
     isGone: ({ attachment }: AttachView) => attachment === undefined,
     decide: decideAttach,
@@ -74,12 +75,13 @@ export async function runAttach(
 }
 
 async function readAttachment(
-  { cluster, driver }: SidecarContext,
+  { cluster, driver, here }: SidecarContext,
   effects: AttachEffects,
   { defaultFsType }: AttachOptions,
   { name, fresh }: { name: string; fresh: boolean },
 ): Promise<AttachView> {
-  const attachment = fresh ? await cluster.attachments.refresh(name) : cluster.attachments.get(name);
+  const found = fresh ? await cluster.attachments.refresh(name) : cluster.attachments.get(name);
+  const attachment = here === undefined || found?.spec.nodeName === here.node ? found : undefined;
   const volumeName = attachment?.spec.source.persistentVolumeName ?? "";
   const volume =
     fresh && volumeName !== "" ? await cluster.volumes.refresh(volumeName) : cluster.volumes.get(volumeName);
@@ -88,8 +90,7 @@ async function readAttachment(
     driver: driver.info,
     attachment,
     volume,
-    csiNode: cluster.csiNodes.get(attachment?.spec.nodeName ?? ""),
-    node: cluster.nodes.get(attachment?.spec.nodeName ?? ""),
+    ...nodeObjects({ cluster, driver, here }, attachment?.spec.nodeName ?? ""),
     recorded: recordedOn(attachment),
     result: effects.results.get(uid),
     verify: effects.verify.has(uid),
@@ -97,6 +98,16 @@ async function readAttachment(
     backoffMs: 0,
   };
   return { ...view, backoffMs: effects.backoff.remaining(uid, attachRequestKey(view)) };
+}
+
+/** What says under which name the driver knows the node. */
+function nodeObjects(
+  { cluster, driver, here }: Pick<SidecarContext, "cluster" | "driver" | "here">,
+  name: string,
+): Pick<AttachView, "csiNode" | "node"> {
+  return here === undefined
+    ? { csiNode: cluster.csiNodes.get(name), node: cluster.nodes.get(name) }
+    : { csiNode: csiNodeHere(here, driver.info.name), node: nodeHere(here) };
 }
 
 function recordedOn(attachment: KubeVolumeAttachment | undefined): Published | undefined {
@@ -116,6 +127,7 @@ interface ReleaseView {
 function volumeReleases({
   cluster,
   driver,
+  here,
   store,
 }: SidecarContext): SidecarController<ReleaseView, ReleaseStep> {
   const finalizer = attacherFinalizer(driver.info.name);
@@ -126,7 +138,7 @@ function volumeReleases({
     sources: [source(cluster.volumes, ({ metadata }) => [metadata.name])],
     watched: [cluster.attachments],
     read(name, from) {
-      const volume = from.cluster.volumes.get(name);
+      const volume = ifHere(here, from.cluster.volumes.get(name));
       if (volume === undefined || !isDeleting(volume) || !hasFinalizer(volume, finalizer))
         return { volume, free: false };
       // Whoever deletes its data takes both finalizers off at once; two who write one object meet conflicts.

@@ -1,4 +1,12 @@
-import { CSIStorageCapacities, formatQuantity } from "@mooring/store";
+import {
+  CSIStorageCapacities,
+  formatQuantity,
+  getIfAny,
+  isForbidden,
+  Nodes,
+  type OwnerReference,
+  ownerReferenceTo,
+} from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { slotKey } from "../kube/capacity-slot.ts";
 import { deleteObject, objectKey } from "../kube/patch.ts";
@@ -72,10 +80,25 @@ export class CapacityEffects {
     };
   }
 
+  /** With the node its capacities go, also when nobody is there any more to take them away. */
+  async #nodeOwner(name: string): Promise<OwnerReference | undefined> {
+    try {
+      const node = await getIfAny(this.#context.store, Nodes, { name });
+      return node === undefined
+        ? undefined
+        : ownerReferenceTo(node, { controller: false, blockOwnerDeletion: false });
+    } catch (error) {
+      // A provisioner on a node need not be able to read nodes.
+      if (isForbidden(error)) return undefined;
+      throw error;
+    }
+  }
+
   async #publish({ slot, published }: CapacityView, amount: Amount): Promise<void> {
-    const { store, cluster, driver, namespace } = this.#context;
+    const { store, cluster, driver, here, namespace } = this.#context;
     if (published === undefined) {
-      const wanted = capacityFor(driver.info.name, namespace, slot, amount);
+      const owner = here === undefined ? undefined : await this.#nodeOwner(here.node);
+      const wanted = capacityFor({ driver: driver.info.name, namespace, here, owner }, slot, amount);
       cluster.capacities.wrote(await store.create(CSIStorageCapacities, wanted));
       return;
     }

@@ -5,9 +5,11 @@ import {
   DONE,
   type Node,
   type Outcome,
+  type OwnerReference,
   type StorageClass,
   wait,
 } from "@mooring/store";
+import { capacityManager, type Here } from "../common/here.ts";
 import { CAPACITY_DRIVER_LABEL, CAPACITY_MANAGER_LABEL } from "../common/names.ts";
 import type { Slot } from "../kube/capacity-slot.ts";
 import { segmentsOf, topologyKeys } from "../topology/requirement.ts";
@@ -92,9 +94,13 @@ function isPublishedAs(object: CSIStorageCapacity | undefined, amount: Amount): 
   return object?.capacity === amount.capacity && object.maximumVolumeSize === amount.maximumVolumeSize;
 }
 
-/** The same slot has the same object, also after a restart: no duplicates to sort out. */
-export function capacityName(driver: string, { className, segments }: Slot): string {
-  const hash = createHash("sha256").update(JSON.stringify([driver, className, termKey(segments)]));
+/**
+ * The same slot has the same object, also after a restart: no duplicates to sort out. `node`: the one that keeps it, where each
+ * keeps its own.
+ */
+export function capacityName(driver: string, { className, segments }: Slot, node?: string): string {
+  const of = [driver, className, termKey(segments), ...(node === undefined ? [] : [node])];
+  const hash = createHash("sha256").update(JSON.stringify(of));
   return `csisc-${hash.digest("hex").slice(0, 20)}`;
 }
 
@@ -105,10 +111,18 @@ export interface Amount {
   maximumVolumeSize?: string;
 }
 
+/** Who keeps a CSIStorageCapacity. */
+export interface CapacityKeeper {
+  driver: string;
+  namespace: string;
+  here: Here | undefined;
+  /** The node with which what it keeps is to go. */
+  owner: OwnerReference | undefined;
+}
+
 /** The CSIStorageCapacity with `amount` for a slot; it is not created here. */
 export function capacityFor(
-  driver: string,
-  namespace: string,
+  { driver, namespace, here, owner }: CapacityKeeper,
   slot: Slot,
   amount: Amount,
 ): CSIStorageCapacity {
@@ -116,9 +130,10 @@ export function capacityFor(
     apiVersion: "storage.k8s.io/v1",
     kind: "CSIStorageCapacity",
     metadata: {
-      name: capacityName(driver, slot),
+      name: capacityName(driver, slot, here?.node),
       namespace,
-      labels: { [CAPACITY_DRIVER_LABEL]: driver, [CAPACITY_MANAGER_LABEL]: "external-provisioner" },
+      labels: { [CAPACITY_DRIVER_LABEL]: driver, [CAPACITY_MANAGER_LABEL]: capacityManager(here) },
+      ...(owner === undefined ? {} : { ownerReferences: [owner] }),
     },
     storageClassName: slot.className,
     nodeTopology: { matchLabels: { ...slot.segments } },

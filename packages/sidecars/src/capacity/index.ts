@@ -37,7 +37,8 @@ export async function runCapacity(
   const ofClass = (className: string) =>
     readPlaces(context).map((segments) => slotKey({ className, segments }));
   const everything = () => cluster.classes.list().flatMap(({ metadata }) => ofClass(metadata.name));
-  const places = driver.info.topology ? [cluster.csiNodes, cluster.nodes] : [];
+  const hasPlaces = driver.info.topology && context.here === undefined;
+  const places = hasPlaces ? [cluster.csiNodes, cluster.nodes] : [];
   const labels = new Map<string, string>();
   const controller = sidecarController(context, {
     name: "capacity",
@@ -47,7 +48,7 @@ export async function runCapacity(
       source(cluster.classes, ({ metadata }) => ofClass(metadata.name)),
       source(cluster.capacities, (object) => [slotKey(slotOf(object))]),
       // A node that comes, or gets other labels, may be a place that has no key yet.
-      ...(driver.info.topology
+      ...(hasPlaces
         ? [
             source(cluster.csiNodes, everything),
             source(cluster.nodes, ({ metadata }) => {

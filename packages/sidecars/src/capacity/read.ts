@@ -5,7 +5,8 @@ import { type CapacityView, capacityName, isPublished, placesOf } from "./decide
 import type { CapacityResults } from "./results.ts";
 
 /** Every place where the driver runs. */
-export function readPlaces({ cluster, driver }: SidecarContext): Segments[] {
+export function readPlaces({ cluster, driver, here }: SidecarContext): Segments[] {
+  if (here !== undefined) return [here.segments];
   if (!driver.info.topology) return placesOf(driver.info, [], []);
   return placesOf(driver.info, cluster.csiNodes.list(), cluster.nodes.list());
 }
@@ -20,9 +21,9 @@ export function readSlot(
     pollMs,
   }: { results: CapacityResults; immediateBinding: boolean; pollMs: number },
 ): CapacityView {
-  const { cluster, driver, namespace, now } = context;
+  const { cluster, driver, here, namespace, now } = context;
   const slot = parseSlotKey(key);
-  const name = capacityName(driver.info.name, slot);
+  const name = capacityName(driver.info.name, slot, here?.node);
   const storageClass = cluster.classes.get(slot.className);
   const parameters = storageClass?.parameters ?? {};
   const isThere = (segments: Segments) => slotKey({ ...slot, segments }) === key;

@@ -3,12 +3,15 @@ import type { Driver } from "../csi/driver.ts";
 import type { DriverInfo } from "../csi/driver-info.ts";
 import type { Cluster } from "../kube/cluster.ts";
 import type { DriverHealth } from "./driver-health.ts";
+import type { Here } from "./here.ts";
 
 /** What every controller of one driver is given. */
 export interface SidecarContext {
   store: ObjectStore;
   cluster: Cluster;
   driver: Driver;
+  /** Set where every node has a process of its own: this one works for the volumes of this node. */
+  here: Here | undefined;
   events: EventRecorder;
   logger: Logger;
   /** Milliseconds since the epoch. */
@@ -26,6 +29,8 @@ export interface SidecarContext {
   onDriverChanged: (info: DriverInfo) => void;
   /** The attacher runs beside, and asks the driver: it takes its finalizer off what is deleted. */
   attaches: boolean;
+  /** Contents of snapshots name the node that has the volume. */
+  distributedSnapshots: boolean;
   /** What is released is deleted by the provisioner beside, which keeps what is being copied. */
   reclaims: boolean;
   /** Snapshot kinds are installed. */

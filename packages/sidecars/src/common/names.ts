@@ -94,6 +94,10 @@ export const MEMBER_OF_LABEL = "volumeGroupSnapshotName";
 export const CAPACITY_DRIVER_LABEL = "csi.storage.k8s.io/drivername";
 /** On a CSIStorageCapacity: the kind of program that keeps it, as external-provisioner writes it. */
 export const CAPACITY_MANAGER_LABEL = "csi.storage.k8s.io/managed-by";
+/** The value of {@link CAPACITY_MANAGER_LABEL}; with a node's name behind it where each node keeps its own. */
+export const CAPACITY_MANAGER = "external-provisioner";
+/** On a VolumeSnapshotContent: the node whose driver makes and deletes the snapshot. */
+export const SNAPSHOT_MANAGED_BY = "snapshot.storage.kubernetes.io/managed-by";
 
 /** Reserved prefix of class parameters that are for us and not for the driver. */
 export const RESERVED_PARAMETERS = "csi.storage.k8s.io/";

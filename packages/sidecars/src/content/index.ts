@@ -31,8 +31,8 @@ export async function runContents<T extends ContentTypes>(
     failpoints: kind.failpoints.steps,
     sources: [source(contents, ({ metadata }) => [metadata.name])],
     watched: [kind.classes(context.cluster)],
-    read: (name, { cluster, driver }, fresh) =>
-      readContent(kind, calls, { cluster, driver, namePrefix: options.namePrefix }, { name, fresh }),
+    read: (name, { cluster, driver, here }, fresh) =>
+      readContent(kind, calls, { cluster, driver, here, namePrefix: options.namePrefix }, { name, fresh }),
     isGone: ({ content }: ContentView<T>) => content === undefined,
     decide: (view) => decideContent(kind, view),
     apply: async (step: ContentStep<T>, view, name) => {

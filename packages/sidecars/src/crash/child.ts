@@ -1,13 +1,18 @@
 import { armFailpoint, LocalStore } from "@mooring/store";
+import type { SidecarOptions } from "../options.ts";
 import { startSidecars } from "../start.ts";
 import { runMiniKube } from "../testing/mini-kube.ts";
 import { testRegistry } from "../testing/registry.ts";
-import { build, DECLARED, tearDown } from "./world.ts";
+import { build, DECLARED, ownNode, tearDown } from "./world.ts";
 
 /**
- * One life of a control plane: `child.ts <store folder> <endpoint> <build|build-by-nodes|tear-down>`. Ends with 0 when its part is
+ * One life of a control plane: `child.ts <store folder> <endpoint> <build|build-by-nodes|own-node|tear-down>`. Ends with 0 when its part is
  * done, unless MOORING_FAILPOINT ends it before; then its output is the failpoints that it has passed.
  */
+const OWN_NODE: Partial<SidecarOptions> = {
+  controllers: ["provision"],
+  nodeDeployment: { baseDelayMs: 5, maxDelayMs: 20 },
+};
 const [, , path = "", endpoint = "", part = ""] = process.argv;
 const passed = armFailpoint(process.env["MOORING_FAILPOINT"]);
 const store = await LocalStore.open({ path, registry: testRegistry() });
@@ -22,9 +27,12 @@ const { done } = await startSidecars({
   capacity: { pollMs: 50 },
   health: { probeMs: 1_000, volumesMs: 30 },
   ...(part === "tear-down" ? { csiDriver: DECLARED } : {}),
+  ...(part === "own-node" ? OWN_NODE : {}),
   signal: life.signal,
 });
-await (part !== "tear-down" ? build(store, { controllerExpands: part === "build" }) : tearDown(store));
+if (part === "tear-down") await tearDown(store);
+else if (part === "own-node") await ownNode(store);
+else await build(store, { controllerExpands: part === "build" });
 life.abort();
 await Promise.all([done, kube]);
 await store.close();

@@ -17,8 +17,8 @@ const bundle = await bundleProgram(new URL("child.ts", import.meta.url));
 after(bundle.remove);
 const DEADLINE_MS = 240_000;
 
-/** `build-by-nodes`: the driver has no call to expand a volume, nodes do all of it. */
-type Part = "build" | "build-by-nodes" | "tear-down";
+/** `build-by-nodes`: the driver has no call to expand a volume, nodes do all of it; `own-node`: see {@link ownNode}. */
+type Part = "build" | "build-by-nodes" | "own-node" | "tear-down";
 
 /** A storage system, and a store folder that lives of control planes follow each other on. */
 class Place {
@@ -178,8 +178,11 @@ const UNSETTLED =
 const APART = /^sidecars\/(group-restore|group-clone|volume-group|group-snapshot\/(freeze|ask-again))\b/;
 /** Its driver cannot do what the story is about otherwise. */
 const BY_NODES = "sidecars/resize/assume-expanded";
+/** Only where each node has a control plane of its own. */
+const ON_OWN_NODE = failpointNames().filter((name) => name.startsWith("sidecars/claim-ownership/"));
 const failpoints = failpointNames().filter(
-  (name) => name.startsWith("sidecars/") && !APART.test(name) && name !== BY_NODES,
+  (name) =>
+    name.startsWith("sidecars/") && !APART.test(name) && name !== BY_NODES && !ON_OWN_NODE.includes(name),
 );
 const unsettled = failpoints.filter((name) => UNSETTLED.test(name));
 
@@ -208,6 +211,19 @@ test(`killed at ${BY_NODES}: the next life ends with the same result`, thorough(
     CAN.filter((capability) => capability !== "EXPAND_VOLUME"),
   );
 });
+
+for (const failpoint of ON_OWN_NODE)
+  test(
+    `killed at ${failpoint}: the next life takes the claim, and nothing is left of it`,
+    thorough(),
+    async () => {
+      await withPlace(async (place) => {
+        assert.ok(await place.live("own-node", failpoint), `${failpoint} was never passed`);
+        await place.live("own-node");
+        assert.deepEqual([...place.driver.backend.volumes.keys()], [IMPORTED.volume]);
+      });
+    },
+  );
 
 describe("control planes that are killed", { concurrency: 2 }, () => {
   killEveryFailpoint(failpoints, { everyday: 1, full: 10 }, (failpoint) => {

@@ -319,6 +319,21 @@ async function declareDriver(store: ObjectStore): Promise<void> {
 }
 
 /** Everything that users made goes, in one go; then nothing may be left. */
+/** What a node does that has a control plane of its own: a claim that nobody chose it for is taken, made and deleted. */
+export async function ownNode(store: ObjectStore): Promise<void> {
+  await ensure(store, StorageClasses, storageClass());
+  await ensure(store, PersistentVolumeClaims, newClaim("taken"));
+  const { metadata } = await bound(store, "taken");
+  if (metadata.annotations?.[SELECTED_NODE] !== "n1") throw new Error("nobody has taken the claim");
+  await ensureGone(store, PersistentVolumeClaims, key("taken"));
+  for (const resource of [PersistentVolumes, ConfigMaps] as Resource[])
+    await until(
+      `no ${resource.plural} are left`,
+      async () => (await store.list(resource)).items.length === 0,
+      async () => (await store.list(resource)).items,
+    );
+}
+
 export async function tearDown(store: ObjectStore): Promise<void> {
   await declareDriver(store);
   await ensureGone(store, StorageClasses, { name: "late" });

@@ -44,4 +44,6 @@ export interface DriverInfo {
   volumeGroups: ReadonlySet<VolumeGroupCapability>;
   /** NodeExpandVolume is implemented, as far as this socket reports. */
   nodeExpansion: boolean;
+  /** Where it runs, by NodeGetInfo; asked of one that works for its own node only. */
+  runsOn?: { nodeId: string; segments: Record<string, string> };
 }

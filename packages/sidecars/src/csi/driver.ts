@@ -8,10 +8,15 @@ export interface Driver {
   client: CsiClient;
 }
 
-/** Asks for everything that a driver reports about itself. Throws what the calls throw. */
+interface CallOptions {
+  signal: AbortSignal;
+  timeoutMs: number;
+}
+
+/** Asks for everything that a driver reports about itself, with `ofNode` also where it runs. Throws what the calls throw. */
 export async function describeDriver(
   client: CsiClient,
-  options: { signal: AbortSignal; timeoutMs: number },
+  { ofNode = false, ...options }: CallOptions & { ofNode?: boolean },
 ): Promise<DriverInfo> {
   const { name, vendorVersion } = await client.identity.getPluginInfo({}, options);
   const plugin = await client.identity.getPluginCapabilities({}, options);
@@ -39,7 +44,16 @@ export async function describeDriver(
       (await hasGroupSnapshots(client, options)),
     volumeGroups: controller ? await volumeGroupCapabilities(client, options) : new Set(),
     nodeExpansion: await hasNodeExpansion(client, options),
+    ...(ofNode ? { runsOn: await whereItRuns(client, options) } : {}),
   };
+}
+
+async function whereItRuns(
+  client: CsiClient,
+  options: CallOptions,
+): Promise<NonNullable<DriverInfo["runsOn"]>> {
+  const { nodeId, accessibleTopology } = await client.node.nodeGetInfo({}, options);
+  return { nodeId, segments: { ...accessibleTopology?.segments } };
 }
 
 const EXPANSION: Readonly<Record<number, DriverInfo["expansion"]>> = {
@@ -50,7 +64,7 @@ const EXPANSION: Readonly<Record<number, DriverInfo["expansion"]>> = {
 /** What the plugin has as a whole, an instance of it on a node need not serve. */
 async function controllerCapabilities(
   client: CsiClient,
-  options: { signal: AbortSignal; timeoutMs: number },
+  options: CallOptions,
 ): Promise<Set<ControllerCapability> | undefined> {
   const response = await ifServed(() => client.controller.controllerGetCapabilities({}, options), undefined);
   if (response === undefined) return undefined;
@@ -63,10 +77,7 @@ async function controllerCapabilities(
   ) as Set<ControllerCapability>;
 }
 
-async function hasGroupSnapshots(
-  client: CsiClient,
-  options: { signal: AbortSignal; timeoutMs: number },
-): Promise<boolean> {
+async function hasGroupSnapshots(client: CsiClient, options: CallOptions): Promise<boolean> {
   const { capabilities } = await ifServed(
     () => client.groupController.groupControllerGetCapabilities({}, options),
     { capabilities: [] },
@@ -78,7 +89,7 @@ async function hasGroupSnapshots(
 /** The service of volume groups is announced by the add-ons' Identity alone: csi.v1 has no name for it. */
 async function volumeGroupCapabilities(
   client: CsiClient,
-  options: { signal: AbortSignal; timeoutMs: number },
+  options: CallOptions,
 ): Promise<Set<VolumeGroupCapability>> {
   const { capabilities } = await ifServed(() => client.addonsIdentity.getCapabilities({}, options), {
     capabilities: [],
@@ -92,10 +103,7 @@ async function volumeGroupCapabilities(
 }
 
 /** A socket of a controller plugin need not serve the Node service. */
-async function hasNodeExpansion(
-  client: CsiClient,
-  options: { signal: AbortSignal; timeoutMs: number },
-): Promise<boolean> {
+async function hasNodeExpansion(client: CsiClient, options: CallOptions): Promise<boolean> {
   const { capabilities } = await ifServed(() => client.node.nodeGetCapabilities({}, options), {
     capabilities: [],
   });

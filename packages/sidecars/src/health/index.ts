@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { Code } from "@mooring/csi";
 import { delay, failpoint, keyOf, type PersistentVolume } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
+import { ifHere } from "../common/here.ts";
 import { VOLUME_CONDITION } from "../common/names.ts";
 import { callFailure } from "../csi/codes.ts";
 import { describeDriver } from "../csi/driver.ts";
@@ -48,7 +49,11 @@ async function every(milliseconds: number, signal: AbortSignal, work: () => Prom
 async function welcomeBack(context: SidecarContext, signal: AbortSignal): Promise<void> {
   const { driver, logger, timeoutMs } = context;
   try {
-    const info = await describeDriver(driver.client, { signal, timeoutMs });
+    const info = await describeDriver(driver.client, {
+      signal,
+      timeoutMs,
+      ofNode: context.here !== undefined,
+    });
     if (isDeepStrictEqual(info, driver.info)) return;
     logger.warn(
       { before: driver.info.version, now: info.version },
@@ -82,7 +87,7 @@ async function watchVolumes(context: SidecarContext, everyMs: number, signal: Ab
     try {
       const listed = driver.info.can.has("LIST_VOLUMES") ? await listConditions(context, signal) : undefined;
       for (const volume of cluster.volumes.byIndex("driver", driver.info.name)) {
-        if (volume.status?.phase !== "Bound") continue;
+        if (volume.status?.phase !== "Bound" || ifHere(context.here, volume) === undefined) continue;
         const condition = await conditionOf(context, volume, listed, signal);
         if (condition !== undefined) await report(context, volume, condition);
       }

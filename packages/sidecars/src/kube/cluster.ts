@@ -45,7 +45,7 @@ import { dataSourceOf } from "../common/data-source.ts";
 import { groupOwnerOf } from "../common/group-member.ts";
 import { groupOf, groupOfSnapshot } from "../common/group-of.ts";
 import { lockOf } from "../common/member-lock.ts";
-import { CAPACITY_DRIVER_LABEL, MEMBER_OF_UID } from "../common/names.ts";
+import { CAPACITY_DRIVER_LABEL, CAPACITY_MANAGER_LABEL, MEMBER_OF_UID } from "../common/names.ts";
 import { WANTED_GROUP } from "../common/volume-group-names.ts";
 import type { Indexers, ObjectCache } from "./cache.ts";
 import { slotKey, slotOf } from "./capacity-slot.ts";
@@ -72,7 +72,16 @@ interface ClusterScope {
   driver: string;
   /** Where the records and capacities of the driver are. */
   namespace: string;
+  /** Of capacities only those that carry this name; absent: all of the driver. */
+  capacityManager?: string;
   logger: Logger;
+}
+
+function capacitySelector({ driver, capacityManager }: ClusterScope): string {
+  const ofDriver = `${CAPACITY_DRIVER_LABEL}=${driver}`;
+  return capacityManager === undefined
+    ? ofDriver
+    : `${ofDriver},${CAPACITY_MANAGER_LABEL}=${capacityManager}`;
 }
 
 /** Which objects of a kind are kept, and how they are indexed. */
@@ -187,7 +196,7 @@ export class Cluster {
   get capacities(): ObjectCache<CSIStorageCapacity> {
     return this.cacheOf(CSIStorageCapacities, () => ({
       namespace: this.scope.namespace,
-      labelSelector: `${CAPACITY_DRIVER_LABEL}=${this.scope.driver}`,
+      labelSelector: capacitySelector(this.scope),
       /** Class and place; see capacity. */
       indexers: { slot: (object) => [slotKey(slotOf(object))] },
     }));

@@ -1,6 +1,7 @@
 import { keyOf, stepFailpoints } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
+import { ifHere } from "../common/here.ts";
 import { Remembered } from "../common/remembered.ts";
 import { source } from "../common/source.ts";
 import { ModifyEffects } from "./apply.ts";
@@ -45,14 +46,15 @@ export function runModify(
 }
 
 async function readClaim(
-  { cluster, driver }: SidecarContext,
+  { cluster, driver, here }: SidecarContext,
   effects: ModifyEffects,
   key: string,
   fresh: boolean,
 ): Promise<ModifyView> {
   const claim = fresh ? await cluster.claims.refresh(key) : cluster.claims.get(key);
   const name = claim?.spec?.volumeName ?? "";
-  const volume = fresh && name !== "" ? await cluster.volumes.refresh(name) : cluster.volumes.get(name);
+  const found = fresh && name !== "" ? await cluster.volumes.refresh(name) : cluster.volumes.get(name);
+  const volume = ifHere(here, found);
   const uid = claim?.metadata.uid ?? "";
   const result = effects.results.get(uid);
   const target = claim === undefined ? undefined : targetOf(claim, result);

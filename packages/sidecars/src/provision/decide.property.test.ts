@@ -68,6 +68,7 @@ class World {
       driver: DRIVER,
       claim: this.claim,
       storageClass: this.storageClass,
+      elsewhere: false,
       record: this.record,
       volume: this.volume,
       result: this.result,

@@ -37,6 +37,8 @@ export interface ProvisionView {
   /** The claim with the key's UID; absent when it is gone. */
   claim: PersistentVolumeClaim | undefined;
   storageClass: StorageClass | undefined;
+  /** Another node is to make the volume, or may be making it. */
+  elsewhere: boolean;
   /** Present from before the first CreateVolume until its outcome is known and settled. */
   record: Intent | undefined;
   /** The PersistentVolume of the record's (or the future record's) name. */
@@ -75,7 +77,7 @@ export function decideProvision(view: ProvisionView): ProvisionStep | Outcome {
 /** Nothing has been asked of the driver yet. */
 function decideStart(view: ProvisionView): ProvisionStep | Outcome {
   const { claim, driver, plan, storageClass } = view;
-  if (claim === undefined || !wantsVolume(claim, storageClass, driver.name)) return DONE;
+  if (claim === undefined || view.elsewhere || !wantsVolume(claim, storageClass, driver.name)) return DONE;
   if (view.volume !== undefined && view.volume.spec?.claimRef?.uid === claim.metadata.uid) return DONE;
   if (view.backoffMs > 0) return wait(view.backoffMs);
   if (view.volume !== undefined)

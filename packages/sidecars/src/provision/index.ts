@@ -33,7 +33,9 @@ export async function runProvision(
   signal: AbortSignal,
 ): Promise<void> {
   const options = { ...PROVISION_DEFAULTS, ...given };
-  const identity = `${context.now()}-${randomBytes(2).toString("hex")}-${context.driver.info.name}`;
+  const { driver, here, now } = context;
+  const place = here === undefined ? "" : `-${here.node}`;
+  const identity = `${now()}-${randomBytes(2).toString("hex")}-${driver.info.name}${place}`;
   const effects = new ProvisionEffects(context, identity);
   const { records } = context.cluster;
   await records.informer.synced(signal);
@@ -47,6 +49,7 @@ export async function runProvision(
       const { view, requestKey } = await readClaim(from, options, uid, {
         result: effects.results.get(uid),
         record: effects.journal.find(from.cluster, uid),
+        openElsewhere: effects.journal.isOpenElsewhere(from.cluster, uid),
         fresh,
       });
       const backoffMs = effects.backoff.remaining(uid, requestKey);
@@ -68,7 +71,7 @@ export async function runProvision(
 
 /** A record or a volume may outlive its claim: each brings its key by itself. */
 function sourcesOf(context: SidecarContext) {
-  const { cluster, driver, hasSnapshotKinds, hasAttributesClasses } = context;
+  const { cluster, driver, hasSnapshotKinds, hasAttributesClasses, here } = context;
   return {
     sources: [
       source(cluster.claims, ({ metadata }) => [metadata.uid]),
@@ -78,7 +81,7 @@ function sourcesOf(context: SidecarContext) {
     watched: [
       cluster.classes,
       ...(hasAttributesClasses ? [cluster.attributesClasses] : []),
-      ...(driver.info.topology ? [cluster.csiNodes, cluster.nodes] : []),
+      ...(driver.info.topology && here === undefined ? [cluster.csiNodes, cluster.nodes] : []),
       ...(hasSnapshotKinds ? [cluster.snapshots, cluster.contents] : []),
       ...(context.hasReferenceGrants ? [cluster.referenceGrants] : []),
       ...(context.hasPopulators ? [cluster.populators] : []),

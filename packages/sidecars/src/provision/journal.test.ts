@@ -54,7 +54,14 @@ async function world(t: TestContext) {
     const scope = { driver: DRIVER, namespace, logger: silentLogger };
     const cluster = new Cluster(through, scope, life.signal);
     const driver = { info: driverInfo(["CREATE_DELETE_VOLUME"]) } as unknown as Driver;
-    const journal = new Journal({ cluster, driver, logger: silentLogger, namespace, store: through });
+    const journal = new Journal({
+      here: undefined,
+      cluster,
+      driver,
+      logger: silentLogger,
+      namespace,
+      store: through,
+    });
     const { records } = cluster;
     await records.informer.synced(life.signal);
     const end = async () => {

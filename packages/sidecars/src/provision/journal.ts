@@ -27,7 +27,7 @@ const MAX_BYTES = 400_000;
 /** After a write whose outcome is unknown; twice as long after each, up to the second. */
 const [AGAIN_MS, RARELY_MS] = [250, 10_000];
 
-type JournalContext = Pick<SidecarContext, "cluster" | "driver" | "logger" | "namespace" | "store">;
+type JournalContext = Pick<SidecarContext, "cluster" | "driver" | "here" | "logger" | "namespace" | "store">;
 
 /** Intents that are stored together. */
 interface Batch {
@@ -71,6 +71,11 @@ export class Journal {
     return record && intentsOf(record).get(uid);
   }
 
+  /** Whether another node's process has asked its driver for the claim's volume, and has not settled that. */
+  isOpenElsewhere({ records }: SidecarContext["cluster"], uid: string): boolean {
+    return records.byIndex("uid", uid).some((record) => !this.#isOurs(record, uid));
+  }
+
   /** Resolves when the intent is stored. From then on the volume may exist. */
   async record(intent: Intent): Promise<void> {
     // What is stored of an attempt that is over must not be taken for this one by another life.
@@ -87,7 +92,7 @@ export class Journal {
   /** The outcome is known, and has left no volume without an object. The entry goes together with others. */
   settle(uid: string): void {
     const { records } = this.#context.cluster;
-    for (const record of records.byIndex("uid", uid)) {
+    for (const record of records.byIndex("uid", uid).filter((each) => this.#isOurs(each, uid))) {
       const key = keyOf(record);
       const settled = this.#settled.get(key) ?? new Set();
       this.#settled.set(key, settled.add(uid));
@@ -102,11 +107,21 @@ export class Journal {
   }
 
   #isOpen(record: ConfigMap, uid: string): boolean {
-    return this.#settled.get(keyOf(record))?.has(uid) !== true;
+    return this.#isOurs(record, uid) && !this.#isSettled(record, uid);
+  }
+
+  /** One that works for its node takes up what was asked for there. */
+  #isOurs(record: ConfigMap, uid: string): boolean {
+    const { here } = this.#context;
+    return here === undefined || intentsOf(record).get(uid)?.selectedNode === here.node;
+  }
+
+  #isSettled(record: ConfigMap, uid: string): boolean {
+    return this.#settled.get(keyOf(record))?.has(uid) === true;
   }
 
   #hasOpen(record: ConfigMap): boolean {
-    return [...intentsOf(record).keys()].some((uid) => this.#isOpen(record, uid));
+    return [...intentsOf(record).keys()].some((uid) => !this.#isSettled(record, uid));
   }
 
   #begin(): Batch {

@@ -12,17 +12,27 @@ import {
 import type { SidecarContext } from "../common/context.ts";
 import type { Intent, SourceRef } from "../common/create-volume/intent.ts";
 import { dataSourceOf, dataSourceReference, isElsewhere, isGranted } from "../common/data-source.ts";
+import { csiNodeHere, nodeHere } from "../common/here.ts";
 import { CLONE_SOURCE_FINALIZER, SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
 import { ReferenceGrants } from "../kube/data-sources.ts";
-import { volumeNameFor, wantsVolume } from "./claim.ts";
+import { selectedNodeOf, volumeNameFor, wantsVolume } from "./claim.ts";
 import type { SourceObjects } from "./data-source.ts";
 import type { CallResult, ProvisionView } from "./decide.ts";
-import { type Plan, type ProvisionOptions, plan, type SourceRules } from "./plan.ts";
+import { type Plan, type PlanInput, type ProvisionOptions, plan, type SourceRules } from "./plan.ts";
 
 /** What is known about one claim UID, and the key of the request that the driver would get. */
 interface ClaimInput {
   view: Omit<ProvisionView, "backoffMs" | "mayExist">;
   requestKey: string;
+}
+
+/** How far the claim's volume is. */
+interface Progress {
+  result: CallResult | undefined;
+  record: Intent | undefined;
+  /** See `isOpenElsewhere` of the journal. */
+  openElsewhere: boolean;
+  fresh: boolean;
 }
 
 /**
@@ -32,9 +42,9 @@ export async function readClaim(
   context: SidecarContext,
   options: ProvisionOptions,
   uid: string,
-  { result, record, fresh }: { result: CallResult | undefined; record: Intent | undefined; fresh: boolean },
+  { result, record, openElsewhere, fresh }: Progress,
 ): Promise<ClaimInput> {
-  const { cluster, driver } = context;
+  const { cluster, driver, here } = context;
   let [claim] = cluster.claims.byIndex("uid", uid);
   if (fresh) {
     if (claim !== undefined) claim = await cluster.claims.refresh(keyOf(claim));
@@ -44,8 +54,11 @@ export async function readClaim(
     record?.arguments.name ?? volumeNameFor(uid, options.volumeNamePrefix, options.volumeNameUuidLength);
   if (fresh) await cluster.volumes.refresh(name);
   const storageClass = cluster.classes.get(claim?.spec?.storageClassName ?? "");
+  const isChosen = here === undefined || (claim !== undefined && selectedNodeOf(claim) === here.node);
+  const elsewhere = openElsewhere || !isChosen;
+  const isPlanned = record === undefined && !elsewhere;
   const planned =
-    record === undefined && claim !== undefined && wantsVolume(claim, storageClass, driver.info.name)
+    isPlanned && claim !== undefined && wantsVolume(claim, storageClass, driver.info.name)
       ? await makePlan(context, options, claim, { storageClass, fresh })
       : undefined;
   const intent = record ?? (planned?.kind === "intent" ? planned.intent : undefined);
@@ -54,6 +67,7 @@ export async function readClaim(
       driver: driver.info,
       claim,
       storageClass,
+      elsewhere,
       record,
       volume: cluster.volumes.get(name),
       result,
@@ -69,7 +83,8 @@ function requestKeyOf(intent: Intent | undefined, planned: Plan | undefined): st
   return JSON.stringify(intent ?? planned ?? null);
 }
 
-async function makePlan(
+/** The arguments of CreateVolume for a claim, from the objects that it and its class refer to. */
+export async function makePlan(
   context: SidecarContext,
   options: ProvisionOptions,
   claim: PersistentVolumeClaim,
@@ -89,12 +104,18 @@ async function makePlan(
     // Nothing of a source that the claim may not refer to gets into its events.
     source: sourceRules.granted ? await readSource(context, claim, fresh) : {},
     sourceRules,
-    nodes: driver.info.topology ? cluster.nodes.list() : [],
-    csiNodes: driver.info.topology ? cluster.csiNodes.list() : [],
+    ...placesFor(context),
     attributesClass: attributes
       ? await getIfAny(store, VolumeAttributesClasses, { name: attributes })
       : undefined,
   });
+}
+
+/** Where the driver has volumes. One that works for its node needs no other. */
+function placesFor({ cluster, driver, here }: SidecarContext): Pick<PlanInput, "nodes" | "csiNodes"> {
+  if (here !== undefined) return { nodes: [nodeHere(here)], csiNodes: [csiNodeHere(here, driver.info.name)] };
+  if (!driver.info.topology) return { nodes: [], csiNodes: [] };
+  return { nodes: cluster.nodes.list(), csiNodes: cluster.csiNodes.list() };
 }
 
 async function readSourceRules(context: SidecarContext, claim: PersistentVolumeClaim): Promise<SourceRules> {
@@ -122,8 +143,9 @@ async function grantsIn({ cluster, hasReferenceGrants, store }: SidecarContext, 
   }
 }
 
-async function readSource(
-  { cluster, hasSnapshotKinds }: SidecarContext,
+/** The objects behind a claim's data source, where the claim may refer to it. */
+export async function readSource(
+  { cluster, hasSnapshotKinds }: Pick<SidecarContext, "cluster" | "hasSnapshotKinds">,
   claim: PersistentVolumeClaim,
   fresh: boolean,
 ): Promise<SourceObjects> {

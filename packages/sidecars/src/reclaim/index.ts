@@ -9,6 +9,7 @@ import {
 import { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
+import { ifHere } from "../common/here.ts";
 import {
   attacherFinalizer,
   DELETION_SECRET_NAME,
@@ -68,8 +69,8 @@ class Reclaimer {
   }
 
   async read(name: string, from: SidecarContext, fresh: boolean): Promise<ReclaimView> {
-    const { cluster, driver } = from;
-    const volume = fresh ? await cluster.volumes.refresh(name) : cluster.volumes.get(name);
+    const { cluster, driver, here } = from;
+    const volume = ifHere(here, fresh ? await cluster.volumes.refresh(name) : cluster.volumes.get(name));
     const uid = volume?.metadata.uid ?? "";
     return {
       driver: driver.info,

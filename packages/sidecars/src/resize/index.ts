@@ -9,6 +9,7 @@ import {
 import { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
+import { ifHere } from "../common/here.ts";
 import { PRE_RESIZE_CAPACITY } from "../common/names.ts";
 import { Remembered } from "../common/remembered.ts";
 import { source } from "../common/source.ts";
@@ -76,7 +77,7 @@ class Resizer {
     );
   }
 
-  async read(key: string, { cluster, driver }: SidecarContext, fresh: boolean): Promise<ResizeView> {
+  async read(key: string, { cluster, driver, here }: SidecarContext, fresh: boolean): Promise<ResizeView> {
     const claim = fresh ? await cluster.claims.refresh(key) : cluster.claims.get(key);
     const name = claim?.spec?.volumeName ?? "";
     const volume = fresh && name !== "" ? await cluster.volumes.refresh(name) : cluster.volumes.get(name);
@@ -84,7 +85,7 @@ class Resizer {
     const view: ResizeView = {
       driver: driver.info,
       claim,
-      volume,
+      volume: ifHere(here, volume),
       attachedTo: cluster.attachments.byIndex("volume", name).map(({ spec }) => spec.nodeName),
       result: this.#results.get(uid),
       backoffMs: 0,

@@ -31,6 +31,11 @@ export interface Right {
 const patch = (resource: Resource): Right => ({ resource, verbs: ["patch"] });
 const status = (resource: Resource): Right => ({ resource, verbs: ["patch"], subresource: "status" });
 
+const SNAPSHOT_CONTROLLER: readonly Right[] = [
+  ...[patch(VolumeSnapshots), status(VolumeSnapshots), patch(PersistentVolumeClaims)],
+  { resource: VolumeSnapshotContents, verbs: ["create", "patch", "delete"] },
+];
+
 /** Every controller reports. */
 export const EVERY_CONTROLLER: readonly Right[] = [{ resource: Events, verbs: ["get", "create", "patch"] }];
 
@@ -44,13 +49,9 @@ export const WRITES: Readonly<Record<ControllerName, readonly Right[]>> = {
   attach: [patch(KubeVolumeAttachments), status(KubeVolumeAttachments), patch(PersistentVolumes)],
   resize: [patch(PersistentVolumes), status(PersistentVolumeClaims)],
   modify: [patch(PersistentVolumes), status(PersistentVolumeClaims)],
-  snapshot: [
-    patch(VolumeSnapshots),
-    status(VolumeSnapshots),
-    { resource: VolumeSnapshotContents, verbs: ["create", "patch", "delete"] },
-    status(VolumeSnapshotContents),
-    patch(PersistentVolumeClaims),
-  ],
+  snapshot: [...SNAPSHOT_CONTROLLER, status(VolumeSnapshotContents)],
+  "snapshot-controller": SNAPSHOT_CONTROLLER,
+  "snapshot-content": [patch(VolumeSnapshotContents), status(VolumeSnapshotContents)],
   "group-snapshot": [
     patch(VolumeGroupSnapshots),
     status(VolumeGroupSnapshots),

@@ -11,6 +11,7 @@ import {
   CONTENT_FINALIZER,
   FROZEN_PARAMETERS,
   RESERVED_PARAMETERS,
+  SNAPSHOT_MANAGED_BY,
   SNAPSHOT_SECRET_NAME,
   SNAPSHOT_SECRET_NAMESPACE,
 } from "../common/names.ts";
@@ -44,6 +45,14 @@ export function snapshotParameters(parameters: Readonly<Record<string, string>>)
   return Object.fromEntries(kept.filter(([key]) => !key.startsWith(RESERVED_PARAMETERS)));
 }
 
+/** What a snapshot is taken of. */
+interface SnapshotSource {
+  claim: PersistentVolumeClaim;
+  volume: PersistentVolume;
+  /** The node whose driver has it, where each node's driver has its own. */
+  managedBy: string | undefined;
+}
+
 /**
  * The content of a new snapshot. It is born with its finalizer, with the sign that a CreateSnapshot call may be on its
  * way, and with everything that the call needs from the class: the class may be gone when it is repeated.
@@ -51,8 +60,7 @@ export function snapshotParameters(parameters: Readonly<Record<string, string>>)
 export function contentFor(
   snapshot: VolumeSnapshot,
   snapshotClass: VolumeSnapshotClass,
-  claim: PersistentVolumeClaim,
-  volume: PersistentVolume,
+  { claim, volume, managedBy }: SnapshotSource,
 ): VolumeSnapshotContent {
   const name = contentNameFor(snapshot);
   const parameters = snapshotClass.parameters ?? {};
@@ -69,6 +77,7 @@ export function contentFor(
     metadata: {
       name,
       finalizers: [CONTENT_FINALIZER],
+      ...(managedBy === undefined ? {} : { labels: { [SNAPSHOT_MANAGED_BY]: managedBy } }),
       annotations: {
         [BEING_CREATED]: "yes",
         [FROZEN_PARAMETERS]: JSON.stringify(snapshotParameters(parameters)),

@@ -35,6 +35,8 @@ export interface SnapshotView {
   classes: readonly VolumeSnapshotClass[];
   /** The volume is not deleted while it is copied; else nothing but the claim keeps it. */
   reclaims: boolean;
+  /** The node that has the volume, where that matters. */
+  managedBy: string | undefined;
   /** The source claim, and its volume. */
   claim: PersistentVolumeClaim | undefined;
   volume: PersistentVolume | undefined;
@@ -107,7 +109,7 @@ function decideDynamic(view: SnapshotView, snapshot: VolumeSnapshot): SnapshotSt
 }
 
 function decideCreation(view: SnapshotView, snapshot: VolumeSnapshot): SnapshotStep | Outcome {
-  const { claim, snapshotClass, volume } = view;
+  const { claim, managedBy, snapshotClass, volume } = view;
   const problem = sourceProblem(view, snapshot);
   if (problem !== undefined) return { do: "report", ...problem };
   if (claim === undefined || volume === undefined) return DONE;
@@ -128,7 +130,10 @@ function decideCreation(view: SnapshotView, snapshot: VolumeSnapshot): SnapshotS
   if (step !== undefined) return step;
   if (!view.reclaims && !hasFinalizer(claim, CLAIM_SOURCE_FINALIZER)) return { do: "add-finalizer-to-claim" };
   try {
-    return { do: "create-content", content: contentFor(snapshot, snapshotClass, claim, volume) };
+    return {
+      do: "create-content",
+      content: contentFor(snapshot, snapshotClass, { claim, volume, managedBy }),
+    };
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
     return { do: "report", reason: "SnapshotContentCreationFailed", message: error.message };

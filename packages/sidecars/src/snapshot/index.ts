@@ -28,7 +28,10 @@ export async function runSnapshot(context: SidecarContext, signal: AbortSignal):
     name: "snapshot",
     failpoints,
     sources: [source(cluster.snapshots, (snapshot) => [keyOf(snapshot)])],
-    watched: [cluster.contents, cluster.snapshotClasses, cluster.claims, cluster.volumes],
+    watched: [
+      ...[cluster.contents, cluster.snapshotClasses, cluster.claims, cluster.volumes],
+      ...(context.distributedSnapshots ? [cluster.nodes, cluster.csiNodes] : []),
+    ],
     read: async (key, from, fresh) => {
       const view = await readSnapshot(key, from, fresh);
       return { ...view, backoffMs: backoff.remaining(view.snapshot, snapshotRequestKey(view)) };

@@ -1,4 +1,11 @@
-import { isDeleting, keyOf, type VolumeSnapshot, type VolumeSnapshotContent } from "@mooring/store";
+import {
+  isDeleting,
+  keyOf,
+  type PersistentVolume,
+  selectsNode,
+  type VolumeSnapshot,
+  type VolumeSnapshotContent,
+} from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { intentOf } from "../common/object-backoff.ts";
 import { rfc3339 } from "../common/time.ts";
@@ -6,13 +13,14 @@ import { contentNameOf, type SnapshotView } from "./decide.ts";
 
 /** Everything that the next step for a snapshot depends on. `fresh`: the server is asked for the objects themselves. */
 export async function readSnapshot(key: string, from: SidecarContext, fresh: boolean): Promise<SnapshotView> {
-  const { cluster, driver, now, reclaims } = from;
+  const { cluster, distributedSnapshots, driver, now, reclaims } = from;
   const snapshot = fresh ? await cluster.snapshots.refresh(key) : cluster.snapshots.get(key);
   const claimName = snapshot?.spec.source.persistentVolumeClaimName;
   const claimKey =
     claimName === undefined ? "" : keyOf({ metadata: { ...snapshot?.metadata, name: claimName } });
   const claim =
     fresh && claimKey !== "" ? await cluster.claims.refresh(claimKey) : cluster.claims.get(claimKey);
+  const volume = cluster.volumes.get(claim?.spec?.volumeName ?? "");
   return {
     driver: driver.info.name,
     reclaims,
@@ -21,10 +29,26 @@ export async function readSnapshot(key: string, from: SidecarContext, fresh: boo
     snapshotClass: cluster.snapshotClasses.get(snapshot?.spec.volumeSnapshotClassName ?? ""),
     classes: cluster.snapshotClasses.list(),
     claim,
-    volume: cluster.volumes.get(claim?.spec?.volumeName ?? ""),
+    volume,
+    managedBy: distributedSnapshots ? managerOf(from, volume) : undefined,
     now: rfc3339(now()),
     backoffMs: 0,
   };
+}
+
+/** The first node that reaches the volume and has the driver; a volume that every node reaches is no single one's. */
+function managerOf(
+  { cluster, driver }: SidecarContext,
+  volume: PersistentVolume | undefined,
+): string | undefined {
+  const affinity = volume?.spec?.nodeAffinity?.required;
+  if (affinity === undefined) return undefined;
+  const hasDriver = (name: string): boolean =>
+    cluster.csiNodes.get(name)?.spec.drivers.some((each) => each.name === driver.info.name) === true;
+  const names = cluster.nodes
+    .list()
+    .flatMap((node) => (selectsNode(affinity, node) ? [node.metadata.name] : []));
+  return names.sort().find(hasDriver);
 }
 
 /** Before a snapshot goes without its content, the server itself has to say that there is none. */

@@ -11,6 +11,7 @@ import {
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
 import { intentsOf } from "../common/create-volume/record.ts";
+import { ifHere, isElsewhere } from "../common/here.ts";
 import { CLONE_SOURCE_FINALIZER, SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
 import { source } from "../common/source.ts";
 import type { ObjectCache } from "../kube/cache.ts";
@@ -102,13 +103,16 @@ interface SourceView<T> {
   free: boolean;
 }
 
-function isClaimOurs({ cluster, driver }: SidecarContext, claim: PersistentVolumeClaim): boolean {
+function isClaimOurs({ cluster, driver, here }: SidecarContext, claim: PersistentVolumeClaim): boolean {
   const volume = cluster.volumes.get(claim.spec?.volumeName ?? "");
+  // Another node's process knows what is being made there from it.
+  if (volume !== undefined && ifHere(here, volume) === undefined) return false;
   return (volume?.spec?.csi?.driver ?? provisionerOf(claim)) === driver.info.name;
 }
 
 /** A snapshot whose content is gone belongs to nobody: whoever finds it may let it go. */
-function isSnapshotOurs({ cluster, driver }: SidecarContext, snapshot: VolumeSnapshot): boolean {
+function isSnapshotOurs({ cluster, driver, here }: SidecarContext, snapshot: VolumeSnapshot): boolean {
   const content = cluster.contents.get(snapshot.status?.boundVolumeSnapshotContentName ?? "");
+  if (content !== undefined && isElsewhere(here, content)) return false;
   return content === undefined || content.spec.driver === driver.info.name;
 }

@@ -39,7 +39,12 @@ export class Backend {
   readonly snapshots = new Map<string, BackendSnapshot>();
   readonly groups = new Map<string, BackendGroup>();
   /** Ids that were given out, so that none comes twice. */
-  #next = 1;
+  #next: number;
+
+  /** `firstId`: of the first object that is made. */
+  constructor(firstId = 1) {
+    this.#next = firstId;
+  }
 
   createVolume(wanted: Omit<BackendVolume, "id" | "publishedTo">): BackendVolume {
     const known = [...this.volumes.values()].find(({ name }) => name === wanted.name);

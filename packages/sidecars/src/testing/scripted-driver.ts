@@ -32,6 +32,8 @@ export interface ScriptedDriverOptions {
   segments?: Record<string, string>;
   /** Where new volumes can be reached; absent: where the request prefers. */
   place?: (request: v1.CreateVolumeRequest) => Record<string, string>[];
+  /** Number in the id of the first object that it makes; default 1. */
+  firstId?: number;
   /** Polls until a new snapshot is ready. */
   snapshotPolls?: number;
   /** Serves GroupController. */
@@ -53,7 +55,7 @@ export interface WireGroup {
  * specification lets it check, and goes wrong exactly as it is set up.
  */
 export class ScriptedDriver {
-  readonly backend = new Backend();
+  readonly backend: Backend;
   readonly volumeGroups = new VolumeGroupBackend();
   /** Entries on a page of ListVolumeGroups. */
   pageSize = 1_000;
@@ -83,6 +85,7 @@ export class ScriptedDriver {
   private constructor(folder: string, options: ScriptedDriverOptions) {
     this.#folder = folder;
     this.#options = options;
+    this.backend = new Backend(options.firstId);
     this.snapshotPolls = options.snapshotPolls ?? 0;
     this.groups = options.groups ?? false;
     this.endpoint = `unix://${join(folder, "csi.sock")}`;
