@@ -26,9 +26,15 @@ export interface Sidecar {
   end(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
 }
 
-export function startSidecar(name: string, args: readonly string[]): Sidecar {
+/** `env`: in addition to this process' own. */
+export function startSidecar(
+  name: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Sidecar {
   const child: ChildProcess = spawn(join(sidecarFolder(), name), args, {
     stdio: ["ignore", "ignore", "pipe"],
+    env: { ...process.env, ...env },
   });
   let output = "";
   child.stderr?.on("data", (chunk: Buffer) => {

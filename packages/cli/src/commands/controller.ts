@@ -16,6 +16,11 @@ import { type ClientOptions, openCluster } from "../client/client.ts";
 import { csiDriverOption } from "../options/csi-driver-option.ts";
 import { duration } from "../options/duration.ts";
 import { logLevelOption } from "../options/log-level.ts";
+import {
+  type NodeDeploymentFlags,
+  nodeDeploymentSettings,
+  withNodeDeploymentFlags,
+} from "../options/node-deployment-options.ts";
 import { type NodeGrace, nodeGraceOption } from "../options/node-grace.ts";
 import {
   type ProvisionFlags,
@@ -34,7 +39,7 @@ import { readyFile } from "../process/ready-file.ts";
 
 const NAMES = Object.keys(CONTROLLERS) as ControllerName[];
 
-interface Options extends ClientOptions, NodeGrace, ProvisionFlags {
+interface Options extends ClientOptions, NodeGrace, NodeDeploymentFlags, ProvisionFlags {
   csiAddress?: string;
   engine?: true;
   controllers?: ControllerName[];
@@ -103,6 +108,7 @@ function settingsOf(options: Options): ControllerOptions {
     },
     snapshot: { namePrefix: options.snapshotNamePrefix, extraCreateMetadata },
     groupSnapshot: { namePrefix: options.groupsnapshotNamePrefix, extraCreateMetadata },
+    ...nodeDeploymentSettings(options, options),
     ...defined({ nodeName, csiDriver }),
   };
 }
@@ -158,6 +164,7 @@ function requireVolumes({ csiAddress, engine, livenessListen, csiDriver }: Optio
 
 async function controller(options: Options): Promise<void> {
   requireVolumes(options);
+  nodeDeploymentSettings(options, options);
   const logger = await openLogger(options.logLevel);
   const ready = await readyFile(options.readyFile);
   await ready.clear();
@@ -242,7 +249,7 @@ export function controllerCommand(): Command {
     )
     .addOption(csiDriverOption())
     .addOption(
-      new Option("--node-name <name>", "the node to register the driver on, for node-registration").env(
+      new Option("--node-name <name>", "the driver's node, for node-registration and --node-deployment").env(
         "NODE_NAME",
       ),
     )
@@ -279,7 +286,7 @@ export function controllerCommand(): Command {
     .option("--ready-file <file>", "written when the controllers run, or wait for the lease")
     .addOption(logLevelOption())
     .action(controller);
-  return withProvisionFlags(command);
+  return withNodeDeploymentFlags(withProvisionFlags(command));
 }
 
 function prefixOption(kind: string, fallback: string): Option {
