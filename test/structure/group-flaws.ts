@@ -13,7 +13,8 @@ const PAST = "sidecars/src/volume-group/past-trouble.test.ts";
 const CRASH = "sidecars/src/volume-group/crash.test.ts";
 const RULES = "standalone/src/crd/volume-group-rules.test.ts";
 
-const shown = (flaw: string, file: string, test: string): Shown => ({ flaw, file, test });
+/** A row of such a table. */
+export const shown = (flaw: string, file: string, test: string): Shown => ({ flaw, file, test });
 
 /** What an operator for volume groups can get wrong, as others have: each has a test that fails for a build that does. */
 export const FLAWS: Readonly<Record<string, Shown>> = {

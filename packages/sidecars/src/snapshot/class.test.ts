@@ -11,7 +11,7 @@ import {
 import { covers } from "@mooring/store/testing";
 import { fresh, NS } from "../testing/group-world.ts";
 import { DRIVER, snapshotClass, snapshotContent } from "../testing/objects.ts";
-import { errorOf, ready, remove, snapshotGone, start, vs } from "../testing/snapshot-world.ts";
+import { errorOf, ready, remove, snapshotGone, snapshotOf, start, vs } from "../testing/snapshot-world.ts";
 
 test("the default class of the volume's driver is used, when there is exactly one", async (t) => {
   const annotations = { "snapshot.storage.kubernetes.io/is-default-class": "true" };
@@ -72,6 +72,28 @@ for (const [title, spec, error] of problems) {
     await snapshotGone(h);
   });
 }
+
+test("a content that has the name of the snapshot's own and is another's is reported, and left alone", async (t) => {
+  const h = await start(t, { objects: [] });
+  await h.store.create(VolumeSnapshots, vs("snap"));
+  await errorOf(h, /volumesnapshotclass snaps does not exist/);
+  const { uid } = (await snapshotOf(h)).metadata;
+  const taken = fresh(
+    snapshotContent(`snapcontent-${uid}`, {
+      ...{ source: { snapshotHandle: "theirs" }, deletionPolicy: "Retain" },
+      volumeSnapshotRef: { name: "other", namespace: "default", uid: "other" },
+    }),
+  );
+  await h.store.create(VolumeSnapshotContents, taken);
+  await h.store.create(VolumeSnapshotClasses, snapshotClass());
+  await errorOf(h, /belongs to another snapshot/);
+  assert.equal(h.driver.called("CreateSnapshot"), 0);
+  const kept = await h.store.get(VolumeSnapshotContents, { name: taken.metadata.name });
+  assert.equal(kept.spec.volumeSnapshotRef.name, "other");
+  await remove(h);
+  await snapshotGone(h);
+  assert.ok(await h.find(VolumeSnapshotContents, taken.metadata.name), "whose it is decides, not its name");
+});
 
 test("the secret of the class goes to CreateSnapshot and DeleteSnapshot; parameters without reserved keys", async (t) => {
   covers("CSI-207", "CSI-228");
