@@ -16,7 +16,7 @@ import { eventually } from "@mooring/store/testing";
 import { MooringProcess, plainEnvironment } from "../../csi/support/process.ts";
 import { programFolder } from "../real/support/components.mjs";
 import { startControlPlane } from "../real/support/control-plane.mjs";
-import { missingSidecars, type Sidecar, sidecarsAdvice, startSidecar } from "../sidecars.ts";
+import { missingSidecars, sidecarsAdvice, startSidecar } from "../sidecars.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const SERVER = ["etcd", "kube-apiserver", "kube-controller-manager"];
@@ -47,7 +47,7 @@ export interface Cluster {
   /** `mooring controller` beside the driver of a node. */
   mooring(node: NodeName, ...options: string[]): Promise<MooringProcess>;
   /** A sidecar of the Kubernetes project beside it; snapshot-controller has no driver. */
-  sidecar(name: string, node?: NodeName): Sidecar;
+  sidecar(name: string, node?: NodeName): void;
   /** Ids of the volumes and snapshots that the driver of a node has. */
   dataOn(node: NodeName): Promise<string[]>;
   end(): Promise<void>;
@@ -108,7 +108,9 @@ export async function startCluster(room: Record<NodeName, string>): Promise<Clus
         const driver = node === undefined ? [] : [`--csi-address=${socketOf(node)}`, "--node-deployment"];
         const delays = name === "csi-provisioner" ? ["--node-deployment-base-delay=1s"] : [];
         const env = node === undefined ? undefined : { NODE_NAME: node };
-        return startSidecar(name, [`--kubeconfig=${plane.admin}`, ...beside, ...driver, ...delays], env);
+        const args = [`--kubeconfig=${plane.admin}`, ...beside, ...driver, ...delays];
+        const sidecar = startSidecar(name, args, env);
+        undo.push(() => sidecar.end());
       },
       dataOn: async (node) => (await readdir(stateOf(node))).filter((name) => name !== "state.json"),
     };

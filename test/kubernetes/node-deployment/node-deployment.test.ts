@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import {
   ConfigMaps,
   CSIDrivers,
@@ -15,7 +15,6 @@ import {
   VolumeSnapshots,
 } from "@mooring/store";
 import { eventually, thorough } from "@mooring/store/testing";
-import { afterFile } from "../../support/at-end.ts";
 import { type Cluster, DRIVER, missing, NODES, type NodeName, startCluster } from "./cluster.ts";
 
 const NAMESPACE = "default";
@@ -112,17 +111,20 @@ class Users {
   }
 }
 
-async function start(room: Record<NodeName, string>): Promise<{ cluster: Cluster; users: Users }> {
+async function start(
+  t: TestContext,
+  room: Record<NodeName, string>,
+): Promise<{ cluster: Cluster; users: Users }> {
   const cluster = await startCluster(room);
-  afterFile(() => cluster.end());
+  t.after(() => cluster.end());
   return { cluster, users: new Users(cluster) };
 }
 
 test("on two nodes each driver of somebody else's has a `mooring controller` of its own, one of which is killed at work", {
   skip,
-}, async () => {
+}, async (t) => {
   // On the first node there is room for four volumes.
-  const { cluster, users } = await start({ n1: "64Mi", n2: "10Gi" });
+  const { cluster, users } = await start(t, { n1: "64Mi", n2: "10Gi" });
   const { store } = cluster;
   const first = await cluster.mooring("n1", ...OWN_NODE("n1"));
   await cluster.mooring("n2", ...OWN_NODE("n2"));
@@ -179,19 +181,19 @@ test("on two nodes each driver of somebody else's has a `mooring controller` of 
 
 test("beside snapshot-controller and a node with csi-provisioner and csi-snapshotter: each node its own, with one set of labels", {
   skip,
-}, async () => {
-  const { cluster, users } = await start({ n1: "10Gi", n2: "10Gi" });
-  const theirs = [
-    cluster.sidecar("snapshot-controller"),
-    cluster.sidecar("csi-provisioner", "n2"),
-    cluster.sidecar("csi-snapshotter", "n2"),
-  ];
-  afterFile(async () => void (await Promise.all(theirs.map((each) => each.end()))));
+}, async (t) => {
+  // On each node there is room for ten volumes, so neither can have them all.
+  const { cluster, users } = await start(t, { n1: "160Mi", n2: "160Mi" });
+  cluster.sidecar("snapshot-controller");
+  cluster.sidecar("csi-provisioner", "n2");
+  cluster.sidecar("csi-snapshotter", "n2");
   await cluster.mooring("n1", ...OWN_NODE("n1"), "--controllers", "provision,resize,snapshot-content");
   const claims = await users.claims("claim", 16);
   const places = new Set<NodeName>();
   for (const name of claims) places.add(await users.placeOf(name));
   assert.deepEqual([...places].sort(), ["n1", "n2"], "both nodes have taken some");
+  await users.remove(PersistentVolumeClaims, claims);
+  await users.nothingIsLeft();
   for (const node of NODES) {
     await users.claim(`of-${node}`, { node });
     await users.placeOf(`of-${node}`);
@@ -205,14 +207,14 @@ test("beside snapshot-controller and a node with csi-provisioner and csi-snapsho
     NODES.map((node) => `snap-${node}`),
   );
   const made = NODES.flatMap((node) => [`of-${node}`, `restored-${node}`]);
-  await users.remove(PersistentVolumeClaims, [...claims, ...made]);
+  await users.remove(PersistentVolumeClaims, made);
   await users.nothingIsLeft();
 });
 
 test("a CSIDriver object is made as it is declared, put right, and what no server lets be changed is told", {
   skip,
-}, async () => {
-  const { cluster } = await start({ n1: "1Gi", n2: "1Gi" });
+}, async (t) => {
+  const { cluster } = await start(t, { n1: "1Gi", n2: "1Gi" });
   const { store } = cluster;
   const specOf = async () => (await getIfAny(store, CSIDrivers, { name: DRIVER }))?.spec;
   const change = (spec: object) =>
