@@ -13,7 +13,7 @@ import {
   silentLogger,
   waitFor,
 } from "@mooring/store";
-import { eventually } from "@mooring/store/testing";
+import { eventually, nothingSleeps } from "@mooring/store/testing";
 import { Pools, type PoolType } from "../api/pool.ts";
 import { Snapshots } from "../api/snapshot.ts";
 import { type Volume, Volumes } from "../api/volume.ts";
@@ -173,6 +173,7 @@ const phases: (() => Promise<unknown>)[] = [
 ];
 
 await runPhases(dir, phases);
+await nothingSleeps({ store });
 stop.abort();
 await agent.done;
 await store.close();

@@ -15,6 +15,7 @@ import {
   silentLogger,
   waitFor,
 } from "@mooring/store";
+import { nothingSleeps } from "@mooring/store/testing";
 import { NodeAgents } from "../api/node-agent.ts";
 import { type Volume, Volumes } from "../api/volume.ts";
 import { createHost } from "../host/create-host.ts";
@@ -135,6 +136,7 @@ const phases: (() => Promise<unknown>)[] = [
 ];
 
 await runPhases(dir, phases);
+await nothingSleeps({ store });
 stop.abort();
 await agent.done;
 await store.close();

@@ -15,7 +15,7 @@ import {
   silentLogger,
   waitFor,
 } from "@mooring/store";
-import { eventually } from "@mooring/store/testing";
+import { eventually, nothingSleeps } from "@mooring/store/testing";
 import type { Pool } from "../api/pool.ts";
 import { Snapshots } from "../api/snapshot.ts";
 import { Volumes } from "../api/volume.ts";
@@ -138,6 +138,7 @@ const phases: (() => Promise<unknown>)[] = [
 ];
 
 await runPhases(dir, phases);
+await nothingSleeps({ store });
 stop.abort();
 await agent.done;
 await store.close();

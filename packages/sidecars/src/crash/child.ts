@@ -1,4 +1,5 @@
 import { armFailpoint, LocalStore } from "@mooring/store";
+import { nothingSleeps } from "@mooring/store/testing";
 import type { SidecarOptions } from "../options.ts";
 import { startSidecars } from "../start.ts";
 import { runMiniKube } from "../testing/mini-kube.ts";
@@ -33,6 +34,7 @@ const { done } = await startSidecars({
 if (part === "tear-down") await tearDown(store);
 else if (part === "own-node") await ownNode(store);
 else await build(store, { controllerExpands: part === "build" });
+await nothingSleeps();
 life.abort();
 await Promise.all([done, kube]);
 await store.close();

@@ -5,6 +5,7 @@ import {
   StorageClasses,
   VolumeGroupSnapshotClasses,
 } from "@mooring/store";
+import { nothingSleeps } from "@mooring/store/testing";
 import { put } from "../../group-restore/testing/group.ts";
 import { VolumeGroupClones } from "../../kube/group-clone.ts";
 import { VolumeGroupClasses, VolumeGroups } from "../../kube/volume-group.ts";
@@ -58,6 +59,7 @@ await until(
   },
   clones,
 );
+await nothingSleeps();
 life.abort();
 await Promise.all([done, kube]);
 await store.close();

@@ -1,4 +1,5 @@
 import { LocalStore, PersistentVolumeClaims, StorageClasses } from "@mooring/store";
+import { nothingSleeps } from "@mooring/store/testing";
 import { VolumeGroupRestores } from "../../kube/group-restore.ts";
 import { VolumeGroupClasses } from "../../kube/volume-group.ts";
 import { startSidecars } from "../../start.ts";
@@ -34,6 +35,7 @@ await until("the restore is ready", async () => {
   const { status } = await store.get(VolumeGroupRestores, { namespace: "default", name: "again" });
   return status?.phase === "Ready";
 });
+await nothingSleeps();
 life.abort();
 await Promise.all([done, kube]);
 await store.close();

@@ -5,6 +5,7 @@ import {
   VolumeGroupSnapshotClasses,
   VolumeGroupSnapshots,
 } from "@mooring/store";
+import { nothingSleeps } from "@mooring/store/testing";
 import { put } from "../../group-restore/testing/group.ts";
 import { VolumeGroupClasses, VolumeGroups } from "../../kube/volume-group.ts";
 import { startSidecars } from "../../start.ts";
@@ -52,6 +53,7 @@ const isThawed = async () => {
   return joined("a")(group) && group.status?.frozenFor === undefined;
 };
 await until("the membership changes", isThawed, db);
+await nothingSleeps();
 life.abort();
 await Promise.all([done, kube]);
 await store.close();

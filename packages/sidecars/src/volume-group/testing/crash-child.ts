@@ -1,4 +1,5 @@
 import { armFailpoint, LocalStore } from "@mooring/store";
+import { nothingSleeps } from "@mooring/store/testing";
 import { startSidecars } from "../../start.ts";
 import { runMiniKube } from "../../testing/mini-kube.ts";
 import { testRegistry } from "../../testing/registry.ts";
@@ -23,6 +24,7 @@ const { done } = await startSidecars({
   signal: life.signal,
 });
 await (part === "build" ? build(store) : tearDown(store));
+await nothingSleeps();
 life.abort();
 await Promise.all([done, kube]);
 await store.close();

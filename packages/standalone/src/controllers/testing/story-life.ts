@@ -11,6 +11,7 @@ import {
   ResourceRegistry,
   silentLogger,
 } from "@mooring/store";
+import { nothingSleeps } from "@mooring/store/testing";
 import { ensureDefaultNamespaces } from "../../apiserver/server/default-namespaces.ts";
 import { registerBuiltins } from "../../builtin/index.ts";
 import { createKindRegistry } from "../../kinds/kind-info.ts";
@@ -64,6 +65,7 @@ export async function beginStoryLife(): Promise<StoryLife> {
       await store.create(ConfigMaps, { apiVersion: "v1", kind: "ConfigMap", metadata });
     },
     async end(parts) {
+      await nothingSleeps({ store });
       stopping.abort();
       await Promise.all(parts.map(({ done }) => done));
       await store.close();

@@ -14,7 +14,7 @@ import {
   silentLogger,
   waitFor,
 } from "@mooring/store";
-import { eventually } from "@mooring/store/testing";
+import { eventually, nothingSleeps } from "@mooring/store/testing";
 import { VolumeAttachments } from "../../../api/attachment.ts";
 import { VolumeGroupReverts } from "../../../api/group-revert.ts";
 import { Snapshots } from "../../../api/snapshot.ts";
@@ -64,6 +64,7 @@ await giveUp();
 for (const volume of Object.keys(GROUP)) await idle(volume);
 // The pool is unmounted when the agent has stopped.
 if ((await present(dir)).some((bytes) => bytes !== "old")) process.exitCode = 3;
+await nothingSleeps({ store });
 stop.abort();
 await Promise.all([agent.done, ...parts.map(({ done }) => done)]);
 await store.close();

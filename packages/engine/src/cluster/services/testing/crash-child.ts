@@ -2,14 +2,15 @@
  * One life of a node with its arbiter and data services: `crash-child.ts DIR POOLTYPE`. Has every service do its work once, and
  * goes on where the last life was killed. Ends with exit code 0 when nothing of it is left, no ticket either.
  */
-import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LocalStore, silentLogger } from "@mooring/store";
+import { nothingSleeps } from "@mooring/store/testing";
 import type { PoolType } from "../../../api/pool.ts";
 import { createHost } from "../../../host/create-host.ts";
 import { startAgent } from "../../../node/index.ts";
 import { engineRegistry, NODE, POOL } from "../../../testing/agent.ts";
 import { armLife } from "../../../testing/passed.ts";
+import { runPhases } from "../../../testing/run-phases.ts";
 import { GIB } from "../../../testing/scratch.ts";
 import { startArbiter } from "../../arbiter/index.ts";
 import { startServices } from "../index.ts";
@@ -31,16 +32,8 @@ const agent = await startAgent({
 const arbiter = await startArbiter(common);
 const services = await startServices(common);
 
-const progress = join(dir, "progress");
-const from = Number(await readFile(progress, "utf8").catch(() => "0"));
-for (const [index, phase] of [
-  ...story({ store, host, block: type !== "directory", stateDir }).entries(),
-].slice(from)) {
-  await phase();
-  // Renamed into place: an emptied file would begin the story again.
-  await writeFile(`${progress}.new`, String(index + 1));
-  await rename(`${progress}.new`, progress);
-}
+await runPhases(dir, story({ store, host, block: type !== "directory", stateDir }));
+await nothingSleeps({ store });
 stop.abort();
 await Promise.all([agent.done, arbiter.done, services.done]);
 await store.close();

@@ -2,15 +2,17 @@
  * One life of a node on which a group snapshot is made: `crash-child.ts DIR POOLTYPE`. Two members are mounted, one is
  * attached to nothing. Goes on where the last life was killed; ends with exit code 0 when nothing of it is left.
  */
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { LocalStore, silentLogger } from "@mooring/store";
+import { nothingSleeps } from "@mooring/store/testing";
 import type { PoolType } from "../../../api/pool.ts";
 import { startArbiter } from "../../../cluster/arbiter/index.ts";
 import { startServices } from "../../../cluster/services/index.ts";
 import { createHost } from "../../../host/create-host.ts";
 import { engineRegistry, NODE, POOL } from "../../../testing/agent.ts";
 import { armLife } from "../../../testing/passed.ts";
+import { runPhases } from "../../../testing/run-phases.ts";
 import { GIB } from "../../../testing/scratch.ts";
 import { startAgent } from "../../index.ts";
 import { groupStory } from "./story.ts";
@@ -28,15 +30,9 @@ const agent = await startAgent({
 const arbiter = await startArbiter(common);
 const services = await startServices(common);
 
-const progress = join(dir, "progress");
-const from = Number(await readFile(progress, "utf8").catch(() => "0"));
 await mkdir(join(dir, "mounts"), { recursive: true });
-for (const [index, phase] of [...groupStory({ store, host, dir, type }).entries()].slice(from)) {
-  await phase();
-  // Renamed into place: an emptied file would begin the story again.
-  await writeFile(`${progress}.new`, String(index + 1));
-  await rename(`${progress}.new`, progress);
-}
+await runPhases(dir, groupStory({ store, host, dir, type }));
+await nothingSleeps({ store });
 stop.abort();
 await Promise.all([agent.done, arbiter.done, services.done]);
 await store.close();
