@@ -31,6 +31,9 @@ export class OpenFiles implements ImageFiles {
 
   async open(name: string, path: string): Promise<void> {
     this.#best ??= kernelRbd(this.#host.exec).then(({ usable }) => (usable ? this.#mapped : this.#exported));
+    // What has no device here any more is opened anew: its client may have been shut out of the cluster since.
+    if ((await this.isOpen(path)) && (await this.#host.loops.find(path)) === undefined)
+      await this.close(path);
     const way = (await this.isOpen(path)) ? await this.#of(path) : await this.#best;
     await way.open(name, path);
   }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmod, readFile, stat } from "node:fs/promises";
+import { chmod, open, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { after, type TestContext, test } from "node:test";
 import { apiVersionOf } from "@mooring/store";
@@ -281,7 +281,13 @@ test("rbd: who takes an image from a lost node shuts that node out of it", withC
   await write(other, there, "mine");
   await assert.rejects(put(lost.path, "late"), /dd .* failed with exit code 1/);
   assert.equal(await read(other, there, 4), "mine");
-  await pool.devices.detach(lost.path);
+  const user = await open(lost.path, "r");
+  await pool.devices.detach(lost.path, { lastUser: true });
+  await user.close();
+  await eventually("the device to go", async () => (await host.loops.find(volume.path)) === undefined);
+  // By a client that the cluster knows nothing about.
+  await write(pool, volume, "back");
+  assert.equal(await read(other, there, 4), "back");
 });
 
 test(
