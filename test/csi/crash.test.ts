@@ -95,7 +95,7 @@ const ELSEWHERE = [
   /^engine\/volume\/(hide-device|grow-filesystem|filesystem-grown|image-restored|restore-image)/,
   /^engine\/volume\/repair/,
   /^engine\/volume\/(drop-device|renew-image|take-lease|guard-device|record-released)/,
-  /^engine\/(services|freezes|group-snapshot|migration|share)\//,
+  /^engine\/(services|freezes|group-snapshot|migration|share|shut-out)\//,
   /^driver\/expand\/offline-noted/,
   // Of thick images: packages/engine/src/node/crash.test.ts.
   /^engine\/pool\/image-(allocated|marked-thick|unshared)/,

@@ -216,7 +216,7 @@ export function driverCommand(): Command {
     )
     .addOption(poolSizeOption().env("MOORING_POOL_SIZE"))
     .addOption(overcommitOption().env("MOORING_POOL_OVERCOMMIT"))
-    .addOption(rbdPoolOption())
+    .addOption(rbdPoolOption().env("MOORING_RBD_POOL"))
     .addOption(
       new Option("--max-volumes <number>", "volumes that may be attached to this node at once")
         .env("MOORING_MAX_VOLUMES")
