@@ -124,7 +124,7 @@ const failpoints = failpointNames().filter(
 );
 /** Failpoints that this life does not reach: an operator's tickets, jobs, damage, pools, shared pools, a kernel that refuses to grow ext4. */
 const UNREACHED =
-  /edit-tickets|device-lost|drop-device|renew-image|lease|guard-device|record-released|volume-released|faulted|recovered|lost$|refresh-device|pool|settled|add-finalizer|orphan|copy\/|leak|services|offline|hide-device|restore|filesystem|volume\/repair|engine\/group-|engine\/migration|engine\/share|freezes/;
+  /edit-tickets|device-lost|drop-device|renew-image|lease|guard-device|record-released|volume-released|faulted|recovered|lost$|refresh-device|pool|settled|add-finalizer|orphan|copy\/|leak|services|offline|hide-device|restore|filesystem|volume\/repair|engine\/group-|engine\/migration|engine\/share|engine\/shut-out|freezes/;
 
 test("a life that nobody kills passes every failpoint that it is to reach", {
   ...thorough(),
