@@ -9,8 +9,8 @@ import { command } from "../../nodes/support/command.ts";
 import { ReportedNode } from "../../nodes/support/reported-node.ts";
 import { Nodes } from "../../nodes/support/world.ts";
 import { stints, WRITER } from "../../nodes/support/writer.ts";
+import { type Command, Guest } from "../../support/guest/guest.ts";
 import { machineRemains } from "../../support/remains.ts";
-import { type Command, Guest } from "./guest.ts";
 
 const MIB = 1n << 20n;
 const SIZE = 320n * MIB;

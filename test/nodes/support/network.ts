@@ -54,6 +54,13 @@ export class Network {
     return `${this.#subnet}.100`;
   }
 
+  /** Gives this machine another address on the bridge: who loses the way to the one still has the way to the other. */
+  async anotherAddress(): Promise<string> {
+    const address = `${this.#subnet}.99`;
+    await command("ip", "address", "add", `${address}/24`, "dev", this.#bridge);
+    return address;
+  }
+
   /** `outside`: on the same bridge, but not in the trusted half. */
   async seat({ outside = false }: { outside?: boolean } = {}): Promise<Seat> {
     const number = this.#seats.length + (outside ? 130 : 2);

@@ -53,10 +53,14 @@ export function cephOfFile(after: (undo: () => Promise<void>) => void): () => Pr
 }
 
 /**
- * Starts one, until `after` runs what it is given. Everything is below a folder of its own, and listens on the loopback only.
+ * Starts one, until `after` runs what it is given. Everything is below a folder of its own, and listens on one address only: the
+ * loopback's, unless other kernels are to reach it.
  * @throws with what the last one's monitor has logged, when none of some could be set up
  */
-export async function startCeph(after: (undo: () => Promise<void>) => void): Promise<CephCluster> {
+export async function startCeph(
+  after: (undo: () => Promise<void>) => void,
+  { address = "127.0.0.1" }: { address?: string } = {},
+): Promise<CephCluster> {
   const undone: (() => Promise<void>)[] = [];
   after(async () => {
     await Promise.all(undone.map((undo) => undo()));
@@ -69,7 +73,7 @@ export async function startCeph(after: (undo: () => Promise<void>) => void): Pro
       await rm(folder, { recursive: true, force: true });
     };
     undone.push(undo);
-    const cluster = new Cluster(folder, daemons);
+    const cluster = new Cluster(folder, daemons, address);
     try {
       await cluster.start();
       return cluster;
@@ -91,10 +95,12 @@ class Cluster implements CephCluster {
   readonly #daemons: ChildProcess[];
   readonly #adminConf: string;
   #limitMs = SETUP_MS;
+  readonly #address: string;
 
-  constructor(folder: string, daemons: ChildProcess[]) {
+  constructor(folder: string, daemons: ChildProcess[], address: string) {
     this.#folder = folder;
     this.#daemons = daemons;
+    this.#address = address;
     this.#adminConf = join(folder, "admin.conf");
     this.conf = join(folder, "ceph.conf");
     this.keyring = join(folder, "mooring.keyring");
@@ -102,11 +108,14 @@ class Cluster implements CephCluster {
 
   async start(): Promise<void> {
     const path = (name: string): string => join(this.#folder, name);
-    const [fsid, osd, port] = [randomUUID(), randomUUID(), await freePort()];
-    const monitor = `[v2:127.0.0.1:${port}]`;
+    const [fsid, osd, port] = [randomUUID(), randomUUID(), await freePort(this.#address)];
+    const monitor = `[v2:${this.#address}:${port}]`;
     const cluster = `[global]\nfsid = ${fsid}\nmon_host = ${monitor}\n`;
     await writeFile(this.conf, cluster);
-    await writeFile(this.#adminConf, cluster + settings(this.#folder, port));
+    await writeFile(
+      this.#adminConf,
+      cluster + settings({ folder: this.#folder, address: this.#address, port }),
+    );
     for (const name of ["mon", "mgr", "osd"]) await mkdir(path(name));
     const keys = path("admin.keyring");
     const all = ["--cap", "mon", "allow *", "--cap", "osd", "allow *", "--cap", "mgr", "allow *"];
@@ -191,10 +200,10 @@ class Cluster implements CephCluster {
 }
 
 /** For a machine on which a test is all there is: little memory, no copies, no checks of free space. */
-function settings(folder: string, port: number): string {
+function settings({ folder, address, port }: { folder: string; address: string; port: number }): string {
   const rows: Record<string, string | number> = {
-    public_addr: "127.0.0.1",
-    cluster_addr: "127.0.0.1",
+    public_addr: address,
+    cluster_addr: address,
     ms_bind_port_min: port + 1,
     ms_bind_port_max: port + PORTS,
     keyring: join(folder, "admin.keyring"),
@@ -231,14 +240,14 @@ function settings(folder: string, port: number): string {
 }
 
 /** One that nobody has now; the ones above it are tried one by one by whoever takes them. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
+async function freePort(host: string): Promise<number> {
+  const server = createServer().listen(0, host);
   await once(server, "listening");
   const address = server.address();
   server.close();
   await once(server, "close");
   if (typeof address === "object" && address !== null && address.port < 65_535 - PORTS) return address.port;
-  return freePort();
+  return freePort(host);
 }
 
 async function lastLines(file: string): Promise<string> {
