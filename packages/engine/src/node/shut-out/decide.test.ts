@@ -32,7 +32,7 @@ const TAKEN = lease("", { ...BY_CLUSTER, [TAKEN_FROM]: "a_1" });
 const OVER = lease("", { ...BY_CLUSTER, [TAKEN_FROM]: "a_1", [SHUT_OUT]: "a" });
 const LOST: ShutOutView = {
   volume: volumeObject("v-p-1"),
-  ...{ lease: HELD, nodeID: "a", isOurs: true, agent: agent("Suspect"), missingMs: 0 },
+  ...{ lease: HELD, nodeID: "a", agent: agent("Suspect"), missingMs: 0 },
 };
 
 const CASES: readonly [why: string, view: Partial<ShutOutView>, step: string][] = [
@@ -46,7 +46,6 @@ const CASES: readonly [why: string, view: Partial<ShutOutView>, step: string][] 
     { lease: { ...OVER, spec: { holderIdentity: "a_2" } } },
     "take-lease-away",
   ],
-  ["another node is the first", { isOurs: false }, "done"],
   ["it responds", { agent: agent("Ready") }, "done"],
   ["it is back when its lease is taken", { agent: agent("Ready"), lease: TAKEN }, "done"],
   ["it is known to be off", { agent: agent("Fenced") }, "take-lease-away"],

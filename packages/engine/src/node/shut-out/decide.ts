@@ -6,15 +6,13 @@ import { endsByCluster, hasHolder, holderOf, isShutOut, isTaken } from "../../le
 /** An agent whose object an operator has deleted makes another at once, unless it is lost. */
 const MISSING_MS = 20_000;
 
-/** An image in a pool whose cluster can shut nodes out, and another node that may write to it. */
+/** An image in a pool whose cluster can shut nodes out, and another node that may write to it: this node is to shut it out. */
 export interface ShutOutView {
   volume: Volume;
   /** Undefined: an operator has deleted it, or the node has never had one. */
   lease: Lease | undefined;
   /** The node that has the image, by its lease or else by the volume's record. */
   nodeID: string;
-  /** Of the nodes that have the pool, this one is the first that responds. */
-  isOurs: boolean;
   /** That node's. */
   agent: NodeAgent | undefined;
   /** For how long there has been none, as far as this process has seen. */
@@ -30,8 +28,8 @@ export type ShutOutStep =
   | { do: "shut-out" };
 
 /** The next step for an image that another node may write to. Nothing here depends on a lease's time. Pure. */
-export function decide({ lease, nodeID, isOurs, agent, missingMs }: ShutOutView): ShutOutStep {
-  if (!isOurs || isOver(lease, nodeID)) return DONE;
+export function decide({ lease, nodeID, agent, missingMs }: ShutOutView): ShutOutStep {
+  if (isOver(lease, nodeID)) return DONE;
   if (agent === undefined && missingMs < MISSING_MS) return wait(MISSING_MS - missingMs);
   if (agent !== undefined && !isLostNode(agent)) return DONE;
   const isBegun = lease !== undefined && isTaken(lease) && holderOf(lease) === nodeID;

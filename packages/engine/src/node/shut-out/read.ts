@@ -16,8 +16,9 @@ interface Sources {
 }
 
 /**
- * Undefined: nobody else has the image, the one who has it responds, or its pool cannot shut anybody out from here. That much is
- * known from caches, for all images at rest; what is about to be shut out is read from the store.
+ * Undefined: no other node has the image, the one that has it responds, its pool cannot shut a node out from here, or another node
+ * is to do it: of those that have the pool the first that responds. That much is known from caches, on every node for all images;
+ * what this node is about to shut out is read from the store.
  */
 export async function readShutOut(
   context: AgentContext,
@@ -38,11 +39,11 @@ export async function readShutOut(
   const agents = reader.over(sharing.agents, withoutHeartbeat);
   const known = agents.get(nodeID);
   if (known !== undefined && !isLostNode(known)) return undefined;
+  const isReady = (node: string) => agents.get(node)?.status?.state === "Ready";
+  if (poolNodes(pool).filter(isReady).sort()[0] !== own) return undefined;
   const lease = await getIfAny(reader.store, Leases, key, signal);
   const agent = await reader.get(NodeAgents, { name: nodeID }, withoutHeartbeat, signal);
-  const isReady = (node: string) => agents.get(node)?.status?.state === "Ready";
-  const isOurs = poolNodes(pool).filter(isReady).sort()[0] === own;
-  return { volume, lease, nodeID, isOurs, agent, missingMs: missing.missingMs(nodeID, agent) };
+  return { volume, lease, nodeID, agent, missingMs: missing.missingMs(nodeID, agent) };
 }
 
 function nodeOf(lease: Lease): string | undefined {
