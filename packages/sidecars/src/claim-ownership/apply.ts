@@ -24,7 +24,7 @@ export class OwnershipEffects {
   async apply(step: OwnershipStep, claim: PersistentVolumeClaim): Promise<void> {
     const uid = claim.metadata.uid ?? "";
     if (step.do === "select-node") return this.#select(claim, uid);
-    if (await this.#hasRoom(step.request)) return this.#attempts.answered(uid, true);
+    if (await this.#hasRoom(step.request)) return this.#attempts.recordRoom(uid, true);
     // Who is the only one without room need not say so: another node has taken the claim by then.
     if (this.#attempts.fail(uid) > 1) this.#reportFull(claim, step.request);
   }

@@ -36,7 +36,7 @@ export class Attempts {
     return this.#attempts.get(uid)?.hasRoom;
   }
 
-  answered(uid: string, hasRoom: boolean): void {
+  recordRoom(uid: string, hasRoom: boolean): void {
     this.#attempts.set(uid, { ...this.#of(uid), hasRoom });
   }
 

@@ -62,7 +62,7 @@ test("a node holds back longer after each attempt that failed, up to a limit, an
   assert.equal(attempts.remaining("a"), 20, "its time stands");
   now = 20;
   assert.equal(attempts.remaining("a"), 0);
-  attempts.answered("a", true);
+  attempts.recordRoom("a", true);
   assert.equal(attempts.hasRoom("a"), true);
   assert.equal(attempts.fail("a"), 1);
   assert.equal(attempts.hasRoom("a"), undefined, "asked again the next time");

@@ -4,8 +4,19 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { cephOfFile, withCeph } from "@mooring/store/testing";
 import { MIB } from "../../testing/scratch.ts";
-import { findServers } from "./server.ts";
-import { layout, NAME, over, read, readPatiently, running, served, share, write, XFS } from "./testing.ts";
+import {
+  killServer,
+  layout,
+  NAME,
+  over,
+  read,
+  readPatiently,
+  running,
+  served,
+  share,
+  write,
+  XFS,
+} from "./testing.ts";
 
 const withCluster = await withCeph();
 const cluster = cephOfFile(after);
@@ -27,11 +38,7 @@ test(
     await share(bench, ({ status }) => status?.size === 512 * MIB && status.state === "running");
 
     const endpoint = await running(bench);
-    const [pid = 0] = await findServers(layout(bench));
-    process.kill(pid, "SIGKILL");
-    const found = async (): Promise<boolean> =>
-      (await findServers(layout(bench))).some((other) => other !== pid);
-    while (!(await found())) await bench.host.clock.sleep(50, AbortSignal.timeout(60_000));
+    await killServer(bench);
     assert.equal(await running(bench), endpoint);
     assert.equal(await readPatiently(bench, "f"), "from afar");
     await over(bench);

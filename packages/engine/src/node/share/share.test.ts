@@ -18,6 +18,7 @@ import { findServers } from "./server.ts";
 import {
   addOther,
   ended,
+  killServer,
   layout,
   NAME,
   OTHER,
@@ -152,11 +153,7 @@ test(
     const bench = await served(t);
     const endpoint = await running(bench);
     await write(bench, "f", "kept");
-    const [pid = 0] = await findServers(layout(bench));
-    process.kill(pid, "SIGKILL");
-    const found = async (): Promise<boolean> =>
-      (await findServers(layout(bench))).some((other) => other !== pid);
-    while (!(await found())) await bench.host.clock.sleep(50, AbortSignal.timeout(60_000));
+    await killServer(bench);
     assert.equal(await running(bench), endpoint);
     assert.equal(await readPatiently(bench, "f"), "kept");
     await over(bench);

@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { apiVersionOf, defined, mutate } from "@mooring/store";
+import { eventually } from "@mooring/store/testing";
 import { type NodeAgent, NodeAgents } from "../../api/node-agent.ts";
 import { type ShareManager, ShareManagers } from "../../api/share-manager.ts";
 import type { VolumeSpec } from "../../api/volume.ts";
@@ -71,6 +72,15 @@ export async function running(bench: Bench): Promise<string> {
 async function url(bench: Bench, file: string): Promise<string> {
   const [, address, port, path] = /^nfs:\/\/(.+):(\d+)(\/.+)$/.exec(await running(bench)) ?? [];
   return `nfs://${address}${path}/${file}?version=4&nfsport=${port}`;
+}
+
+/** Kills the volume's server; resolves when another one is there. */
+export async function killServer(bench: Bench): Promise<void> {
+  const [pid = 0] = await findServers(layout(bench));
+  process.kill(pid, "SIGKILL");
+  await eventually("another server", async () =>
+    (await findServers(layout(bench))).some((other) => other !== pid),
+  );
 }
 
 export async function read(bench: Bench, file: string): Promise<string> {
