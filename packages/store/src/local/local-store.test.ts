@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -9,6 +9,7 @@ import { defineResource } from "../object/resource.ts";
 import { isAlreadyExists, isExpired, isNotFound, isStatus } from "../object/status-error.ts";
 import { openStore } from "../testing/open-store.ts";
 import { LocalStore } from "./local-store.ts";
+import { lockFolder } from "./lock.ts";
 import { StoreOpenError } from "./open-error.ts";
 import { ResourceRegistry } from "./registry.ts";
 
@@ -119,6 +120,22 @@ test("a second process that opens the folder learns who has it", async (t) => {
   await store.close();
   const again = await LocalStore.open({ path: folder, registry: testRegistry() });
   await again.close();
+});
+
+test("a folder with the inode of one removed while it was locked is free", async (t) => {
+  const removed = await tempFolder();
+  const { ino } = await stat(removed.folder);
+  // As a node's agent does, which keeps no store in it.
+  t.after(await lockFolder(removed.folder));
+  await removed.remove();
+  // ext4 gives the inode to one of the next folders, tmpfs to none.
+  for (let made = 0; made < 100; made++) {
+    const next = await tempFolder();
+    t.after(next.remove);
+    if ((await stat(next.folder)).ino !== ino) continue;
+    const other = await LocalStore.open({ path: next.folder, registry: testRegistry() });
+    await other.close();
+  }
 });
 
 test("files of a newer version are refused and left alone", async (t) => {
