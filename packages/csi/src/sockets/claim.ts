@@ -63,7 +63,7 @@ export async function claimSocket(path: string): Promise<void> {
       hint: "stop it, or choose another endpoint",
     });
   }
-  // Somebody else may have found it dead too, and listen there already: that socket is another file.
+  // Another process may have found it dead too, and listen there already: on another file, which has perhaps the inode.
   const still = await lstat(path).catch(() => undefined);
-  if (still?.ino === present.ino) await unlink(path);
+  if (still?.ino === present.ino && still.mtimeMs === present.mtimeMs) await unlink(path);
 }
