@@ -163,6 +163,9 @@ test("one pool that is lost keeps up from nothing else", thorough(), async (t) =
   assert.equal(await kubectl.run("get", "pool", "default", "-o", "jsonpath={.status.ready}"), "true");
   const { stdout } = await mooring("why", "pool/second", "--kubeconfig", other.kubeconfig);
   assert.match(stdout, /is missing[\s\S]*put the file back from a copy/);
+  const doctor = await mooring("doctor", "--state-dir", other.stateDir);
+  assert.match(doctor.stdout, /Pool second\W.*is missing.*put the file back from a copy/);
+  assert.match(doctor.stdout, /Pool default\W.* free/);
 });
 
 for (const [args, message] of sample(
