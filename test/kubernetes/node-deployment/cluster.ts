@@ -14,6 +14,7 @@ import {
 } from "@mooring/store";
 import { eventually } from "@mooring/store/testing";
 import { MooringProcess, plainEnvironment } from "../../csi/support/process.ts";
+import { sleepersSocket } from "../../support/sleepers.ts";
 import { programFolder } from "../real/support/components.mjs";
 import { startControlPlane } from "../real/support/control-plane.mjs";
 import { missingSidecars, sidecarsAdvice, startSidecar } from "../sidecars.ts";
@@ -88,15 +89,18 @@ export async function startCluster(room: Record<NodeName, string>): Promise<Clus
     return {
       ...{ store, end, kubectl: plane.kubectl },
       async mooring(node, ...options) {
-        const ready = join(folder, `ready-${started++}`);
+        const number = started++;
+        const ready = join(folder, `ready-${number}`);
         const controller = new MooringProcess(
           [
             ...["controller", "--csi-address", socketOf(node), "--kubeconfig", plane.admin],
             ...["--ready-file", ready, "--log-level", "warn", ...options],
           ],
-          plainEnvironment(),
+          { ...plainEnvironment(), ...sleepersSocket(join(folder, `sleepers-${number}`)) },
         );
-        undo.push(() => controller.end());
+        undo.push(async () => {
+          if (controller.alive) await controller.atRest().finally(() => controller.end());
+        });
         await eventually(`mooring controller of ${node}`, async () => {
           if (!controller.alive) throw new Error(`mooring controller has ended: ${controller.stderr}`);
           return (await readFile(ready, "utf8").catch(() => "")) !== "";

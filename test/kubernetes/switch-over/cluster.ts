@@ -23,6 +23,7 @@ import {
 } from "../../../packages/sidecars/src/testing/objects.ts";
 import { type Driver, NODE, prepareDriver } from "../../csi/support/driver.ts";
 import { MooringProcess, plainEnvironment } from "../../csi/support/process.ts";
+import { sleepersSocket } from "../../support/sleepers.ts";
 import { programFolder } from "../real/support/components.mjs";
 import { startControlPlane } from "../real/support/control-plane.mjs";
 import { missingSidecars, type Sidecar, sidecarsAdvice, startSidecar } from "../sidecars.ts";
@@ -142,10 +143,10 @@ async function startMooring({ folder, kubeconfig, endpoint }: Input): Promise<Co
   const ready = join(folder, "ready");
   await rm(ready, { force: true });
   const args = ["--csi-address", endpoint, "--kubeconfig", kubeconfig, "--ready-file", ready];
-  const controller = new MooringProcess(
-    ["controller", ...args, "--leader-election", "--log-level", "warn"],
-    plainEnvironment(),
-  );
+  const controller = new MooringProcess(["controller", ...args, "--leader-election", "--log-level", "warn"], {
+    ...plainEnvironment(),
+    ...sleepersSocket(join(folder, "sleepers")),
+  });
   await eventually("mooring controller to be ready", async () => {
     if (!controller.alive) throw new Error(`mooring controller has ended: ${controller.stderr}`);
     return (await readFile(ready, "utf8").catch(() => "")) !== "";
@@ -153,6 +154,7 @@ async function startMooring({ folder, kubeconfig, endpoint }: Input): Promise<Co
   return {
     async end(signal) {
       if (!controller.alive) throw new Error(`mooring controller has ended: ${controller.stderr}`);
+      if (signal === "SIGTERM") await controller.atRest();
       await controller.end(signal);
     },
   };
