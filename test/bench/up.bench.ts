@@ -139,7 +139,11 @@ async function measure(up: Up): Promise<Measurement[]> {
   await fill(up);
   const readyFull = await readyTime(up);
   const beside = (name: string, value: number): Measurement => ({
-    ...{ name, unit: "ms", value, baseline: rawMount, baselineName: "loop, mkfs, mount, runc" },
+    name,
+    unit: "ms",
+    value,
+    baseline: rawMount,
+    baselineName: "loop, mkfs, mount, runc",
   });
   return [
     { name: "mooring up until ready", unit: "ms", value: ready, limit: 3000 },

@@ -128,14 +128,15 @@ test("a folder with the inode of one removed while it was locked is free", async
   // As a node's agent does, which keeps no store in it.
   t.after(await lockFolder(removed.folder));
   await removed.remove();
-  // ext4 gives the inode to one of the next folders, tmpfs to none.
+  // ext4 gives the inode to one of the next folders.
   for (let made = 0; made < 100; made++) {
     const next = await tempFolder();
     t.after(next.remove);
     if ((await stat(next.folder)).ino !== ino) continue;
     const other = await LocalStore.open({ path: next.folder, registry: testRegistry() });
-    await other.close();
+    return other.close();
   }
+  t.skip("the file system of the folder for temporary files gives no inode again");
 });
 
 test("files of a newer version are refused and left alone", async (t) => {

@@ -8,7 +8,7 @@ import { StoreOpenError } from "./open-error.ts";
  * Makes this process the only one that uses the folder. The lock is a listening socket in Linux' abstract namespace,
  * named by the folder's device, inode and time of birth: the kernel drops it however the process ends, so nothing stale
  * can stay. The birth is in it because a file system gives the inode of a removed folder, whose process may still run,
- * to the next folder that somebody makes; a file system that knows no birth says zero of every folder.
+ * to the next folder that is made; a file system that knows no birth says zero of every folder.
  * The file `owner` beside the data only names who has it, and covers processes in another network namespace, which
  * cannot see the socket. Returns the release. Throws StoreOpenError (Locked).
  */
