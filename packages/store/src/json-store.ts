@@ -6,7 +6,7 @@ import type { KubeObject } from "./object/meta.ts";
 import type { ObjectKey, Resource } from "./object/resource.ts";
 import type { ListOptions, ObjectStore, Patch, WatchOptions } from "./object-store.ts";
 
-/** A store as an API server needs it: what is read comes as JSON, unparsed, and whoever writes may look at it once more. */
+/** A store as an API server needs it: what is read comes as JSON, unparsed, and a writer may check the object once more. */
 export interface JsonStore extends ObjectStore {
   /** The kinds that it serves. */
   readonly registry: ResourceRegistry;

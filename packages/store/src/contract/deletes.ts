@@ -10,9 +10,9 @@ const key = { namespace: "default", name: "a" };
 export function deletesContract(title: string, open: OpenStore): void {
   test(`${title}: finalizers keep a deleted object until the last is gone`, async (t) => {
     const store = await open(t);
-    const held = widget("a", { size: 1 });
-    held.metadata.finalizers = ["example.com/one", "example.com/two"];
-    await store.create(Widgets, held);
+    const blocked = widget("a", { size: 1 });
+    blocked.metadata.finalizers = ["example.com/one", "example.com/two"];
+    await store.create(Widgets, blocked);
     const marked = await store.delete(Widgets, key);
     assert.ok(marked.metadata.deletionTimestamp);
     assert.equal(marked.metadata.deletionGracePeriodSeconds, 0);
@@ -29,9 +29,9 @@ export function deletesContract(title: string, open: OpenStore): void {
 
   test(`${title}: an object that is being deleted gets no new finalizers and cannot be revived`, async (t) => {
     const store = await open(t);
-    const held = widget("a");
-    held.metadata.finalizers = ["example.com/one"];
-    await store.create(Widgets, held);
+    const blocked = widget("a");
+    blocked.metadata.finalizers = ["example.com/one"];
+    await store.create(Widgets, blocked);
     const marked = await store.delete(Widgets, key);
     const more = [...(marked.metadata.finalizers ?? []), "example.com/late"];
     await assert.rejects(

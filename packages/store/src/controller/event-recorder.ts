@@ -27,7 +27,7 @@ const MAX_MESSAGE = 1024;
 /** Events whose count is remembered; the count of others is read when they are repeated. */
 const MAX_KNOWN = 4096;
 
-/** Whoever is about to write what the event reports would else wait for it. */
+/** Else a controller that is about to write what the event reports would wait for the event first. */
 const PATIENT = { patient: true };
 
 /** An event that is stored. */
@@ -95,7 +95,7 @@ export class EventRecorder {
       }
     } catch (error) {
       const { reason, message } = event;
-      // Whoever could read it is on the way out as well.
+      // The objects that it is about are being deleted as well.
       if (isNamespaceEnding(error)) return this.#logger.debug({ reason, message }, "the namespace is ending");
       this.#logger.warn({ err: error, reason, message }, "cannot store an event");
     }

@@ -14,7 +14,7 @@ export interface InformerOptions<T> {
   fieldSelector?: string;
   /** Index name -> the values under which an object is found by `byIndex`. */
   indexers?: Record<string, (object: T) => string[]>;
-  /** Makes the copy that is kept: leave out what nobody reads, and a large collection needs less memory. */
+  /** Makes the copy that is kept: leave out what no controller reads, and a large collection needs less memory. */
   transform?: (object: T) => T;
   logger?: Logger;
 }

@@ -97,7 +97,7 @@ export class WorkQueue {
     return this.#later.has(key);
   }
 
-  /** Nothing is ready, and nobody works. */
+  /** No key is ready, and no worker has one. */
   get idle(): boolean {
     return this.#ready.size === 0 && this.#active.size === 0;
   }
@@ -118,7 +118,7 @@ export class WorkQueue {
     if (this.#again.delete(key)) this.add(key);
   }
 
-  /** Nobody gets a key any more; timers stop. */
+  /** No worker gets a key any more; timers stop. */
   close(): void {
     this.#closed = true;
     for (const { timer } of this.#later.values()) clearTimeout(timer);

@@ -30,7 +30,7 @@ export type KubeVolumeAttachment = Kube<storage.VolumeAttachment>;
 export type CSIDriver = Omit<Kube<storage.CSIDriver>, "spec"> & { spec: CSIDriverSpec };
 /** With the fields of Kubernetes 1.35. */
 export interface CSIDriverSpec extends storage.CSIDriverSpec {
-  /** Seconds between two questions of the kubelet about a node's limits (NodeGetInfo); at least 10. */
+  /** Seconds between two calls of the kubelet for a node's limits (NodeGetInfo); at least 10. */
   nodeAllocatableUpdatePeriodSeconds?: number;
   /** Tokens of pods' accounts are sent among the secrets, and not in the volume context. */
   serviceAccountTokenInSecrets?: boolean;

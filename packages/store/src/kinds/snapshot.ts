@@ -5,7 +5,7 @@ import { defineResource } from "../object/resource.ts";
 export const SNAPSHOT_GROUP = "snapshot.storage.k8s.io";
 type DeletionPolicy = "Delete" | "Retain";
 
-/** How a driver's snapshots are made, and what becomes of them when nobody wants them any more. */
+/** How a driver's snapshots are made, and what becomes of them when their VolumeSnapshot is deleted. */
 export interface VolumeSnapshotClass extends KubeObject {
   driver: string;
   deletionPolicy: DeletionPolicy;

@@ -229,7 +229,7 @@ export class ObjectDatabase {
   }
 
   /**
-   * After an older state has come back: revisions go on above all that anybody can have seen, and nobody can go on from
+   * After an older state has come back: revisions go on above all that a client can have seen, and no watch can go on from
    * one of them. Else a client that was further would never learn of the writes up to where it was.
    */
   async beginAnew(): Promise<void> {
@@ -259,7 +259,7 @@ function openRoot(path: string): RootDatabase<string, string> {
   return open<string, string>({
     path,
     overlappingSync: false,
-    // Every commit is one explicit batch. The implicit batches would reject a promise that nobody holds when the
+    // Every commit is one explicit batch. The implicit batches would reject a promise that no code of ours has when the
     // disk is full, and Node ends a process for that.
     eventTurnBatching: false,
     encoding: "string",

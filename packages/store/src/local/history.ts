@@ -1,7 +1,7 @@
 import { expired } from "../object/errors.ts";
 import type { StoreEvent } from "./event.ts";
 
-/** How much of the past a watch may resume from. What is older answers Expired (410). */
+/** How much of the past a watch may resume from. A watch from an older revision gets Expired (410). */
 export interface HistoryLimits {
   /** Events kept; default 8,192. */
   events: number;
@@ -18,7 +18,7 @@ interface Collection {
 
 /**
  * The recent past of every collection. Watchers keep nothing but a revision and read from here at their own pace,
- * so a slow one costs no memory and stalls nobody; one that is too slow gets Expired.
+ * so a slow one costs no memory and stalls no other; one that is too slow gets Expired.
  */
 export class History {
   readonly #collections = new Map<string, Collection>();

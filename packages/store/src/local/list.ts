@@ -127,7 +127,7 @@ function parseContinue(token: string): { rv: number; start: string } {
     >;
     if (v === 1 && typeof rv === "number" && typeof start === "string") return { rv, start };
   } catch {
-    // Answered below: whatever is wrong with it, it is not ours.
+    // Refused below: whatever is wrong with it, it is not ours.
   }
   throw badRequest("continue key is not valid");
 }

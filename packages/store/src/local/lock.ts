@@ -33,7 +33,7 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
     try {
       writeFileSync(file, "");
     } catch {
-      // The folder has been removed under us: nobody can be misled by the line in it.
+      // The folder has been removed under us: no process can be misled by the line in it.
     }
     return close(server);
   };
@@ -75,7 +75,7 @@ function readOwner(file: string): { pid: number; startTime: string } | undefined
   }
 }
 
-/** Boot and tick at which the process started: a pid alone may have been given to somebody else. */
+/** Boot and tick at which the process started: a pid alone may have been given to another process. */
 function startTimeOf(pid: number): string | undefined {
   try {
     const afterName = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];

@@ -1,7 +1,7 @@
 import type { Damage } from "./check/damage.ts";
 
 /**
- * Why a store cannot be opened. `Locked`: somebody has it (`pid`). `FutureFormat`: written by a newer version.
+ * Why a store cannot be opened. `Locked`: another process has it (`pid`). `FutureFormat`: written by a newer version.
  * `Damaged`: the file is not as it was written (`damage`). `Missing`: it is not there, and was.
  */
 export type StoreOpenReason = "Locked" | "FutureFormat" | "Damaged" | "Missing";

@@ -62,15 +62,15 @@ export interface ResourceStrategy {
     old: UnstructuredObject | undefined,
     collect: NonNullable<StrategyContext["collect"]>,
   ): void;
-  /** Applies a strategic merge patch. Without it the kind answers 415, as custom resources do. */
+  /** Applies a strategic merge patch. Without it the server returns 415 for the kind, as custom resources do. */
   strategicMerge?(current: UnstructuredObject, patch: unknown): UnstructuredObject;
-  /** Server-side apply, managedFields included. Without it the kind answers 415. */
+  /** Server-side apply, managedFields included. Without it the server returns 415 for the kind. */
   apply?(
     current: UnstructuredObject | undefined,
     applied: UnstructuredObject,
     context: ApplyContext,
   ): UnstructuredObject;
-  /** The managedFields after somebody changed `old` to `next` by anything but apply. */
+  /** The managedFields after a client has changed `old` to `next` by anything but apply. */
   trackManagers?(
     old: UnstructuredObject | undefined,
     next: UnstructuredObject,
@@ -79,7 +79,7 @@ export interface ResourceStrategy {
   /** The object in another served version (`v1beta1`). Without it only `apiVersion` changes. */
   convert?(object: UnstructuredObject, version: string): UnstructuredObject;
   /**
-   * Seconds that a deleted object stays, marked, until somebody deletes it with `gracePeriodSeconds: 0`
+   * Seconds that a deleted object stays, marked, until a client deletes it with `gracePeriodSeconds: 0`
    * (pods wait for their kubelet). 0: it goes at once.
    */
   gracefulDelete?(object: UnstructuredObject, options: DeleteOptions): number;

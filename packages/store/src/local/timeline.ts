@@ -16,13 +16,13 @@ interface Staged {
   revision: number;
 }
 
-/** Handing a transaction to the disk's thread takes this one a few microseconds per event: nobody should notice. */
+/** Handing a transaction to the disk's thread takes this one a few microseconds per event: no client should notice. */
 const MAX_EVENTS = 512;
 
 /**
- * Each transaction keeps the next from the disk for as long as its own takes, so a write that nobody waits for goes with
- * the next other one, or so many milliseconds later without one. Events are such: sooner than anybody has asked
- * for the events of what has just been seen.
+ * Each transaction keeps the next from the disk for as long as its own takes, so a write for which no caller waits goes with
+ * the next other one, or so many milliseconds later without one. Events are such: they are there sooner than a user can ask
+ * for the events of what they have just seen.
  */
 const PATIENCE_MS = 25;
 

@@ -45,8 +45,8 @@ export interface WriterSource {
 }
 
 /**
- * Writes by the rules of an API server. Each is decided at once, against all that were decided before it, and resolves with the
- * object when it is on disk.
+ * Writes by the rules of an API server. Each is decided at once, against all that were decided before it, and resolves with
+ * the object when it is on disk.
  */
 export class Writer {
   readonly #source: WriterSource;
@@ -83,8 +83,8 @@ export class Writer {
   }
 
   /**
-   * A refusal is thrown when what it is founded on can be read: whoever meets a conflict and reads again would else see the
-   * object from before, and meet the same conflict until the disk has caught up.
+   * A refusal is thrown when what it is founded on can be read: a client that meets a conflict and reads again would else
+   * see the object from before, and meet the same conflict until the disk has caught up.
    */
   async #settled<T>(write: () => Promise<T>): Promise<T> {
     const { log } = this.#source;

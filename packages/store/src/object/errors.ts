@@ -22,7 +22,7 @@ export function alreadyExists(resource: Coordinates, name: string): StatusError 
   return new StatusError("AlreadyExists", message, about(resource, name));
 }
 
-/** The message with which Kubernetes answers a write of an outdated version. */
+/** The message with which Kubernetes refuses a write of an outdated version. */
 export const MODIFIED =
   "the object has been modified; please apply your changes to the latest version and try again";
 

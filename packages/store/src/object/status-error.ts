@@ -83,7 +83,7 @@ export class StatusError extends Error {
     this.details = details;
   }
 
-  /** The body that an API server answers with. */
+  /** The body of an API server's response. */
   toStatus(): Record<string, unknown> {
     return {
       kind: "Status",

@@ -35,7 +35,7 @@ export function statusFrom(code: number, body: string): StatusError {
     ? statusFromObject(status, code)
     : new StatusError(
         REASON[code] ?? "Unknown",
-        `the server answered ${code}: ${body.slice(0, 500)}`,
+        `the server responded with ${code}: ${body.slice(0, 500)}`,
         {},
         code,
       );
@@ -63,7 +63,7 @@ export function statusFromObject(status: StatusObject, code = 500): StatusError 
   const reason = (status.reason || (REASON[number] ?? "Unknown")) as StatusReason;
   return new StatusError(
     reason,
-    status.message ?? `the server answered ${number}`,
+    status.message ?? `the server responded with ${number}`,
     status.details ?? {},
     number,
   );

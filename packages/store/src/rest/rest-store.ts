@@ -182,7 +182,7 @@ export class RestStore implements ObjectStore {
       await this.#http.text({ method: "DELETE", path, body, signal }),
     );
     if (!isStatusObject(response)) return response as T;
-    // Some kinds answer "Success" instead of the object that is gone.
+    // For some kinds the server returns "Success" instead of the object that is gone.
     const { uid } = response.details ?? {};
     const metadata = { ...key, ...defined({ uid }) };
     return { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata } as T;

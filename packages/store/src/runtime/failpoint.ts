@@ -3,14 +3,15 @@ import { appendFileSync } from "node:fs";
 /**
  * A named place between two externally visible steps. `MOORING_FAILPOINT=name` (or `name#3`: the third time it is
  * passed) ends the process there as `kill -9` would, so that tests can crash between any two steps. With
- * `MOORING_FAILPOINTS_PASSED=file` each one's name is added to the file the first time it is passed, one a line. Costs one comparison.
+ * `MOORING_FAILPOINTS_PASSED=file` each one's name is added to the file the first time it is passed, one a line. Costs one
+ * comparison.
  *
  * Names are `<package>/<controller>/<step just done>`, for example `sidecars/provision/volume-created`. Every name
  * is registered when its module loads, so that a test can list all failpoints there are.
  */
 const names = new Set<string>();
 
-/** Called with each failpoint that is passed; absent where nobody wants to know. */
+/** Called with each failpoint that is passed; absent where no test lists them. */
 let passing = killAt(process.env["MOORING_FAILPOINT"]) ?? listInto(process.env["MOORING_FAILPOINTS_PASSED"]);
 
 /** Declares a failpoint once, at module level, and returns the function to call there. */

@@ -4,7 +4,7 @@ import { getHeapStatistics } from "node:v8";
 
 /** How often it is asked whether the process is idle. */
 const EVERY_MS = 5_000;
-/** A process is idle that took less than this part of a processor since the last question. */
+/** A process is idle that took less than this part of a processor since the last measurement. */
 const BUSY = 0.2;
 /** What the heap has to have grown by since the last collection: so much, and this part of it. */
 const [LEAST_GROWTH, GROWTH_PART] = [4 * 2 ** 20, 0.1];
@@ -24,8 +24,8 @@ export interface IdleProcess {
 }
 
 /**
- * Collects garbage when a process has become idle. V8 collects when somebody allocates: one that has had much to do, if only
- * its own start, keeps the garbage and the young generation of that time (32 MiB) for as long as nothing happens.
+ * Collects garbage when a process has become idle. V8 collects when code allocates: a process that has had much to do, if
+ * only its own start, keeps the garbage and the young generation of that time (32 MiB) for as long as nothing happens.
  */
 export class IdleMemory {
   readonly #process: IdleProcess;
@@ -53,7 +53,8 @@ export class IdleMemory {
 }
 
 /**
- * Has this thread collect its garbage whenever the process has become idle, and do `afterwards`. Does not keep it from ending.
+ * Has this thread collect its garbage whenever the process has become idle, and do `afterwards`. Does not keep it from
+ * ending.
  */
 export function collectWhenIdle(afterwards: () => void = () => {}): void {
   let [used, at] = [cpuMs(), performance.now()];

@@ -1,4 +1,7 @@
-/** Requests under way at the same time: a hundred one after the other take too long, all at once leave nobody else a turn. */
+/**
+ * Requests under way at the same time: a hundred one after the other take too long, all at once leave other users of the
+ * server no turn.
+ */
 const AT_ONCE = 8;
 
 /**

@@ -9,7 +9,7 @@ interface Running {
 
 /**
  * Records which requirements of docs/requirements.tsv the test proves whose body this is the beginning of, or every test of a
- * suite: `covers("CSI-112", "CSI-113")`. They are proved when it passes. Costs nothing where nobody records it.
+ * suite: `covers("CSI-112", "CSI-113")`. They are proved when it passes. Costs nothing where the runner does not record it.
  */
 export function covers(...ids: string[]): void {
   const path = pathOf(executionAsyncResource());

@@ -10,9 +10,9 @@ import { ThreadStore } from "./thread-store.ts";
 
 test("a link outlives a thread of the store that stands still for long", (t) => {
   const [calls, atOnce] = [new MessageChannel(), new MessageChannel()];
-  const answered = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT);
-  const numbers = new Int32Array(answered);
-  const link = new Link({ calls: calls.port2, atOnce: atOnce.port2, answered, requireNamespaces: false });
+  const responses = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT);
+  const numbers = new Int32Array(responses);
+  const link = new Link({ calls: calls.port2, atOnce: atOnce.port2, responses, requireNamespaces: false });
   t.after(() => link.close());
   let waits = 0;
   // As if the process had been stopped meanwhile: all the time that one may wait for is over.

@@ -2,13 +2,13 @@ import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import { StatusError } from "../object/status-error.ts";
 import { opened } from "./errors.ts";
 import {
-  ANSWERS,
   type AtOnce,
   type Call,
   ENDED,
   type Notice,
   type Numbered,
   type Outcome,
+  RESPONSES,
   type StoreLink,
 } from "./protocol.ts";
 
@@ -16,30 +16,30 @@ import {
 export class Link {
   readonly #calls: MessagePort;
   readonly #atOnce: MessagePort;
-  readonly #answered: Int32Array;
+  readonly #numbers: Int32Array;
   readonly #waiting = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>();
   #next = 0;
   #closed = false;
 
-  constructor({ calls, atOnce, answered }: StoreLink) {
+  constructor({ calls, atOnce, responses }: StoreLink) {
     this.#calls = calls;
     this.#atOnce = atOnce;
-    this.#answered = new Int32Array(answered);
+    this.#numbers = new Int32Array(responses);
     calls.on("message", (message: Numbered<Outcome>) => this.#settle(message));
     calls.once("close", () => this.close());
   }
 
   /**
    * Waits, and this whole thread with it, for what the other one has in memory. There is no time after which it is given up:
-   * the other one answers in its next turn, unless the whole process stands still.
+   * the other one responds in its next turn, unless the whole process stands still.
    */
   atOnce(request: AtOnce): unknown {
     if (this.#closed) throw closed();
-    const before = Atomics.load(this.#answered, ANSWERS);
+    const before = Atomics.load(this.#numbers, RESPONSES);
     this.#atOnce.postMessage(request);
     // A notice of the response before may come late: what counts is the number.
-    while (Atomics.load(this.#answered, ANSWERS) === before && !this.#ended())
-      Atomics.wait(this.#answered, ANSWERS, before);
+    while (Atomics.load(this.#numbers, RESPONSES) === before && !this.#ended())
+      Atomics.wait(this.#numbers, RESPONSES, before);
     const received = receiveMessageOnPort(this.#atOnce);
     if (received === undefined) {
       this.close();
@@ -69,9 +69,9 @@ export class Link {
     this.#waiting.clear();
   }
 
-  /** The store is served no more: nobody answers. */
+  /** The other thread serves the store no more. */
   #ended(): boolean {
-    return Atomics.load(this.#answered, ENDED) === 1;
+    return Atomics.load(this.#numbers, ENDED) === 1;
   }
 
   #settle({ id, ...outcome }: Numbered<Outcome>): void {

@@ -5,7 +5,7 @@ type Item = Items["items"][number];
 
 type Source = AsyncGenerator<Item, JsonListEnd> | AsyncGenerator<Item, void>;
 
-/** Characters that are read ahead, and go in one message: what nobody reads is kept, and copied in one turn. */
+/** Characters that are read ahead, and go in one message: what the client has not read is kept, and copied in one turn. */
 const AHEAD = 262_144;
 
 /** A generator whose items are fetched in bunches: whatever has come since, so that one message has many of them. */
@@ -42,7 +42,7 @@ export class Outlet {
     return { items, end: this.#end ?? {} };
   }
 
-  /** Nobody wants the rest. */
+  /** The client wants no more of it. */
   async stop(): Promise<void> {
     this.#end ??= {};
     this.#arrived();

@@ -6,8 +6,11 @@ import type { ObjectKey, Resource } from "../object/resource.ts";
 import type { StatusDetails, StatusReason } from "../object/status-error.ts";
 import type { ListOptions, WatchOptions } from "../object-store.ts";
 
-/** Of the numbers of a link: how many of `atOnce` have been answered, and 1 from when nobody answers any more. */
-export const [ANSWERS, ENDED] = [0, 1];
+/**
+ * Of the numbers of a link: how many requests of `atOnce` have had their response, and 1 from when the store is served no
+ * more.
+ */
+export const [RESPONSES, ENDED] = [0, 1];
 
 /** What one thread has of another's store. Goes to the other thread as a message, with both ports in its transfer list. */
 export interface StoreLink {
@@ -15,8 +18,8 @@ export interface StoreLink {
   calls: MessagePort;
   /** Requests that are waited for, one at a time. */
   atOnce: MessagePort;
-  /** {@link ANSWERS}, which changes when the response of `atOnce` has been sent, and {@link ENDED}. */
-  answered: SharedArrayBuffer;
+  /** {@link RESPONSES}, which changes when the response of `atOnce` has been sent, and {@link ENDED}. */
+  responses: SharedArrayBuffer;
   requireNamespaces: boolean;
 }
 

@@ -4,7 +4,7 @@ import { conflict } from "../object/errors.ts";
 import { defineResource } from "../object/resource.ts";
 import type { Link } from "./link.ts";
 
-/** So often a write is decided anew; then somebody writes the same object without end. */
+/** So often a write is decided anew; then another client writes the same object without end. */
 const MOST_ATTEMPTS = 50;
 
 /** What was decided was founded on something that has changed. */
@@ -28,7 +28,7 @@ export interface Kinds {
 export class RemoteLog implements WriteLog {
   readonly #link: Link;
   readonly #kinds: Kinds;
-  /** Stands for the revision. Nobody who sends an object knows it. */
+  /** Stands for the revision. No client that sends an object knows it. */
   readonly #mark: string = randomUUID();
   #attempt = 0;
   #epoch = 0;

@@ -5,12 +5,12 @@ import { allowManyListeners } from "../runtime/wait.ts";
 import { outcomeAtOnce, outcomeOf } from "./errors.ts";
 import { Outlet } from "./outlet.ts";
 import {
-  ANSWERS,
   type AtOnce,
   type Call,
   ENDED,
   type Notice,
   type Numbered,
+  RESPONSES,
   type StoreLink,
 } from "./protocol.ts";
 
@@ -40,30 +40,30 @@ export interface ServedStore {
  */
 export function serveStore(store: LocalStore, options: ServeStoreOptions): ServedStore {
   const [calls, atOnce] = [new MessageChannel(), new MessageChannel()];
-  const answered = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT);
+  const responses = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT);
   const serving = new Serving(store, options);
-  const numbers = new Int32Array(answered);
-  const answer = () => {
-    Atomics.add(numbers, ANSWERS, 1);
-    Atomics.notify(numbers, ANSWERS);
+  const numbers = new Int32Array(responses);
+  const countResponse = () => {
+    Atomics.add(numbers, RESPONSES, 1);
+    Atomics.notify(numbers, RESPONSES);
   };
   atOnce.port1.on("message", (request: AtOnce) => {
-    atOnce.port1.postMessage(outcomeAtOnce(() => serving.answerAtOnce(request)));
-    answer();
+    atOnce.port1.postMessage(outcomeAtOnce(() => serving.handleAtOnce(request)));
+    countResponse();
   });
   calls.port1.on("message", (request: Numbered<Call> | Notice) => {
     if (request.do === "end" || request.do === "forget") serving.note(request);
-    else void serving.answer(request).then((response) => calls.port1.postMessage(response));
+    else void serving.handle(request).then((response) => calls.port1.postMessage(response));
   });
   untilAborted(options.signal, [calls.port1, atOnce.port1], () => {
     serving.stop();
     Atomics.store(numbers, ENDED, 1);
-    answer();
+    countResponse();
   });
   const link = {
     calls: calls.port2,
     atOnce: atOnce.port2,
-    answered,
+    responses,
     requireNamespaces: store.requireNamespaces,
   };
   return { link, transfer: [link.calls, link.atOnce], streams: () => serving.streams };
@@ -101,7 +101,7 @@ class Serving {
     return this.#streams.size;
   }
 
-  answerAtOnce(request: AtOnce): unknown {
+  handleAtOnce(request: AtOnce): unknown {
     switch (request.do) {
       case "get":
         return this.#store.getJson(request.resource, request.key);
@@ -118,8 +118,8 @@ class Serving {
     }
   }
 
-  answer({ id, ...call }: Numbered<Call>): Promise<Numbered<object>> {
-    return outcomeOf(() => this.#answer(call)).then((outcome) => ({ id, ...outcome }));
+  handle({ id, ...call }: Numbered<Call>): Promise<Numbered<object>> {
+    return outcomeOf(() => this.#handle(call)).then((outcome) => ({ id, ...outcome }));
   }
 
   note(notice: Notice): void {
@@ -132,7 +132,7 @@ class Serving {
     this.#founded.clear();
   }
 
-  async #answer(call: Call): Promise<unknown> {
+  async #handle(call: Call): Promise<unknown> {
     switch (call.do) {
       case "watch": {
         const over = new AbortController();

@@ -20,8 +20,8 @@ export interface ThreadStoreOptions {
 }
 
 /**
- * The store of another thread. Everything that depends on what a client has sent is done here: decoding, defaults, validation,
- * merging. The other thread reads, compares and writes.
+ * The store of another thread. Everything that depends on what a client has sent is done here: decoding, defaults,
+ * validation, merging. The other thread reads, compares and writes.
  */
 export class ThreadStore extends WritingStore {
   readonly registry: ResourceRegistry;
@@ -89,7 +89,7 @@ export class ThreadStore extends WritingStore {
     }
   }
 
-  /** The items of a stream as they come; whoever stops reading, or never begins to, ends it there as well. */
+  /** The items of a stream as they come; a reader that stops, or never begins, ends it there as well. */
   #read<T extends Items["items"][number]>(
     stream: number,
     signal: AbortSignal | undefined,
@@ -104,7 +104,7 @@ export class ThreadStore extends WritingStore {
     try {
       for (;;) {
         const next = this.#link.call({ do: "next", stream });
-        // Nobody waits for it any more once the signal has aborted.
+        // The caller does not wait for it any more once the signal has aborted.
         next.catch(() => {});
         const { items, end } = (await orAborted(next, signal)) as Items;
         for (const item of items) {

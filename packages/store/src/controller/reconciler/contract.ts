@@ -66,7 +66,7 @@ export interface ReconcilerOptions<View, Step extends { do: string }> {
   failed?(key: string, error: unknown, context: ReconcileContext): Promise<void>;
   /** After a decision to be done or to wait: puts away what is no object. A failure of it is one of the key. */
   ended?(key: string, context: ReconcileContext): Promise<void>;
-  /** An error of `apply` that means no more than that somebody else has to act first. */
+  /** An error of `apply` that means no more than that another controller, a node or a user has to act first. */
   waitsFor?(error: unknown): { do: "wait"; afterMs?: number } | undefined;
   /** The error of a `fail`; default {@link ReconcileFailure}. */
   errorOf?(outcome: Extract<Outcome, { do: "fail" }>): Error;

@@ -123,7 +123,7 @@ export class Reconciler<View, Step extends { do: string }> {
     const isPlanned = () => this.#queue.isPlanned(key);
     const isComing = () =>
       this.#queue.isBusy(key) || this.#queue.failures(key) > 0 || (this.#deferred.has(key) && isPlanned());
-    // Whoever has not begun, or is ending, leaves all to those who run.
+    // A controller that has not begun, or is ending, leaves all to those that run.
     if (!this.#begun || this.#signal.aborted || isComing()) return undefined;
     const pass = this.#passes.get(key);
     const context = this.#context(key);
@@ -149,7 +149,7 @@ export class Reconciler<View, Step extends { do: string }> {
       if (object === undefined) return;
       const name = keyOf(object);
       for (const key of this.#keysOf(source, object)) {
-        // Whoever has read the object itself is woken by what it has read, if there is news.
+        // A pass that has read the object itself is woken by what it has read, if that has changed.
         if (this.#passes.get(key)?.sawObject(informer, name) !== true) this.#queue.add(key);
       }
     };

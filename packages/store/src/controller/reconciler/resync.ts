@@ -33,7 +33,7 @@ export async function keepResyncing(
   }
 }
 
-/** A key whose objects change all the time has work at any moment: forgotten is what nobody has read in between. */
+/** A key whose objects change all the time has work at any moment: it slept only if no pass has read it in between. */
 async function resync(controller: Resynced, key: string, sleep: () => Promise<void>): Promise<void> {
   if ((await forgotten(controller, key)) === undefined) return;
   const pass = controller.passOf(key);

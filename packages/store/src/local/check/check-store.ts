@@ -37,7 +37,7 @@ interface Checking {
 
 /**
  * Reads the file of a store from its first page to its last entry, and never maps it. Nothing is opened, locked or
- * written; nobody may write meanwhile. A format of the future is reported and not read.
+ * written; no process may write meanwhile. A format of the future is reported and not read.
  */
 export async function checkStore(path: string): Promise<StoreReport> {
   const report: StoreReport = {

@@ -9,7 +9,7 @@ export const FREE_LIST: TreeKind = {
 };
 
 /**
- * Pages that a record of the free list gives away, checked to be nobody's: LMDB would write over them. A record is a
+ * Pages that a record of the free list gives away, checked to be in use nowhere: LMDB would write over them. A record is a
  * count and so many integers: a page, or minus a number and the first of that many pages, or 0 for a place left empty.
  */
 export function takeFree({ meta, used }: Walk, { key, value }: Entry): void {

@@ -26,7 +26,7 @@ export interface Entry {
 export interface Walk {
   file: PageFile;
   meta: Meta;
-  /** A page that somebody uses has a 1. */
+  /** A page in use has a 1. */
   used: Uint8Array;
   damage: Damage[];
 }

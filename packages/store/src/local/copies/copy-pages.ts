@@ -44,9 +44,9 @@ async function copyBytes(from: FileHandle, to: FileHandle, start: number, end: n
 }
 
 /**
- * Copies a store's file to `target` under a temporary name, reads the copy from end to end, and renames it. Somebody may
- * write to the store meanwhile as long as a reader is held: LMDB leaves the pages of the state that was the newest when
- * the copy began, and the copy has the heads of that moment. Returns what is in the copy. Throws StoreOpenError
+ * Copies a store's file to `target` under a temporary name, reads the copy from end to end, and renames it. Another process
+ * may write to the store meanwhile, as long as a reader is open: LMDB leaves the pages of the state that was the newest
+ * when the copy began, and the copy has the heads of that moment. Returns what is in the copy. Throws StoreOpenError
  * (Damaged), which leaves no copy.
  */
 export async function copyStore(source: string, target: string): Promise<StoreReport> {

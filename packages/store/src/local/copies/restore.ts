@@ -19,7 +19,7 @@ export interface Restored extends StoreReport {
 
 /**
  * Puts a copy in the place of the store in `folder`. What is there is kept beside it, whatever state it is in; there is
- * one or the other at any moment. Throws StoreOpenError: Locked while somebody has the store, Damaged when the copy is.
+ * one or the other at any moment. Throws StoreOpenError: Locked while a process has the store, Damaged when the copy is.
  */
 export async function restoreStore(folder: string, copy: string): Promise<Restored> {
   await makeFolder(folder, 0o700);
@@ -41,7 +41,7 @@ export async function restoreStore(folder: string, copy: string): Promise<Restor
       );
       if (present) await link(file, kept);
       afterKeep();
-      // Nobody may take the locks of the file that goes for those of the one that comes.
+      // No process may take the locks of the file that goes for those of the one that comes.
       await rm(`${file}-lock`, { force: true });
       await rename(storeFile(working), file);
       await syncFolder(folder);

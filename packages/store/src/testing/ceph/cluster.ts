@@ -13,7 +13,7 @@ const END_MS = 5000;
 /** A command to a cluster that has nothing to do takes about one second. */
 const SETUP_MS = 30_000;
 const COMMAND_MS = 60_000;
-/** A monitor that is being set up has stopped answering for good, once in some hundred times (16.2). */
+/** A monitor that is being set up has stopped responding for good, once in some hundred times (16.2). */
 const TRIES = 3;
 const LOG_LINES = 40;
 /** Ports above the monitor's from which the other daemons take theirs. */
@@ -23,7 +23,7 @@ const PORTS = 60;
 export interface CephCluster {
   /** Path of its configuration file, which names no key. */
   conf: string;
-  /** A user who may do what RBD clients do, and nothing else; and the file with its key, which nobody else can read. */
+  /** A user who may do what RBD clients do, and nothing else; and the file with its key, which only root can read. */
   user: string;
   keyring: string;
   /** The name of its pool for images. */
@@ -32,13 +32,13 @@ export interface CephCluster {
   admin(program: "ceph" | "rbd", ...args: string[]): Promise<string>;
   /** An RBD namespace of its own for a test. */
   namespace(): Promise<string>;
-  /** Stops its OSD in mid-work: whoever reads or writes waits. The returned function lets it go on. */
+  /** Stops its OSD in mid-work: clients that read or write wait. The returned function lets it go on. */
   silence(): () => Promise<void>;
 }
 
 /**
- * For a test file: what it returns starts the file's one cluster when that is first asked for. To be called at the top of the file,
- * because a hook that is made while a test runs is that test's.
+ * For a test file: what it returns starts the file's one cluster when that is first asked for. To be called at the top of
+ * the file, because a hook that is made while a test runs is that test's.
  */
 export function cephOfFile(after: (undo: () => Promise<void>) => void): () => Promise<CephCluster> {
   let undo = async (): Promise<void> => {};
@@ -53,8 +53,8 @@ export function cephOfFile(after: (undo: () => Promise<void>) => void): () => Pr
 }
 
 /**
- * Starts one, until `after` runs what it is given. Everything is below a folder of its own, and listens on one address only: the
- * loopback's, unless other kernels are to reach it.
+ * Starts one, until `after` runs what it is given. Everything is below a folder of its own, and listens on one address
+ * only: the loopback's, unless other kernels are to reach it.
  * @throws with what the last one's monitor has logged, when none of some could be set up
  */
 export async function startCeph(
@@ -193,7 +193,8 @@ class Cluster implements CephCluster {
       if (!isSilent) return;
       isSilent = false;
       osd?.kill("SIGCONT");
-      // Where there are others they report it down meanwhile. Alone it would keep waiting, for leases that ran out as it stood still.
+      // Where there are others they report it down meanwhile. Alone it would keep waiting, for leases that ran out as it
+      // stood still.
       await this.admin("ceph", "osd", "down", "0");
     };
   }
@@ -239,7 +240,7 @@ function settings({ folder, address, port }: { folder: string; address: string; 
     .join("");
 }
 
-/** One that nobody has now; the ones above it are tried one by one by whoever takes them. */
+/** One that is free now; the daemons try the ones above it one by one. */
 async function freePort(host: string): Promise<number> {
   const server = createServer().listen(0, host);
   await once(server, "listening");
