@@ -10,8 +10,9 @@ const PREFACE = Buffer.concat([
 
 /**
  * Resolves when a server responds at `endpoint` (`unix:///path`), by a connection of its own that is gone afterwards.
- * A gRPC channel to a process that accepts connections and says nothing keeps its connection, even when it is closed: whoever
- * calls processes of strangers again and again asks this first. Throws UNAVAILABLE, or DEADLINE_EXCEEDED after `timeoutMs`.
+ * A gRPC channel to a process that accepts connections and sends nothing keeps its connection, even when it is closed: a
+ * caller of processes that are not ours asks this first, each time. Throws UNAVAILABLE, or DEADLINE_EXCEEDED after
+ * `timeoutMs`.
  */
 export function awaitServer(
   endpoint: string,
@@ -29,13 +30,13 @@ export function awaitServer(
     };
     const stop = (): void => end(CsiError.cancelled(`stopped waiting for ${path}`));
     const timer = setTimeout(
-      () => end(CsiError.deadlineExceeded(`the process at ${path} did not answer within ${timeoutMs} ms`)),
+      () => end(CsiError.deadlineExceeded(`the process at ${path} did not respond within ${timeoutMs} ms`)),
       timeoutMs,
     );
     signal?.addEventListener("abort", stop, { once: true });
     socket.once("connect", () => socket.write(PREFACE));
     socket.once("data", () => end());
-    socket.once("error", ({ message }) => end(CsiError.unavailable(`nobody answers: ${message}`)));
+    socket.once("error", ({ message }) => end(CsiError.unavailable(`no process listens there: ${message}`)));
     socket.once("close", () => end(CsiError.unavailable(`the process at ${path} ended the connection`)));
     if (signal?.aborted === true) stop();
   });

@@ -8,7 +8,7 @@ import type { CallOptions } from "../wire/method-types.ts";
 
 /**
  * What grpc-js says when our own deadline is over. It gives the milliseconds that each part of the call took, which is
- * another message each time: whoever writes it into an object would write at every attempt.
+ * another message each time: a controller that writes it into an object would write at every attempt.
  */
 const OWN_DEADLINE = /^Deadline exceeded(?: after |$)/;
 
@@ -90,7 +90,7 @@ function failure(error: unknown, method: DescMethod, { signal, timeoutMs }: Call
   if (signal?.aborted === true) return stopped(signal);
   const failed = fromStatus(error);
   if (failed.code !== Code.DEADLINE_EXCEEDED || !OWN_DEADLINE.test(failed.message)) return failed;
-  const message = `the plugin did not answer ${method.name} within ${timeoutMs} ms`;
+  const message = `the plugin did not respond to ${method.name} within ${timeoutMs} ms`;
   return CsiError.deadlineExceeded(message, { cause: error });
 }
 

@@ -315,7 +315,7 @@ test("a call that is not answered in time says the same each time: which call, a
     assert.equal(failed.code, Code.DEADLINE_EXCEEDED);
     messages.add(failed.message);
   }
-  assert.deepEqual([...messages], ["the plugin did not answer Probe within 100 ms"]);
+  assert.deepEqual([...messages], ["the plugin did not respond to Probe within 100 ms"]);
 });
 
 test("an error message of any length and any characters arrives", async (t) => {

@@ -32,7 +32,7 @@ export interface ConnectOptions {
 const CHANNEL_OPTIONS = {
   "grpc.enable_channelz": 0,
   "grpc.enable_http_proxy": 0,
-  // Answers such as ListVolumes have no limit in CSI.
+  // Responses such as that of ListVolumes have no limit in CSI.
   "grpc.max_receive_message_length": -1,
   // A plugin that restarts on the same machine is back soon.
   "grpc.initial_reconnect_backoff_ms": 100,

@@ -101,7 +101,7 @@ export class CsiError extends Error {
   static internal(message: string, options?: CsiErrorOptions): CsiError {
     return new CsiError(Code.INTERNAL, message, options);
   }
-  /** Nobody responds, or not yet; the same call may work later. */
+  /** The server does not respond, or not yet; the same call may work later. */
   static unavailable(message: string, options?: CsiErrorOptions): CsiError {
     return new CsiError(Code.UNAVAILABLE, message, options);
   }

@@ -53,7 +53,7 @@ export interface FuzzFinding {
 export interface FuzzReport {
   seed: number;
   requests: number;
-  /** Answers by code. */
+  /** Responses by code. */
   codes: Partial<Record<CodeName, number>>;
   /** Calls that succeeded, by method: how far the run got into the plugin. */
   reached: Record<string, number>;

@@ -11,7 +11,7 @@ export interface MetricsServer {
 }
 
 /**
- * Answers `GET /metrics` on an address with what `families` gives at that moment. There is no authentication: choose
+ * Serves `GET /metrics` on an address, with what `families` gives at that moment. There is no authentication: choose
  * a loopback address unless the network is trusted. Port 0 takes a free one. Throws when the address cannot be had.
  */
 export async function serveMetrics(

@@ -26,8 +26,8 @@ interface Flight extends Operation {
 /**
  * At most one operation at a time on an object (section "Concurrency"): the same request again joins the one under
  * way and gets its response; another request gets ABORTED with what runs, for how long, and how it failed before. An
- * operation keeps its place until it really ends, whoever has stopped waiting; it is stopped (its signal aborts)
- * when nobody waits any more.
+ * operation keeps its place until it really ends, also when callers have stopped waiting; it is stopped (its signal aborts)
+ * when the last caller has.
  */
 export function singleFlight(options: SingleFlightOptions = {}): Interceptor {
   const { now = Date.now, claims = (call) => claimsOf(call.context.method, call.request) } = options;

@@ -3,8 +3,8 @@ import { connect } from "node:net";
 import { dirname } from "node:path";
 import { CsiError } from "../errors/csi-error.ts";
 
-/** Errors that only a socket without a listener gives. With all others (a full backlog, ...) somebody is there. */
-const NOBODY: ReadonlySet<string | undefined> = new Set(["ECONNREFUSED", "ENOENT"]);
+/** Errors that only a socket without a listener gives. With all others (a full backlog, ...) a process listens. */
+const NO_LISTENER: ReadonlySet<string | undefined> = new Set(["ECONNREFUSED", "ENOENT"]);
 
 function isListening(path: string): Promise<boolean> {
   return new Promise((resolve) => {
@@ -13,11 +13,11 @@ function isListening(path: string): Promise<boolean> {
       socket.destroy();
       resolve(true);
     });
-    socket.once("error", (error: NodeJS.ErrnoException) => resolve(!NOBODY.has(error.code)));
+    socket.once("error", (error: NodeJS.ErrnoException) => resolve(!NO_LISTENER.has(error.code)));
   });
 }
 
-/** Not with `recursive`: Node tries for ever where a file system has no folder and lets nobody make one, as in /proc. */
+/** Not with `recursive`: Node tries for ever where a file system has no folder and refuses to make one, as in /proc. */
 async function makeFolders(folder: string): Promise<void> {
   const make = () => mkdir(folder, { mode: 0o755 });
   await make()
@@ -44,7 +44,7 @@ async function makeFolderOf(path: string): Promise<void> {
 }
 
 /**
- * Makes the way free for listening on `path`: its folder exists, a socket that nobody listens on is removed. Throws
+ * Makes the way free for listening on `path`: its folder exists, a socket on which no process listens is removed. Throws
  * FAILED_PRECONDITION when another process listens there, the path is something else than a socket, or its folder cannot
  * be made.
  */

@@ -11,7 +11,7 @@ export interface Listener {
   endConnections(): void;
 }
 
-/** Listens on a unix socket that only this user can open; replaces one that nobody listens on. */
+/** Listens on a unix socket that only this user can open; replaces one on which no process listens. */
 export async function listen(path: string, onConnection: (socket: Socket) => void): Promise<Listener> {
   await claimSocket(path);
   const open = new Set<Socket>();
@@ -27,8 +27,8 @@ export async function listen(path: string, onConnection: (socket: Socket) => voi
       for (const socket of open) socket.destroy();
     },
     close: async () => {
-      // Node removes the file by its name when a server closes. If somebody has put another socket there, it is
-      // theirs, and must survive.
+      // Node removes the file by its name when a server closes. If another process has put its own socket there meanwhile,
+      // that one must survive.
       const present = await lstat(path).catch(() => undefined);
       const foreign = present !== undefined && present.ino !== ino;
       if (foreign) server.unref();
@@ -65,7 +65,7 @@ function bind(server: Server, path: string): Promise<void> {
 }
 
 async function closeServer(server: Server, path: string): Promise<void> {
-  // The callback waits for open connections, which are not ours to wait for: from here on nobody is accepted.
+  // The callback waits for open connections, which are not ours to wait for: from here on no connection is accepted.
   server.close();
   await unlink(path).catch(() => {});
 }

@@ -12,7 +12,7 @@ function negativeOffset({ method, request }: Call): string | undefined {
 }
 
 /**
- * Answers INVALID_ARGUMENT (for a negative offset OUT_OF_RANGE), naming the field, before a handler sees a request that
+ * Refuses with INVALID_ARGUMENT (for a negative offset OUT_OF_RANGE), naming the field, before a handler sees a request that
  * breaks a rule of the wire.
  */
 export const validateRequests: Interceptor = (next) => async (call) => {

@@ -16,13 +16,13 @@ export interface CallOptions {
   timeoutMs?: number;
 }
 
-/** Answers one call. Throw a `CsiError` to choose the code. */
+/** Handles one call. Throw a `CsiError` to choose the code. */
 export type UnaryHandler<I extends DescMessage, O extends DescMessage> = (
   request: MessageShape<I>,
   context: CallContext,
 ) => Promise<MessageInitShape<O>> | MessageInitShape<O>;
 
-/** Answers one call with a stream of messages. */
+/** Handles one call, and responds with a stream of messages. */
 export type StreamHandler<I extends DescMessage, O extends DescMessage> = (
   request: MessageShape<I>,
   context: CallContext,
