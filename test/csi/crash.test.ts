@@ -85,8 +85,8 @@ const FAILPOINTS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Failpoints that no call comes by, or by chance only: pools of the start, volumes that get lost, operators' tickets, jobs; and
- * those of group snapshots that have tests of their own, step by step.
+ * Failpoints that no call comes by, or by chance only: pools of the start, volumes that get lost, operators' tickets, jobs;
+ * and those of group snapshots that have tests of their own, step by step.
  */
 const ELSEWHERE = [
   /^engine\/pool\/(backing|add-finalizer|remove|open|reopen|close-idle|limit|folder)/,
@@ -101,7 +101,7 @@ const ELSEWHERE = [
   /^engine\/pool\/image-(allocated|marked-thick|unshared)/,
   // Of group reverts: packages/engine/src/cluster/group-revert/crash.test.ts.
   /^engine\/group-revert\//,
-  // Nobody is killed there yet: what a pool has, and what was reported to its volumes, is read again at every start.
+  // No life is killed there yet: what a pool has, and what was reported to its volumes, is read again at every start.
   /^engine\/pool\/(enlarge|report-to-volumes)/,
   // Of volume groups: packages/driver/src/crash/groups.test.ts.
   /^driver\/(create-volume-group|delete-volume-group|volume-group)\//,

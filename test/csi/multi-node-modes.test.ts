@@ -20,7 +20,7 @@ const MODES = ["MULTI_NODE_READER_ONLY", "MULTI_NODE_SINGLE_WRITER", "MULTI_NODE
 
 const imaged = await startDriver();
 const folders = await startDriver({ pool: "directory" });
-/** A program of this name that never comes to its work: whoever needs it waits for ever. */
+/** A program of this name that never comes to its work: a call that needs it waits for ever. */
 await imaged.restart({ PATH: (await gate(imaged.folder, "ganesha.nfsd", "ganesha.nfsd")).path });
 
 const nothingServed = async ({ stateDir }: Driver) =>

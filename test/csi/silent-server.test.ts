@@ -14,7 +14,7 @@ const { controller } = world.controller;
 const { node } = world.nodes["node-2"];
 
 /**
- * Mounts a file system of whose server nobody has ever heard: the kernel's requests are read by no one, so every call that
+ * Mounts a file system of whose server nothing was ever heard: no process reads the kernel's requests, so every call that
  * needs a response waits until the mount is given up. Stands for a hard NFS mount whose server is gone.
  */
 function mountSilent(t: TestContext, target: string): () => Promise<void> {
@@ -78,7 +78,7 @@ test("statistics and health of a volume whose server is silent are answered with
     assert.equal(code, "UNAVAILABLE", message);
     assert.ok(message.includes(targetPath), message);
   }
-  await fails("UNAVAILABLE", stats(), /has not answered for 5 s/);
+  await fails("UNAVAILABLE", stats(), /has not responded for 5 s/);
   const { volumeHealth } = await node.nodeGetVolumeHealth({ volumeId });
   assert.match(JSON.stringify(volumeHealth), /ServerSilent/);
 

@@ -249,7 +249,7 @@ test(
     const installed = await withoutProgram(t, world.path("tools"), "ganesha.nfsd");
     const reported = /node "node-2" cannot serve.*apt-get install nfs-ganesha-vfs/;
     await fails("FAILED_PRECONDITION", publish(), reported);
-    // Whoever is refused may never call again: nothing is published, so the volume can be deleted.
+    // A caller that is refused may never call again: nothing is published, so the volume can be deleted.
     const refused = await create("no server, given up", { requisite: [TWO] }, { volumeCapabilities });
     const again = { volumeId: refused.volumeId, nodeId: "node-1", volumeCapability };
     await fails("FAILED_PRECONDITION", controller.controllerPublishVolume(again), reported);

@@ -154,16 +154,16 @@ test(
   everyday(),
   async () => {
     covers("CSI-336");
-    const nobody = join(up.stateDir, "nobody");
+    const unreachable = join(up.stateDir, "unreachable");
     const text = await readFile(up.kubeconfig, "utf8");
-    await writeFile(nobody, text.replace(/server: \S+/, "server: https://127.0.0.1:1"));
+    await writeFile(unreachable, text.replace(/server: \S+/, "server: https://127.0.0.1:1"));
     const cases: readonly [string[], number, RegExp][] = [
       [
         driver("node", "x", WORKER, join(up.stateDir, "missing")),
         2,
         /missing, which does not exist[\s\S]*next: /,
       ],
-      [driver("node", "x", WORKER, nobody), 4, /does not answer[\s\S]*next: /],
+      [driver("node", "x", WORKER, unreachable), 4, /does not respond[\s\S]*next: /],
       [driver("node", "x", "Worker_1"), 2, /Worker_1[\s\S]*next: /],
     ];
     for (const [args, code, expected] of cases) {

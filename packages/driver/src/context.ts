@@ -25,7 +25,7 @@ export interface DriverOptions {
    */
   nodeOnly?: boolean;
   /**
-   * This process is the whole plugin: nobody else has its store, and its node is all there is. Default false: more nodes
+   * This process is the whole plugin: no other process has its store, and its node is all there is. Default false: more nodes
    * may come at any time.
    */
   alone?: boolean;
@@ -45,7 +45,7 @@ export interface DriverOptions {
 /** A controller of the version 2 hierarchy, or why there is none. */
 export type IoController = { root: string } | { missing: string };
 
-/** Holds workloads to the limits of their volumes; the node service's keeper does. */
+/** Keeps workloads within the limits of their volumes; the node service's keeper does. */
 interface IoLimits {
   /** The machine's controller, or why there is none. */
   controller(): Promise<IoController>;

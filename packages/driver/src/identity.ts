@@ -5,8 +5,8 @@ import type { DriverContext } from "./context.ts";
 import { listObjects } from "./objects/find.ts";
 
 /**
- * The Identity service. Probe is about this node's pools only, and costs one read of the store. A controller has none: it serves
- * whatever has become of the pools of one node, or of all.
+ * The Identity service. Probe is about this node's pools only, and costs one read of the store. A controller has none: it
+ * serves whatever has become of the pools of one node, or of all.
  */
 export function identityService(driver: DriverContext): NonNullable<Services["identity"]> {
   return {
@@ -39,8 +39,8 @@ const notReady = (pool: Pool) =>
   pool.status?.conditions?.find((c) => c.type === "Ready" && c.status === "False");
 
 /**
- * A pool without a result is still being opened. One whose file system has failed under open volumes needs this plugin to close
- * them: whoever restarts or shuns a plugin that is unhealthy would keep it as it is.
+ * A pool without a result is still being opened. One whose file system has failed under open volumes needs this plugin to
+ * close them: an orchestrator that restarts or shuns an unhealthy plugin would keep it as it is.
  */
 function isBroken(pool: Pool): boolean {
   return pool.status?.ready === false && notReady(pool) !== undefined && !hasFailedFilesystem(pool);

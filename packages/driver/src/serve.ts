@@ -43,11 +43,14 @@ export interface ServeOptions {
   nodeID: string;
   /** The node's own pool; `name` is needed where other nodes share the store. */
   pool: { name?: string; type: PoolType; size?: number; overcommit?: number };
-  /** Pools in Ceph clusters, for volumes whose parameters name them. One with the name of the node's own pool is in its place. */
+  /**
+   * Pools in Ceph clusters, for volumes whose parameters name them. One with the name of the node's own pool is in its
+   * place.
+   */
   rbdPools?: readonly AgentPool[];
   /**
    * Objects of an API server that runs the arbiter and the data services, as `mooring up` does: other processes with the
-   * same one serve the other parts. Default: a store of its own below the state folder, which nobody else sees.
+   * same one serve the other parts. Default: a store of its own below the state folder, which no other process sees.
    */
   store?: ObjectStore;
   maxVolumesPerNode?: number;
@@ -79,7 +82,7 @@ function registry(): ResourceRegistry {
 
 interface Objects {
   store: ObjectStore;
-  /** Nobody else has them: what works on objects has to run here. */
+  /** No other process has them: the arbiter and the data services have to run here. */
   alone: boolean;
   close(): Promise<void>;
 }
@@ -90,7 +93,7 @@ async function openObjects({ stateDir, mode, store, logger, signal }: ServeOptio
   if (store === undefined) {
     const evidence = () => poolBelow(stateDir);
     const own = await LocalStore.open({ path, registry: registry(), evidence, headroom: true });
-    // A start that fails closes the store as well, and nobody aborts `signal` then.
+    // A start that fails closes the store as well, and no caller aborts `signal` then.
     const closing = new AbortController();
     const until = AbortSignal.any([signal, closing.signal]);
     const copies = startStateCopies({ store: own, stateDir, logger, signal: until });

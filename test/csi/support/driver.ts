@@ -141,7 +141,7 @@ export class Driver {
   }
 }
 
-/** Somebody listens. The file alone may be left from a life before, or be there a moment before that. */
+/** A process listens. The file alone may be left from a life before, or be there a moment before that. */
 function accepts(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connectSocket(path);

@@ -8,7 +8,7 @@ import { eventually } from "@mooring/store/testing";
  */
 export interface Gate {
   path: string;
-  /** Resolves when somebody waits at the gate. */
+  /** Resolves when a call waits at the gate. */
   reached(): Promise<void>;
   open(): Promise<void>;
 }

@@ -294,11 +294,11 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   },
   {
     ...{ rpc: "any", condition: "Permission denied", code: "PERMISSION_DENIED" },
-    why: "no call needs a secret: whoever may open the socket, mode 0600, may do everything",
+    why: "no call needs a secret: a process that may open the socket, mode 0600, may do everything",
   },
   {
     ...{ rpc: "any", condition: "Not authenticated", code: "UNAUTHENTICATED" },
-    why: "as before: there is nobody to be authenticated",
+    why: "as before: there is no user to be authenticated",
   },
   {
     ...{ rpc: "Probe", condition: "Missing required dependency", code: "FAILED_PRECONDITION" },

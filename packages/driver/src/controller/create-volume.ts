@@ -25,9 +25,9 @@ const FINAL = new Set([
 ]);
 
 /**
- * CreateVolume. The Volume object, named by the request's name, is the record of the attempt: whoever comes second
- * finds it, compares the arguments and waits for the same image. An attempt that cannot succeed takes its object away
- * again, so that the caller may try elsewhere under the same name.
+ * CreateVolume. The Volume object, named by the request's name, is the record of the attempt: a second call finds it,
+ * compares the arguments and waits for the same image. An attempt that cannot succeed takes its object away again, so that
+ * the caller may try elsewhere under the same name.
  */
 export async function createVolume(
   driver: DriverContext,

@@ -20,7 +20,7 @@ const RETRY_MS = 5;
 const marked = failpoint("driver/delete-volume/volume-marked");
 
 /**
- * DeleteVolume. Answers only when image and object are gone. An id that this driver never gave out names nothing, so
+ * DeleteVolume. Returns only when image and object are gone. An id that this driver never gave out names nothing, so
  * there is nothing to delete. A member of a volume group goes with its group, not alone.
  */
 export async function deleteVolume(
@@ -72,7 +72,10 @@ async function remove(
   }
 }
 
-/** Resolves when no pod and no job uses the volume: jobs of ours end by themselves. Throws FAILED_PRECONDITION when others do. */
+/**
+ * Resolves when no pod and no job uses the volume: jobs of ours end by themselves. Throws FAILED_PRECONDITION when others
+ * do.
+ */
 export async function untilUnused(
   driver: DriverContext,
   volumeId: string,
@@ -115,7 +118,7 @@ async function requireUnused(driver: DriverContext, volume: Volume, signal: Abor
   return nodes.size > 0;
 }
 
-/** No workload can have the volume open: nobody has, or only a job. */
+/** No workload can have the volume open: no ticket has the volume, or only that of a job. */
 function isHidden({ spec, status }: Volume): boolean {
   const { state, currentNodeID = "", frontendDisabled = false } = status ?? {};
   if (state === "detached" && currentNodeID === "")

@@ -18,7 +18,7 @@ export async function listVolumes(
     driver.lists.attachments.get(signal),
     driver.lists.pools.get(signal),
   ]);
-  // A volume that was never finished has not been handed to anybody yet.
+  // A volume that was never finished has not been returned to any caller yet.
   const made = volumes.filter((volume) => volume.status?.size !== undefined);
   const page = paginate(made, positionOf, request);
   const listed = new Set(page.items.map(({ metadata }) => metadata.name));

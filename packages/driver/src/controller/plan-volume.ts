@@ -107,13 +107,15 @@ export async function requireSame(
   }
 }
 
-/** Where there is one node for good, nobody has to be served by another one. */
+/** Where there is one node for good, no workload has to be served by another one. */
 function requireFit({ alone }: Pick<DriverContext, "alone">, { migratable, unfit }: VolumeRequest): void {
   if (unfit === undefined || (alone && !migratable)) return;
   throw CsiError.invalidArgument(unfit.reason, { hint: unfit.hint });
 }
 
-/** The file system that was asked for, or that a copy has from its source; undefined: there is none, or the choice is ours. */
+/**
+ * The file system that was asked for, or that a copy has from its source; undefined: there is none, or the choice is ours.
+ */
 function fsTypeOf({ mount, fsType }: VolumeRequest, source: SourceFacts | undefined): FsType | undefined {
   if (!mount) return undefined;
   const found = source?.formatted;
@@ -124,8 +126,8 @@ function fsTypeOf({ mount, fsType }: VolumeRequest, source: SourceFacts | undefi
 }
 
 /**
- * Bytes that the volume has to have at least. A copy is never smaller than its source; whoever asks for less than a file system
- * takes gets what it takes, as the source may have.
+ * Bytes that the volume has to have at least. A copy is never smaller than its source; a request for less than a file
+ * system takes gets what it takes, as the source may have.
  */
 function leastSize(
   { mount, range: { limitBytes, requiredBytes } }: VolumeRequest,

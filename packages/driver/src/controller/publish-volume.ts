@@ -74,7 +74,7 @@ export async function publishVolume(
   });
   ticketAdded();
   await requireNotGoing(driver, volumeId, signal).catch(async (error: unknown) => {
-    // The deletion was decided before there was a ticket: this one is nobody's. After any other failure nothing is
+    // The deletion was decided before there was a ticket: no workload counts on this one. After any other failure nothing is
     // known, and a ticket of an earlier call may be that of a workload that runs.
     const going = error instanceof CsiError && error.code === Code.NOT_FOUND;
     if (present === undefined && going) {
@@ -110,7 +110,7 @@ async function publishable(
     throw CsiError.notFound(`node "${nodeId}" does not exist`);
   }
   requireCapability(volume, capability);
-  // Whoever serves the volume, every node reaches it over the network.
+  // Whichever node serves the volume, every other one reaches it over the network.
   if (!isServed(volume)) await requireReachable(driver, volume, nodeId, signal);
   return volume;
 }

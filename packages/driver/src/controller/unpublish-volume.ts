@@ -20,7 +20,7 @@ import { waitUntil } from "../wait.ts";
 const ticketsRemoved = failpoint("driver/unpublish-volume/tickets-removed");
 
 /**
- * ControllerUnpublishVolume; an empty node id means every node. Answers when the node has no device of the volume any
+ * ControllerUnpublishVolume; an empty node id means every node. Returns when the node has no device of the volume any
  * more, unless another ticket keeps it there. A volume that does not exist is published nowhere.
  */
 export async function unpublishVolume(

@@ -32,7 +32,7 @@ export async function listVolumeHealth(
   const poolOf = new Map(pools.map((pool) => [pool.metadata.name, pool]));
   const nodeOf = new Map(agents.map((agent) => [agent.metadata.name, agent]));
   const ill = volumes.flatMap((volume) => {
-    // Never finished: it has not been handed to anybody yet.
+    // Never finished: it has not been returned to any caller yet.
     if (volume.status?.size === undefined) return [];
     const pool = poolOf.get(volume.spec.pool);
     const problems = volumeProblems({ volume, pool, node: nodeOf.get(neededNode(volume, pool) ?? "") });

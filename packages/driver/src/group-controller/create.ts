@@ -190,7 +190,7 @@ function withCode(code: Code, { message, hint }: CsiError): CsiError {
   return new CsiError(code, message, defined({ hint }));
 }
 
-/** Nobody knows when a node that does not respond is back: a caller whose own deadline comes first would read no reason. */
+/** It is not known when a silent node is back: a caller whose own deadline comes first would read no reason. */
 async function requireUnhindered({ store }: DriverContext, name: string, signal: AbortSignal): Promise<void> {
   const { state, error } = (await findGroupSnapshot(store, name, signal))?.status ?? {};
   if (state !== "preparing" || error === undefined) return;

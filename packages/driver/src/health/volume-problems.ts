@@ -47,7 +47,7 @@ const faulted: Rule = ({ volume: { status } }) => {
   return { ...FAULTS[cause], message };
 };
 
-/** Files may be missing after a repair that somebody consented to, until the volume is restored from a snapshot. */
+/** Files may be missing after a repair that an operator consented to, until the volume is restored from a snapshot. */
 const repairedWithLoss: Rule = ({ volume: { status } }) => {
   const { salvage, restore } = status ?? {};
   if (salvage?.dataLoss !== true || status?.robustness === "faulted") return undefined;
@@ -94,7 +94,7 @@ const writesFail: Rule = ({ volume, pool }) => {
 const poolFull: Rule = ({ volume, pool }) => {
   if (writersHeldMessage(pool) !== undefined || writesFailMessage(pool) !== undefined) return undefined;
   if (pool?.status?.ready !== true || !isBelowReserve(pool) || isThickVolume(volume)) return undefined;
-  const then = pool.spec.holdWriters === true ? "will be held" : "fail";
+  const then = pool.spec.holdWriters === true ? "will be suspended" : "fail";
   const message = `pool "${pool.metadata.name}" is below its reserve: writes to its volumes ${then} when it is full`;
   return { status: Status.DEGRADED, reason: "PoolBelowReserve", message };
 };

@@ -41,7 +41,7 @@ export interface NodeRecord {
  */
 export class NodeRecords {
   readonly #folder: string;
-  /** Between what is known of a volume and its removal, nobody shall write something new. */
+  /** Between the read of what is known of a volume and its removal, no call may write something new. */
   readonly #writing = new KeyedLock();
 
   constructor(stateDir: string) {

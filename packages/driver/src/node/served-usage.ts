@@ -6,8 +6,9 @@ import { withTimeLimit } from "@mooring/store";
 const PATIENCE_MS = 5000;
 
 /**
- * Reads how full file systems are that other nodes serve. Their mounts are hard: while the server is silent, who reads
- * waits, and may not even be killed. So a program reads, one per path at a time, and nobody waits for it for long.
+ * Reads how full file systems are that other nodes serve. Their mounts are hard: while the server is silent, a process that
+ * reads waits, and may not even be killed. So a program reads, one per path at a time, and the RPC does not wait for it for
+ * long.
  */
 export class ServedUsage {
   readonly #exec: Exec;
@@ -44,7 +45,7 @@ export class ServedUsage {
 
 function stuck(path: string): CsiError {
   return CsiError.unavailable(
-    `the file system at ${path} has not answered for ${PATIENCE_MS / 1000} s: the server of the volume is not reachable, or is being started again`,
+    `the file system at ${path} has not responded for ${PATIENCE_MS / 1000} s: the server of the volume is not reachable, or is being started again`,
     {
       hint: "The volume's ShareManager names the node that serves it; programs that use the volume wait for it.",
     },

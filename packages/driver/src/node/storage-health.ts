@@ -57,9 +57,9 @@ async function problemOf(node: NodeContext, pool: Pool): Promise<PoolProblem | u
   if (fault !== undefined) {
     return { status: Status.STORAGE_UNREACHABLE, reason: "PoolFailed", message: `${name}: ${fault}` };
   }
-  const held = writersHeldMessage(pool);
-  if (held !== undefined)
-    return { status: Status.STORAGE_DEGRADED, reason: "WritersHeld", message: `${name}: ${held}` };
+  const suspended = writersHeldMessage(pool);
+  if (suspended !== undefined)
+    return { status: Status.STORAGE_DEGRADED, reason: "WritersHeld", message: `${name}: ${suspended}` };
   const failing = writesFailMessage(pool);
   if (failing !== undefined)
     return { status: Status.STORAGE_DEGRADED, reason: "WritesFail", message: `${name}: ${failing}` };

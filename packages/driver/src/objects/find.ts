@@ -37,15 +37,15 @@ const SNAPSHOT_ID = /^s-[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 export function isVolumeId(id: string): boolean {
   return VOLUME_ID.test(id);
 }
-/** False: no group snapshot can have this id, so nobody reads it. */
+/** False: no group snapshot can have this id, so the store is not asked. */
 function isGroupSnapshotId(id: string): boolean {
   return GROUP_SNAPSHOT_ID.test(id);
 }
-/** False: no volume group can have this id, so nobody reads it. */
+/** False: no volume group can have this id, so the store is not asked. */
 export function isVolumeGroupId(id: string): boolean {
   return VOLUME_GROUP_ID.test(id);
 }
-/** False: no snapshot can have this id, so nobody reads it. */
+/** False: no snapshot can have this id, so the store is not asked. */
 function isSnapshotId(id: string): boolean {
   return SNAPSHOT_ID.test(id);
 }

@@ -20,9 +20,10 @@ export async function requireNoGroup(
 }
 
 /**
- * For whoever is about to use a volume, and once more when that is written: the other side announces a group's deletion, then reads the uses.
- * One of the two sees the other. A deletion that is not decided yet is called off; after one that is, the volume goes:
- * NOT_FOUND. A volume that is about to join a group is left to join it: whoever deletes that group then sees the use.
+ * For a call that is about to use a volume, and once more when that is written: the other side announces a group's
+ * deletion, then reads the uses. One of the two sees the other. A deletion that is not decided yet is called off; after one
+ * that is, the volume goes: NOT_FOUND. A volume that is about to join a group is left to join it: the call that deletes
+ * that group then sees the use.
  */
 export async function requireNotGoing(
   driver: DriverContext,

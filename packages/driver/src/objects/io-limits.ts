@@ -26,7 +26,7 @@ export async function requireLimitable(
     throw noController(controller.missing, "invalidArgument");
 }
 
-/** Throws FAILED_PRECONDITION when this machine cannot apply the volume's limits to anybody. */
+/** Throws FAILED_PRECONDITION when this machine cannot apply the volume's limits to any workload. */
 export async function requireLimitsHere(node: DriverContext, { spec }: Volume): Promise<void> {
   if (!hasLimits(ioLimitsOf(spec.mutableParameters))) return;
   const controller = await node.ioLimits?.controller();

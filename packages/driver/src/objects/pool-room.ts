@@ -28,8 +28,9 @@ export interface ByProvisioning<T> {
 }
 
 /**
- * Bytes of new volumes that a pool takes now. Of thin ones the promise counts, as long as the pool is above its reserve; thick
- * ones take what is free above it. A `directory` pool has no sizes to limit a volume to, so its free space is what there is.
+ * Bytes of new volumes that a pool takes now. Of thin ones the promise counts, as long as the pool is above its reserve;
+ * thick ones take what is free above it. A `directory` pool has no sizes to limit a volume to, so its free space is what
+ * there is.
  */
 export function availableBytes(pool: Pool): ByProvisioning<bigint> {
   return { thin: bytesLeft(pool, false), thick: bytesLeft(pool, true) };
@@ -60,7 +61,7 @@ function describe(pool: Pool, thick: boolean): string {
   const { name } = pool.metadata;
   const { totalBytes = 0, freeBytes = 0, promisedBytes = 0, thickBytes = 0 } = pool.status ?? {};
   if (writersHeldMessage(pool) !== undefined)
-    return `pool "${name}" is full: its writers are held until there is room`;
+    return `pool "${name}" is full: its writers are suspended until there is room`;
   if (isBelowReserve(pool))
     return `pool "${name}" has ${describeBytes(freeBytes)} free and is below its reserve`;
   const room = `pool "${name}" has room for ${describeBytes(bytesLeft(pool, thick))}`;

@@ -16,7 +16,7 @@ export async function requireUnmounted(
 }
 
 /**
- * For calls that copy the volumes: they go on when the volumes are free, at a time that nobody can predict. Throws
+ * For calls that copy the volumes: they go on when the volumes are free, at a time that cannot be predicted. Throws
  * ABORTED, since what was asked for is still pending.
  */
 export async function requireMovable(

@@ -27,7 +27,7 @@ export async function getGroup(store: ObjectStore, id: string, signal: AbortSign
   });
 }
 
-/** The record and the volume have to agree: a volume of the same name that was made anew is nobody's. */
+/** The record and the volume have to agree: a volume of the same name that was made anew is in no group. */
 export function isMember({ metadata, spec }: VolumeSet, volume: Volume): boolean {
   return volume.spec.group?.name === metadata.name && spec.members.includes(volume.metadata.name);
 }

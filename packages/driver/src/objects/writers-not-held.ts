@@ -12,6 +12,6 @@ export async function requireWritersNotHeld(
 ): Promise<void> {
   const pool = await findPool(store, volume.spec.pool, signal);
   if (writersHeldMessage(pool) === undefined) return;
-  const message = `pool "${volume.spec.pool}" of volume "${volume.metadata.name}" is full: its writers are held until there is room`;
+  const message = `pool "${volume.spec.pool}" of volume "${volume.metadata.name}" is full: its writers are suspended until there is room`;
   throw CsiError.unavailable(message, { hint: MAKE_ROOM });
 }

@@ -37,7 +37,7 @@ export function paginate<T>(
   return { items, nextToken: encode(position(last)) };
 }
 
-/** Index of the first item beyond a position, which may be nobody's any more. */
+/** Index of the first item beyond a position, which no item may have any more. */
 function firstBeyond<T>(sorted: readonly T[], position: (item: T) => Position, after: Position): number {
   let low = 0;
   let high = sorted.length;

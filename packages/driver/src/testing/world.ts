@@ -19,7 +19,10 @@ export interface World {
   nodeID: string;
   /** A path below the folder whose parent exists. */
   path(name: string): string;
-  /** The device of a volume of this driver: volumes of one name have one id, whoever else makes one on this machine. */
+  /**
+   * The device of a volume of this driver: volumes of one name have one id, and another driver on this machine may have
+   * made one too.
+   */
   loopOf(volumeId: string): Promise<LoopDevice | undefined>;
   /** Everything that was logged so far. */
   log(): string;
@@ -104,7 +107,7 @@ export async function cleanUp(host: Host, folder: string): Promise<void> {
     if (mounts.length + loops.length === 0) break;
     for (const { target } of mounts) await host.exec.try("umount", [target]);
     for (const { path } of loops) {
-      // A device that went with its mount may be somebody else's by now.
+      // A device that went with its mount may be another test's by now.
       const now = await host.loops.at(path);
       if (now?.backingFile.startsWith(folder)) await host.loops.detach(path).catch(() => {});
     }

@@ -15,8 +15,8 @@ import { overtaken, type Refusal } from "./refusal.ts";
  *   3. commit: one write of the record makes the announced members the members. It fails when the announcement is gone.
  *   4. release: volumes that left lose the mark.
  *
- * Killed before 3, the group is as it was: whoever wants one of the volumes takes the announcement out first (claim.ts).
- * Killed after it, the group is as it was asked to be, and a repeat of the call finds that.
+ * Killed before 3, the group is as it was: another change that wants one of the volumes takes the announcement out first
+ * (claim.ts). Killed after it, the group is as it was asked to be, and a repeat of the call finds that.
  */
 
 const announced = failpoint("driver/volume-group/change-announced");

@@ -26,7 +26,7 @@ export async function otherGroupOf(
 
 /**
  * Makes a volume this change's, so that no other group gets it. Always a write, also where an earlier attempt of the
- * same group left its mark: whoever has read that one finds the volume changed.
+ * same group left its mark: a change that has read that one finds the volume changed.
  */
 export async function claimVolume(
   driver: DriverContext,
@@ -38,7 +38,7 @@ export async function claimVolume(
     const volume = await findVolume(driver.store, volumeId, signal);
     if (volume === undefined || volume.metadata.deletionTimestamp !== undefined) return goingAway(volumeId);
     if (volume.spec.group?.name !== own) {
-      // Of two changes that want the same volumes one is taken out: whoever is out already takes nobody out.
+      // Of two changes that want the same volumes one is taken out: a change that is out already takes no other out.
       if (volume.spec.group !== undefined) await requireAnnounced(driver.store, { own, change }, signal);
       const other = await groupOf(driver, volume, signal);
       if (other !== undefined) return inAnother(volumeId, other.metadata.name);
@@ -73,7 +73,7 @@ export async function releaseVolume(
   const volume = await findVolume(store, volumeId, signal);
   if (volume?.spec.group?.name !== own || volume.spec.group.change !== change) return;
   const { group: _mark, ...spec } = volume.spec;
-  // Whoever wrote it meanwhile has read more.
+  // A change that wrote it meanwhile has read more.
   await write(store, { ...volume, spec }, signal);
   released();
 }

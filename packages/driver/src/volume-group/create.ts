@@ -94,7 +94,7 @@ async function dissolve(driver: DriverContext, { name }: GroupRequest, signal: A
 }
 
 /**
- * The parameters and the volumes that the group was made with, whoever is in it by now: a repeat of the first call is
+ * The parameters and the volumes that the group was made with, whichever are in it by now: a repeat of the first call is
  * that call, whatever came after it.
  */
 function requireSame({ metadata, spec }: VolumeSet, request: GroupRequest): void {

@@ -47,7 +47,7 @@ async function decide(driver: DriverContext, set: VolumeSet, signal: AbortSignal
   const change = { id: randomUUID() };
   await announce(store, set, change, signal);
   try {
-    // From here on, whoever begins to use a member takes the announcement out: see requireNotGoing.
+    // From here on, a call that begins to use a member takes the announcement out: see requireNotGoing.
     const refusals = await Promise.all(volumes.map((volume) => whyInUse(driver, volume, signal)));
     const inUse = refusals.filter((refusal) => refusal !== undefined);
     if (inUse.length > 0) throw refused(keep, "modify", inUse, ids);
@@ -90,7 +90,7 @@ async function carryOut(driver: DriverContext, set: VolumeSet, signal: AbortSign
   if (now !== undefined && now.metadata.uid === set.metadata.uid) await removeRecord(driver, now, signal);
 }
 
-/** It was decided by a driver that was started otherwise. Whoever has set `keep` since then loses nothing. */
+/** It was decided by a driver that was started otherwise. An operator who has set `keep` since then loses nothing. */
 function keptBack({ metadata }: VolumeSet, volumes: readonly Volume[]): CsiError {
   const names = volumes.map((volume) => volume.metadata.name).join(", ");
   return CsiError.failedPrecondition(
@@ -103,8 +103,8 @@ function keptBack({ metadata }: VolumeSet, volumes: readonly Volume[]): CsiError
 const SETTLED_AT_ONCE = 16;
 
 /**
- * What a kill left behind, when no caller comes again: deletions that were decided, and, where nobody else has the store,
- * groups that were never made. Never throws.
+ * What a kill left behind, when no caller comes again: deletions that were decided, and, where no other process has the
+ * store, groups that were never made. Never throws.
  */
 export async function settleGroups(driver: DriverContext, signal: AbortSignal): Promise<void> {
   const warn = (err: unknown, volumeGroupId?: string): void => {

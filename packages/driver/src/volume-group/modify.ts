@@ -9,7 +9,7 @@ import { groupResponse } from "./response.ts";
 
 /**
  * ModifyVolumeGroupMembership: `volume_ids`, as a set, are the members from now on, all of them or, after a refusal,
- * none. With `expected-generation` only while nobody else has changed the group: else ABORTED. A group that is as it
+ * none. With `expected-generation` only while no other call has changed the group: else ABORTED. A group that is as it
  * is asked to be is returned as it is, whatever was expected: a repeat of a call whose response was lost is no change.
  */
 export async function modifyGroup(

@@ -18,8 +18,7 @@ interface Kept {
   workloads: ReadonlySet<string>;
 }
 
-/**
- * Holds workloads to the limits of the volumes that are published for them. Knows only volumes with limits, so a node
+/** Keeps workloads within the limits of the volumes that are published for them. Knows only volumes with limits, so a node
  * without any costs nothing. What it has is read again from records and objects after a restart.
  */
 export class IoLimitKeeper {
@@ -43,7 +42,7 @@ export class IoLimitKeeper {
 
   /**
    * Reads a volume after anything about it has changed, and at the groups of its workloads. What fails is tried again
-   * by and by: a volume is not kept from anybody because of it.
+   * by and by: no workload is kept from its volume because of it.
    */
   async follow(volume: Volume): Promise<void> {
     const { name } = volume.metadata;
