@@ -189,7 +189,7 @@ export const CLAIMS: readonly Situation[] = [
     },
     target: "pvc/data",
     cause: /is being deleted; held by .*example\.com\/holds-it/,
-    next: /it ends when whoever set them has done its part/,
+    next: /it ends when the controllers that set them have done their part/,
   },
   {
     name: "a claim whose volume is gone",

@@ -146,7 +146,7 @@ export const PODS: readonly Situation[] = [
     },
     target: "pod/web",
     cause: /Pod \S+\/web: is being deleted since \S+: held by example\.com\/holds-it/,
-    next: /whoever set the finalizer has to take it away/,
+    next: /the controller that set the finalizer has to remove it/,
   },
   {
     name: "more of the processor than any node has",

@@ -38,7 +38,7 @@ function placed(object: object, namespace: string): object {
 async function whyOf(target: string, namespace: string): Promise<string> {
   const [kind = "", name = ""] = target.split("/");
   const explain = explainerOf(kind);
-  if (explain === undefined) throw new Error(`nobody explains ${target}`);
+  if (explain === undefined) throw new Error(`no command explains ${target}`);
   return renderFinding(await explain(contextOf(store), namespace, name));
 }
 

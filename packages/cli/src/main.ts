@@ -12,7 +12,7 @@ function inherit(parent: Command, command: Command, path: string): void {
 
 /**
  * A reader that has seen enough (`| head`) ends nothing, and what is under way least of all. Nor does a stderr that cannot be
- * written, on a full disk say: there is nobody left to report that to.
+ * written, on a full disk say: there is nowhere left to report that.
  */
 function outliveReaders(): void {
   process.stderr.on("error", () => {});
@@ -23,7 +23,7 @@ function outliveReaders(): void {
   });
 }
 
-/** Reports an error with the classes of whoever has thrown it: in a bundle, the commands that serve have their own. */
+/** Reports an error with the classes of the bundle that has thrown it: the commands that serve have their own. */
 let report = reportError;
 
 async function serving() {

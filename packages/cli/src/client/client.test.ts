@@ -44,7 +44,7 @@ test("a server that is not there is reported with its address and the file that 
   await writeFile(kubeconfig, kubeconfigOf("https://127.0.0.1:1"));
   const { code, stderr } = await mooring(["volume", "list", "--kubeconfig", kubeconfig]);
   assert.equal(code, 4, stderr);
-  assert.match(stderr, /the API server does not answer/);
+  assert.match(stderr, /the API server does not respond/);
   assert.ok(stderr.includes("https://127.0.0.1:1") && stderr.includes(kubeconfig), stderr);
 });
 
@@ -56,7 +56,7 @@ test("a connection that is not safe is no server that has to be started", async 
     const { code, stderr } = await mooring(["volume", "list", "--kubeconfig", kubeconfig]);
     assert.equal(code, exit, stderr);
     assert.match(stderr, expected);
-    assert.doesNotMatch(stderr, /does not answer|start it/);
+    assert.doesNotMatch(stderr, /does not respond|start it/);
   };
   const plain = api.url.replace("http:", "https:");
   await list(

@@ -9,7 +9,7 @@ export interface ClientOptions {
   kubeconfig?: string;
 }
 
-/** Where one is read from when nobody names one: the standalone server's, the user's. */
+/** Where one is read from when the user names none: the standalone server's, the user's own. */
 function places(): string[] {
   const standalone = "/var/lib/mooring/kubeconfig";
   try {
@@ -32,8 +32,8 @@ const FORBIDDEN = new Set<unknown>(["EACCES", "EPERM"]);
 const UNREADABLE = new Set<unknown>([...FORBIDDEN, "ENOENT", "ENOTDIR"]);
 
 /**
- * The first of these files that is there. They were named, so nothing else is read when they cannot be used: a
- * command must not reach a cluster that nobody meant. `source`: who named them.
+ * The first of these files that is there. They were named, so nothing else is read when they cannot be used: a command must
+ * not reach a cluster that the user did not mean. `source`: the option or variable that named them.
  */
 async function binding(paths: readonly string[], source: string, instead: string): Promise<RestStore> {
   for (const path of paths) {
@@ -54,7 +54,7 @@ async function binding(paths: readonly string[], source: string, instead: string
   );
 }
 
-/** The first of the usual places that has one: nobody has named any. */
+/** The first of the usual places that has one: the user has named none. */
 async function usual(): Promise<RestStore> {
   let closed: string | undefined;
   for (const path of places()) {
@@ -89,7 +89,10 @@ export function openCluster(options: ClientOptions): Promise<RestStore> {
   return here ? RestStore.inCluster() : openClient(options);
 }
 
-/** The same as {@link openClient}, and the namespace that is meant: of `-n`, else of the kubeconfig's context, as kubectl has it. */
+/**
+ * The same as {@link openClient}, and the namespace that is meant: of `-n`, else of the kubeconfig's context, as kubectl
+ * has it.
+ */
 export async function openNamespace(
   options: ClientOptions & { namespace?: string },
 ): Promise<{ store: RestStore; namespace: string }> {

@@ -21,7 +21,7 @@ interface NodeClient {
 
 /**
  * The API server of a node: by the credential that it has below its state folder, which it joins for when it has none and
- * was given a token, or by a kubeconfig that somebody names.
+ * was given a token, or by a kubeconfig that the user names.
  */
 export async function openNodeClient(
   options: JoinOptions,

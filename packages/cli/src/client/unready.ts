@@ -19,9 +19,9 @@ export async function unready(server: Pick<RestStore, "getText">): Promise<Unrea
     await server.getText("/readyz");
     return [];
   } catch (error) {
-    // What cannot be asked, or does not answer, is reported by whoever wants an object of it.
+    // What cannot be asked, or does not respond, is reported by the command that wants an object of it.
     if (!isStatus(error)) throw error;
-    const failed = /^(?:the server answered \d+: )?\[-\](\S+) failed(?:: (.*))?$/gm;
+    const failed = /^(?:the server responded with \d+: )?\[-\](\S+) failed(?:: (.*))?$/gm;
     return [...error.message.matchAll(failed)].map(([, name = "", why = "no reason given"]) => ({
       ...{ name, why },
       next: NEXT[name] ?? "read the log of the API server",

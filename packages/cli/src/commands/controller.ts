@@ -229,7 +229,7 @@ async function run(options: Options, around: Surroundings): Promise<void> {
   await sidecars.done;
 }
 
-/** `mooring controller`: everything that Kubernetes needs around a CSI driver of anybody, in one process. */
+/** `mooring controller`: everything that Kubernetes needs around the CSI driver of any vendor, in one process. */
 export function controllerCommand(): Command {
   const command = new Command("controller")
     .description("the control plane around any CSI driver: what its sidecars do, in one process")

@@ -25,8 +25,8 @@ interface DoctorOptions extends Output {
 }
 
 /**
- * What the objects are read with, or why they cannot be. What somebody has named has to be there; a standalone server
- * may just not run.
+ * What the objects are read with, or why they cannot be. What the user has named has to be there; a standalone server may
+ * just not run.
  */
 async function reach({ kubeconfig: named, stateDir }: DoctorOptions): Promise<RestStore | Check> {
   const kubeconfig = named ?? join(stateDir, "kubeconfig");
@@ -44,7 +44,7 @@ async function reach({ kubeconfig: named, stateDir }: DoctorOptions): Promise<Re
   }
 }
 
-/** The checks, or why they could not be made. An error that nobody foresaw stays one. */
+/** The checks, or why they could not be made. An error that we did not foresee stays one. */
 async function checksOrFailure(what: string, checks: Promise<Check[]>): Promise<Check[]> {
   return checks.catch((error: unknown) => {
     const { message, next, exitCode } = describeError(error);

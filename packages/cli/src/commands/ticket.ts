@@ -117,7 +117,7 @@ export function ticketCommand(): Command {
     .argument("<volume>", "name of the Volume")
     .argument("<id>", "id of the ticket")
     .addOption(callerOption())
-    .option("--force", "also one of somebody else, an operator or a controller")
+    .option("--force", "also one of another operator, or of a controller")
     .option(...kubeconfig)
     .action(remove);
   return root;

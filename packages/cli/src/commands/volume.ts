@@ -110,7 +110,7 @@ async function satisfied(
   } catch (error) {
     if (!signal.aborted) throw error;
     const why = last === undefined ? undefined : ticketStatus(last, id)?.conditions[0]?.message;
-    throw new CommandError(`ticket ${id} still waits: ${why ?? "the arbiter has not answered"}`, {
+    throw new CommandError(`ticket ${id} still waits: ${why ?? "the arbiter has not evaluated it yet"}`, {
       exitCode: EXIT.negative,
       next: `it keeps its place; give it up with: mooring volume detach ${volume} --id ${id}${holderFlag(parameters)}`,
     });

@@ -3,7 +3,7 @@ import type { ObjectStore } from "@mooring/store";
 import { describeBytes } from "@mooring/store";
 import { type Check, check } from "./check.ts";
 
-/** What an operator asked a volume for, and that was given up: nothing goes on until somebody asks again. */
+/** What an operator asked of a volume, and what was given up: nothing goes on until they ask again. */
 export async function jobChecks(store: ObjectStore): Promise<Check[]> {
   return (await store.list(Volumes)).items.flatMap((volume) => [...restore(volume), ...expansion(volume)]);
 }

@@ -4,7 +4,7 @@ import { isKindMissing } from "../output/api-refusal.ts";
 import { type Check, check } from "./check.ts";
 
 /**
- * The same store, in which a kind that the cluster does not have has no objects: one missing definition keeps nobody from
+ * The same store, in which a kind that the cluster does not have has no objects: one missing definition keeps no check from
  * reading the other kinds. `missing`: the kinds that lists have met so far.
  */
 export function withoutMissingKinds(store: ObjectStore): {
@@ -38,7 +38,7 @@ export function missingKindChecks(missing: ReadonlySet<Resource>): Check[] {
       `Kind ${kind}`,
       "warn",
       `the cluster does not have ${plural}.${group}, so none was looked at`,
-      `install it, or ignore this when nobody uses it: kubectl apply -f deploy/crds/${group}_${plural}.yaml`,
+      `install it, or ignore this when nothing uses it: kubectl apply -f deploy/crds/${group}_${plural}.yaml`,
     ),
   );
 }

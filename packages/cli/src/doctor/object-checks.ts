@@ -139,7 +139,7 @@ async function drift(store: ObjectStore): Promise<Check[]> {
     );
 }
 
-/** Tickets that have waited for long: most often somebody forgot theirs. */
+/** Tickets that have waited for long: most often an operator forgot theirs. */
 async function waits(store: ObjectStore, now: Date): Promise<Check[]> {
   const attachments = (await store.list(VolumeAttachments)).items;
   return attachments.flatMap(({ spec, status }) =>

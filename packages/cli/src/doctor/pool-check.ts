@@ -3,7 +3,7 @@ import { describeBytes } from "@mooring/store";
 import { type Check, check } from "./check.ts";
 
 const MAKE_ROOM =
-  "kubectl delete the claims or snapshots that nobody needs, or make the pool larger (docs/tasks/full-pools.md)";
+  "kubectl delete the claims or snapshots that are not needed, or make the pool larger (docs/tasks/full-pools.md)";
 
 /** Whether a pool is open, and whether there is room in it. `wayOut`: what to do where it is not, if that is known. */
 export function poolCheck(pool: Pool, wayOut?: string): Check {
@@ -19,8 +19,8 @@ export function poolCheck(pool: Pool, wayOut?: string): Check {
   const { freeBytes = 0, thickBytes = 0, totalBytes = 0 } = status;
   const thick = thickBytes === 0 ? "" : `, ${describeBytes(thickBytes)} set aside for thick volumes`;
   const room = `${describeBytes(freeBytes)} of ${describeBytes(totalBytes)} free${thick}`;
-  const held = writersHeldMessage(pool) ?? writesFailMessage(pool);
-  if (held !== undefined) return check(name, "fail", `${room}: ${held}`, MAKE_ROOM);
+  const suspended = writersHeldMessage(pool) ?? writesFailMessage(pool);
+  if (suspended !== undefined) return check(name, "fail", `${room}: ${suspended}`, MAKE_ROOM);
   const low = spaceLow(pool);
   if (low !== undefined) return check(name, "warn", `${room}: ${low.message}`, MAKE_ROOM);
   return check(name, "ok", room);

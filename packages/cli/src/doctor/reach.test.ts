@@ -19,7 +19,7 @@ test("doctor: a server or a kubeconfig that was named and cannot be used is a fa
   const api = await cannedApi(t);
   api.response = () => ({ code: 404, body: {} });
   for (const [kubeconfig, expected] of [
-    [nobody, /does not answer.*https:\/\/127\.0\.0\.1:1/],
+    [nobody, /does not respond.*https:\/\/127\.0\.0\.1:1/],
     [join(folder, "missing"), /missing/],
     [api.kubeconfig, /does not have Mooring's kinds/],
   ] as const) {

@@ -3,7 +3,7 @@ import { checkStore, lockFolder, StoreOpenError, storeFile } from "@mooring/stor
 import { storeFolder } from "../state/options.ts";
 import { type Check, check } from "./check.ts";
 
-/** What Mooring stores, while nobody has it: a store that is open was checked when it was opened. */
+/** What Mooring stores, while no process has it open: a store that is open was checked when it was opened. */
 export async function stateChecks(stateDir: string): Promise<Check[]> {
   const folder = storeFolder(stateDir);
   if (!existsSync(folder)) return [];

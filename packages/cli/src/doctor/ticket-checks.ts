@@ -23,8 +23,7 @@ const SLOW_AFTER_MS = 60 * 60_000;
 
 type Objects = Pick<JobView, "volumes" | "snapshots">;
 
-/**
- * Tickets that nobody needs any more: those without owner, those whose job is over, and those that an operator forgot. And
+/** Tickets that are not needed any more: those without owner, those whose job is over, and those that an operator forgot. And
  * those of jobs that have had their volume for so long that something is wrong.
  */
 export async function ticketChecks(store: ObjectStore, now: Date): Promise<Check[]> {
@@ -70,7 +69,7 @@ async function checksOf(
   });
 }
 
-/** The services give such a ticket back within moments: they do not run, or somebody wrote it by hand. */
+/** The services give such a ticket back within moments: they do not run, or an operator wrote it by hand. */
 function leftOver(volume: string, id: string): string {
   return `see that \`mooring up\`, or \`mooring driver\`, runs; else: mooring ticket rm ${volume} ${id} --force`;
 }

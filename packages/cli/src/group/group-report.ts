@@ -20,7 +20,7 @@ interface VolumeGroupReport {
   synced: boolean;
   className?: string;
   content?: string;
-  /** When somebody asked for it, RFC 3339. */
+  /** When it was asked for, RFC 3339. */
   askedAt?: string;
   /** Volumes that are in it. */
   memberCount: number;

@@ -37,11 +37,11 @@ export interface GroupReport {
   ready: boolean;
   error?: string;
   creationTime?: string;
-  /** When somebody asked for it, RFC 3339. */
+  /** When it was asked for, RFC 3339. */
   askedAt?: string;
   driver?: string;
   members: MemberReport[];
-  /** Absent for other drivers, whose group snapshots nobody can see. */
+  /** Absent for other drivers, whose group snapshots we cannot see. */
   barrier?: BarrierReport;
   restores: { name: string; phase: string; message: string }[];
 }

@@ -44,7 +44,9 @@ export async function addClaims(
   });
 }
 
-/** Takes claims out of the names of a group, and their own wish to be in it away. Throws for those that a selector keeps in. */
+/**
+ * Takes claims out of the names of a group, and their own wish to be in it away. Throws for those that a selector keeps in.
+ */
 export async function removeClaims(
   store: ObjectStore,
   { claims, name, namespace }: Pick<GroupWish, "claims" | "name" | "namespace">,
@@ -62,7 +64,7 @@ export async function removeClaims(
     });
   for (const claim of claims) await forgetWish(store, { namespace, name: claim }, name);
   return mutate(store, VolumeGroups, { namespace, name }, ({ spec: { source } }) => {
-    // A group that was brought in and names nobody has everybody: no name is not the same as no list.
+    // A group that was brought in and names no member has all that the driver reports: no name is not the same as no list.
     if (source.claimNames !== undefined)
       source.claimNames = source.claimNames.filter((each) => !claims.includes(each));
   });

@@ -20,7 +20,7 @@ export function graceFor({ nodeGrace, leaseDuration }: NodeGrace): number {
 
 /** `--node-grace`. */
 export function nodeGraceOption(): Option {
-  return new Option("--node-grace <time>", "a node that does not answer for so long is suspect")
+  return new Option("--node-grace <time>", "a node that does not respond for so long is suspect")
     .argParser(duration)
     .default(40_000, "40s");
 }

@@ -35,7 +35,7 @@ export function poolOption(): Option {
   return new Option("--pool <type>", description).choices(LOCAL_POOL_TYPES).default("xfs");
 }
 
-/** Volumes are thin: a pool may promise more than it has when somebody asks for it. */
+/** Volumes are thin: a pool may promise more than it has when the operator asks for that. */
 export function overcommitOption(): Option {
   return new Option(
     "--pool-overcommit <factor>",

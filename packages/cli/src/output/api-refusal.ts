@@ -51,12 +51,12 @@ const BY_REASON: Partial<Record<StatusReason, Describe>> = {
   NotFound: notFound,
   Unauthorized: ({ message }) => ({
     message: `the API server does not accept the credentials of the kubeconfig (${message})`,
-    next: "take a fresh kubeconfig from whoever runs the server, or name another with --kubeconfig",
+    next: "take a fresh kubeconfig from the server's administrator, or name another with --kubeconfig",
     exitCode: EXIT.unreachable,
   }),
   Forbidden: plainly(
     EXIT.unreachable,
-    "use the kubeconfig of somebody who may do that, or ask who runs the server (kubectl auth can-i --list)",
+    "use the kubeconfig of a user who may do that, or ask the server's administrator (kubectl auth can-i --list)",
   ),
   Invalid: WRONG,
   BadRequest: WRONG,
@@ -70,7 +70,7 @@ const BY_REASON: Partial<Record<StatusReason, Describe>> = {
   InsufficientStorage: plainly(EXIT.unreachable, "make room on that disk, and try again"),
 };
 
-/** What an API server answered instead of what was asked for. */
+/** What an API server returned instead of what was asked for. */
 export function describeRefusal(error: StatusError): ErrorReport {
   const describe = BY_REASON[error.reason] ?? plainly(EXIT.negative, "see the API server's log");
   return describe(error);

@@ -7,8 +7,8 @@ export const EXIT = {
   usage: 2,
   /** Another process has the state folder, the socket, the address or the node. */
   busy: 3,
-  /** The API server cannot be reached, cannot answer, or does not let this user do it. */
+  /** The API server cannot be reached, cannot respond, or does not let this user do it. */
   unreachable: 4,
-  /** An error nobody foresaw; please report it. */
+  /** An error that we did not foresee; please report it. */
   internal: 70,
 } as const;

@@ -7,7 +7,7 @@ import { CommandError } from "./command-error.ts";
 import { EXIT } from "./exit-codes.ts";
 import { withSourcePositions } from "./source-positions.ts";
 
-/** Node's codes for "nobody answers there". */
+/** Node's codes for "no server responds there". */
 const UNREACHABLE = new Set(["ECONNREFUSED", "ECONNRESET", "ENOTFOUND", "EHOSTUNREACH", "ETIMEDOUT"]);
 
 /** What an operator does about a state folder that cannot be opened. */
@@ -43,7 +43,7 @@ function cannotOpen(error: StoreOpenError): ErrorReport {
 
 function unreachable(message: string): ErrorReport {
   return {
-    message: `the API server does not answer (${message})`,
+    message: `the API server does not respond (${message})`,
     next: "start it with `mooring up`, or name another kubeconfig with --kubeconfig",
     exitCode: EXIT.unreachable,
   };
@@ -96,7 +96,7 @@ export function describeError(error: unknown): ErrorReport {
     const busy = error.reason === "CSI_SOCKET_IN_USE";
     return { message: error.message, next, exitCode: busy ? EXIT.busy : EXIT.usage };
   }
-  // One that has a cause is no response: nobody answered.
+  // One that has a cause is no response: no server responded.
   if (error instanceof StatusError)
     return error.cause === undefined ? describeRefusal(error) : withoutResponse(error);
   if (!(error instanceof Error)) return { message: String(error), next: REPORT, exitCode: EXIT.internal };

@@ -59,7 +59,7 @@ function keep(script: Script, cache: string, isRejected: boolean): void {
     write(temporary, script.createCachedData());
     renameSync(temporary, cache);
   } catch {
-    // A folder that is read only, or somebody else's: every start compiles then.
+    // A folder that is read only, or another user's: every start compiles then.
     rmSync(temporary, { force: true });
   }
 }

@@ -8,16 +8,16 @@ export const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 export const SAME_WISH_MS = 500;
 
 /**
- * From here on SIGUSR1 and SIGUSR2 do nothing: else the one opens Node.js' debugger to every user of the machine, and the other may end
- * the process without its clean-up.
+ * From here on SIGUSR1 and SIGUSR2 do nothing: else the one opens Node.js' debugger to every user of the machine, and the
+ * other may end the process without its clean-up.
  */
 export function ignoreUserSignals(): void {
   for (const name of ["SIGUSR1", "SIGUSR2"]) process.on(name, () => {});
 }
 
 /**
- * Aborts with the first of {@link STOP_SIGNALS}; a second one ends the process at once. From here on nobody has to read what
- * we write: a Ctrl-C also ends the `tee` that we write to, and must not keep us from cleaning up.
+ * Aborts with the first of {@link STOP_SIGNALS}; a second one ends the process at once. From here on no reader is needed of
+ * what we write: a Ctrl-C also ends the `tee` that we write to, and must not keep us from cleaning up.
  */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController();

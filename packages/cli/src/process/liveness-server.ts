@@ -8,12 +8,12 @@ import { listenFailure } from "./listen-failure.ts";
 import type { MetricsEndpoint } from "./metrics-server.ts";
 
 const OPTION = "--liveness-listen";
-/** A driver that takes longer to answer a probe does not live. */
+/** A driver that takes longer to respond to a probe does not live. */
 const PROBE_MS = 3_000;
 
 /**
- * Serves `/healthz`, as livenessprobe does: 200 when the driver answers Probe that it is ready, else 500 with what is wrong.
- * Every request is a probe on a connection of its own, so no client reads of an older state. Throws CommandError.
+ * Serves `/healthz`, as livenessprobe does: 200 when the driver responds to Probe that it is ready, else 500 with what is
+ * wrong. Every request is a probe on a connection of its own, so no client reads of an older state. Throws CommandError.
  */
 export async function startLivenessServer(
   address: string,

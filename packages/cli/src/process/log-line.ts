@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 
-/** Longer values are cut: whoever needs the rest has it in the JSON of a log that is no terminal. */
+/** Longer values are truncated: the JSON of a log that is no terminal has the rest. */
 const LONGEST_VALUE = 300;
 /** What stands before the message, or is the same in each line of a process. */
 const ELSEWHERE = new Set(["level", "time", "pid", "hostname", "msg"]);
@@ -19,7 +19,10 @@ export function logLine(entry: Record<string, unknown>, { colors }: { colors: bo
   return [message, ...fields].filter((part) => part !== "").join(" ");
 }
 
-/** Of a field with parts each has its own name, as in `key.name`. Of an error what it says; of one that nobody expected also where it comes from. */
+/**
+ * Of a field with parts each has its own name, as in `key.name`. Of an error what it says; of one that we did not expect
+ * also where it comes from.
+ */
 function fieldsOf(key: string, value: unknown): [string, unknown][] {
   if (value === undefined) return [];
   if (typeof value !== "object" || value === null || Array.isArray(value)) return [[key, value]];

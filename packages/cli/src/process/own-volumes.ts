@@ -20,7 +20,7 @@ interface OwnVolumes extends NodeGrace {
 
 /**
  * `mooring controller --engine`: what our own volumes need once in a cluster. The driver's controller service is in this
- * process, behind a socket in a folder that nobody else can open. Settles after the signal.
+ * process, behind a socket in a folder that only this user can open. Settles after the signal.
  */
 export async function controlOwnVolumes(options: OwnVolumes): Promise<void> {
   const { store, logger, signal, sidecars, ready } = options;

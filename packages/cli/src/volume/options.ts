@@ -22,7 +22,7 @@ export function holderOption(description = "who asks"): Option {
   return new Option("--holder <name>", `${description} (default: who runs this)`);
 }
 
-/** Who gives a ticket back: it has to be this operator's. By force it may be anybody's, so the two exclude each other. */
+/** Who gives a ticket back: it has to be this operator's. By force it may be any holder's, so the two exclude each other. */
 export function callerOption(): Option {
   return holderOption("who you are: the ticket has to be yours").conflicts("force");
 }

@@ -1,6 +1,6 @@
 import { ATTACHER_RULES, type AttachmentTicket } from "@mooring/engine";
 
-/** How to end a ticket that belongs to somebody else, and what that does. */
+/** How to end a ticket that belongs to another holder, and what that does. */
 export function endTicket(ticket: AttachmentTicket, volume: string): string {
   return `mooring ticket rm ${volume} ${ticket.id} --force (${effect(ticket)})`;
 }

@@ -122,7 +122,7 @@ async function deleting(
       next: `kubectl delete pod -n ${namespace} ${users.join(" ")}`,
     });
   }
-  const next = `it ends when whoever set them has done its part: mooring doctor, kubectl describe pvc -n ${namespace} ${name}`;
+  const next = `it ends when the controllers that set them have done their part: mooring doctor, kubectl describe pvc -n ${namespace} ${name}`;
   return finding("waiting", subject, `is being deleted; held by ${finalizers.join(", ")}`, {
     children,
     next,

@@ -69,7 +69,7 @@ async function claims(context: Context, namespace: string, group: VolumeGroupSna
   return Promise.all(selected.map(({ metadata }) => explainClaim(context, namespace, metadata.name)));
 }
 
-/** None of a selector that nobody can mean: the group snapshot reports that itself. */
+/** None of a selector that is not valid: the group snapshot reports that itself. */
 function requirementsOf({ spec }: VolumeGroupSnapshot): LabelRequirement[] {
   try {
     return labelRequirements(spec.source.selector ?? {});

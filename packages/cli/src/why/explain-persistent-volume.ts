@@ -20,7 +20,7 @@ export async function explainPersistentVolume(context: Context, name: string): P
     return finding("failed", subject, `${phase}, and cannot be deleted: ${cause}`, { children, next });
   }
   if (pv.metadata.deletionTimestamp !== undefined) {
-    const finalizers = pv.metadata.finalizers?.join(", ") || "nobody";
+    const finalizers = pv.metadata.finalizers?.join(", ") || "no finalizer";
     const next =
       phase === "Bound"
         ? `kubectl delete pvc -n ${claimRef?.namespace} ${claimRef?.name}`

@@ -86,7 +86,7 @@ async function deleting(context: Context, pod: Pod, subject: string): Promise<Fi
   const next =
     finalizers.length === 0
       ? `look at its node: mooring why node/${pod.spec?.nodeName ?? "NODE"}`
-      : `whoever set the finalizer has to take it away: kubectl get pod -n ${namespace} ${name} -o yaml`;
+      : `the controller that set the finalizer has to remove it: kubectl get pod -n ${namespace} ${name} -o yaml`;
   return finding("waiting", subject, `is being deleted since ${deletionTimestamp}: ${cause}`, { next });
 }
 

@@ -23,9 +23,9 @@ export async function explainRoom(context: Context, volume: Volume): Promise<Fin
     const next = (await endItsPods(context, pool)) ?? `kubectl describe pool ${spec.pool}`;
     return [finding("failed", subject, `is not ready: ${why ?? "it is being opened"}`, { next })];
   }
-  const held = writersHeldMessage(pool);
-  const next = `delete claims or snapshots that nobody needs, or: kubectl patch pool ${spec.pool} --type merge -p '{"spec":{"size":BYTES}}'`;
-  if (held !== undefined) return [finding("failed", subject, held, { next })];
+  const suspended = writersHeldMessage(pool);
+  const next = `delete claims or snapshots that are not needed, or: kubectl patch pool ${spec.pool} --type merge -p '{"spec":{"size":BYTES}}'`;
+  if (suspended !== undefined) return [finding("failed", subject, suspended, { next })];
   const failing = isThickVolume(volume) ? undefined : writesFailMessage(pool);
   if (failing !== undefined) return [finding("failed", subject, failing, { next })];
   const failed = status?.conditions?.find(({ type, message }) => type === "WritesFail" && message !== "");

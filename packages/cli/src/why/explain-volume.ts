@@ -50,7 +50,7 @@ async function share(context: Context, volume: Volume): Promise<Finding[]> {
     return [finding("ok", subject, "no pod and no job uses the volume, so no node serves it")];
   const refusedUsers = (manager?.status?.untrusted ?? []).filter(({ refused }) => refused);
   const served = users.filter((user) => !refusedUsers.some((refusal) => refusal.nodeID === user));
-  const whom = `for ${served.join(", ") || "nobody"}`;
+  const whom = `for ${served.join(", ") || "no user"}`;
   if (nodeID === "") return [finding("waiting", subject, `no node is ready to serve it ${whom}`)];
   if (error !== undefined)
     return [finding("failed", subject, `node ${nodeID}: ${error.code}: ${error.message}`)];

@@ -25,7 +25,7 @@ async function snapshot(name: string, options: SnapshotOptions): Promise<void> {
     });
   const of = ofGroup === undefined ? { selector: selectorOf(options.selector ?? "") } : { group: ofGroup };
   const { store, namespace } = await openNamespace(options);
-  // One that nobody has made is not waited for.
+  // A group that does not exist is not waited for.
   if (ofGroup !== undefined) await store.get(VolumeGroups, { namespace, name: ofGroup });
   const wish = { namespace, name, of, ...defined({ className }) };
   await createGroupSnapshot(store, wish).catch(takenName(`mooring group delete vgs/${name}`));
@@ -81,7 +81,7 @@ interface WaitOptions extends Shared {
   timeout: number;
 }
 
-/** Of an object that is there: one that nobody has made is not waited for. */
+/** Of an object that is there: one that does not exist is not waited for. */
 async function wait(name: string, options: WaitOptions): Promise<void> {
   const { timeout } = options;
   const { store, namespace } = await openNamespace(options);
