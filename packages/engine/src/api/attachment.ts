@@ -73,7 +73,7 @@ export interface VolumeAttachment extends KubeObject {
     /** How many tickets are satisfied, and how many wait. */
     satisfied?: number;
     waiting?: number;
-    /** Who has the volume: an operator's name or the type of the ticket; empty: nobody. */
+    /** Who has the volume: an operator's name or the type of the ticket; empty: no ticket has it. */
     holder?: string;
   };
 }

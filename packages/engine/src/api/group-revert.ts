@@ -13,8 +13,8 @@ export interface RevertMember {
 
 /**
  * - `Waiting`: for the group snapshot, or for another revert of the same volumes. No volume is requested.
- * - `Holding`: workloads are to leave; whoever comes next waits. Nothing has changed.
- * - `Reverting`: decided. Nobody reads an old byte from here on; it goes on until every member is back.
+ * - `Holding`: workloads are to leave; one that comes next waits. Nothing has changed.
+ * - `Reverting`: decided. No workload reads an old byte from here on; it goes on until every member is back.
  * - `Complete`: every member has the bytes of the group snapshot.
  * - `Failed`: every member is as it was; the message has the reason.
  */

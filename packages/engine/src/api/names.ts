@@ -14,7 +14,7 @@ export const LEASE_NAMESPACE = "kube-system";
 export const LEASE_IMAGE_LABEL = `${MOORING_GROUP}/image`;
 /** Label of an image's lease: the NodeAgent whose agent holds it. */
 export const LEASE_NODE_LABEL = `${MOORING_GROUP}/node`;
-/** Held on every object of ours whose data must go before the object does. */
+/** The finalizer on every object of ours whose data must go before the object does. */
 export const ENGINE_FINALIZER = `${MOORING_GROUP}/engine`;
 /** On a VolumeAttachment as long as there is a ticket: without it a stray delete would detach workloads. */
 export const ARBITER_FINALIZER = `${MOORING_GROUP}/arbiter`;

@@ -13,7 +13,9 @@ export function pendingRestore({ spec, status }: Volume): { snapshot: string; re
   return { snapshot, ...defined({ request }) };
 }
 
-/** True for a member of a group that is to be reverted and is not all there yet: its restore has it, and it stays as it is. */
+/**
+ * True for a member of a group that is to be reverted and is not all there yet: its restore has it, and it stays as it is.
+ */
 export function awaitsCommit({ spec }: Volume): boolean {
   return spec.restoreFrom?.revert?.committed === false;
 }
@@ -23,7 +25,7 @@ export function isCommitted({ spec }: Volume): boolean {
   return spec.restoreFrom?.revert?.committed === true;
 }
 
-/** The file system that has to grow while nobody uses it, unless that has been given up. */
+/** The file system that has to grow while no workload uses it, unless that has been given up. */
 export function pendingExpansion({ status }: Volume): { size: number } | undefined {
   const { expansion } = status ?? {};
   return expansion === undefined || (expansion.failures ?? 0) >= MOST_ATTEMPTS ? undefined : expansion;

@@ -18,7 +18,9 @@ export type PoolType = (typeof POOL_TYPES)[number];
  */
 export type PoolMode = "local" | "shared";
 
-/** The part of a Ceph cluster that a pool is, and how nodes get there. Names and paths only: keys are in files of the nodes. */
+/**
+ * The part of a Ceph cluster that a pool is, and how nodes get there. Names and paths only: keys are in files of the nodes.
+ */
 export interface RbdSpec {
   /** Name of the Ceph user, without `client.`. */
   user: string;
@@ -133,7 +135,7 @@ export function hasFailedFilesystem(pool: Pool): boolean {
   );
 }
 
-/** Why the writers of the pool are held; undefined: they are not. */
+/** Why the writers of the pool are suspended (condition `WritersHeld`); undefined: they are not. */
 export function writersHeldMessage(pool: Pool | undefined): string | undefined {
   return trueCondition(pool, "WritersHeld")?.message;
 }

@@ -1,12 +1,12 @@
 import type { AttachmentTicket } from "./attachment.ts";
 import type { Volume } from "./volume.ts";
 
-/** Types of tickets behind which somebody mounts a volume, or opens its device. */
+/** Types of tickets whose owners mount a volume, or open its device. */
 const MOUNTS: ReadonlySet<AttachmentTicket["type"]> = new Set(["csi-attacher", "longhorn-api"]);
 
 /**
  * Tickets of those who still have the volume mounted as it was before it asked to be mounted again: they had it
- * then, and their node has not mounted it since. The times compared are of two machines: whoever comes within the
+ * then, and their node has not mounted it since. The times compared are of two machines: a workload that comes within the
  * difference of their clocks is counted to one side or the other. Pure.
  */
 export function remountsOwed(

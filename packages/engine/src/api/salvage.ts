@@ -6,7 +6,7 @@ const REPAIRED: readonly (VolumeSalvage["state"] | undefined)[] = ["Clean", "Rep
 
 /**
  * True while a volume's data cannot be trusted. An agent never calls a volume faulted without recording what the fault
- * is: that word alone, or with a fault that was repaired long ago, was written by hand and takes nobody's volume away.
+ * is: that word alone, or with a fault that was repaired long ago, was written by hand and takes no workload's volume away.
  */
 export function isFaulted({ status }: Pick<Volume, "status">): boolean {
   if (status?.robustness !== "faulted" || status.salvage === undefined) return false;

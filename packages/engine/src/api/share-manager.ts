@@ -4,7 +4,7 @@ import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
 /** Cluster scoped, one per shared Volume and with its name: which node serves the volume, and for whom. */
 export interface ShareManager extends KubeObject {
   spec: {
-    /** The node that is to serve the volume; empty: nobody uses it. Written by the share service alone. */
+    /** The node that is to serve the volume; empty: no node uses it. Only the share service writes it. */
     nodeID: string;
     /** Nodes whose workloads use the volume, in order. */
     users?: string[];
@@ -17,11 +17,14 @@ export interface ShareManagerStatus {
   state: "stopped" | "starting" | "running" | "error";
   /** The node that serves it, or did last. */
   nodeID?: string;
-  /** `nfs://10.0.0.5:20490/v-pool-uuid`: NFS version 4 over TCP; only while others than the serving node use it. The last one while the server is started again. */
+  /**
+   * `nfs://10.0.0.5:20490/v-pool-uuid`: NFS version 4 over TCP; only while others than the serving node use it. The last
+   * one while the server is started again.
+   */
   endpoint?: string;
   /** Nodes that the server lets in; absent: none, or an agent of an earlier version does not report it. */
   users?: string[];
-  /** Nodes that use it, or would, over a network that is not trusted, or from an address that nobody knows. */
+  /** Nodes that use it, or would, over a network that is not trusted, or from an address that is not known. */
   untrusted?: UntrustedUser[];
   /** Bytes of the device that the file system fills. */
   size?: number;

@@ -20,7 +20,7 @@ export interface VolumeSetSpec {
    * was taken away behind the driver's back.
    */
   members: string[];
-  /** Counts the changes of the membership. 0: the group is still being made, and nobody has been given it. */
+  /** Counts the changes of the membership. 0: the group is still being made, and no caller has its id. */
   generation: number;
   /** Only volumes of this Pool may be members. */
   pool?: string;
@@ -28,7 +28,7 @@ export interface VolumeSetSpec {
   maxVolumes?: number;
   /** `false`: deleting the group never deletes a volume, it has to be empty before. Default true. */
   deleteVolumes?: boolean;
-  /** What is about to be done. Whoever is in its way may take it out, and then it is not done. */
+  /** What is about to be done. A call in whose way it is may take it out, and then it is not done. */
   change?: VolumeSetChange;
   /** It is decided: the members are being deleted, then the record is. */
   deleted?: boolean;

@@ -47,7 +47,8 @@ export interface VolumeSpec {
   lastAttachedBy?: string;
   /**
    * Put the bytes of one of its snapshots in place of its own, once: everything written since is lost. Another
-   * `request` (any text) requests the same snapshot again. `revert`: a VolumeGroupRevert requests it, for all members of a group.
+   * `request` (any text) requests the same snapshot again. `revert`: a VolumeGroupRevert requests it, for all members of a
+   * group.
    */
   restoreFrom?: { snapshot: string; request?: string; revert?: RevertOrder };
   /** Consent of an operator to lose data in order to repair one fault: its `status.salvage.faultedAt`. */
@@ -55,8 +56,8 @@ export interface VolumeSpec {
   /** Parameters that may change during a volume's life (read-ahead, limits, discard). */
   mutableParameters?: Record<string, string>;
   /**
-   * The VolumeSet that has the volume, or is about to: it is a member only when the set lists it. Whoever writes it
-   * owns the volume until somebody else does, so no volume is in two sets. `change`: the attempt that wrote it.
+   * The VolumeSet that has the volume, or is about to: it is a member only when the set lists it. The set that writes it
+   * owns the volume until another one does, so no volume is in two sets. `change`: the attempt that wrote it.
    */
   group?: { name: string; change: string };
   /** What CreateVolume was called with, so that a repeat can be compared argument by argument. */
@@ -85,11 +86,11 @@ export interface VolumeStatus {
   size?: number;
   /** Set once, by the stage step, when a file system was made; never cleared. A clone inherits it. */
   formatted?: string;
-  /** What was mounted before is dead, or moved away. Taken back when nobody has such a mount any more. */
+  /** What was mounted before is dead, or moved away. Taken back when no workload has such a mount any more. */
   remountRequestedAt?: string;
   /** By node: the request that it has handled, by mounting the volume anew. */
   remounted?: Record<string, string>;
-  /** The file system is smaller than the device, and grows only while nobody uses it. */
+  /** The file system is smaller than the device, and grows only while no workload uses it. */
   expansion?: VolumeExpansion;
   /** The last fault, and what became of it. */
   salvage?: VolumeSalvage;

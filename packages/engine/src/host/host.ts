@@ -133,7 +133,7 @@ export interface LoopDevices {
    * `lastUser`: lets it go with its last user instead, and resolves at once.
    */
   detach(device: string, options?: { lastUser?: boolean }): Promise<void>;
-  /** Who keeps the device busy, as texts for messages: mount points, or a user elsewhere. Empty: nobody. */
+  /** Who keeps the device busy, as texts for messages: mount points, or a user elsewhere. Empty: none. */
   users(device: string): Promise<string[]>;
   /** Takes up a new size of the backing file. */
   refresh(device: string): Promise<void>;

@@ -4,8 +4,8 @@ import { EngineError } from "../errors.ts";
 import type { Exec } from "./host.ts";
 
 /**
- * A device whose discards have been taken off. Without them the kernel also writes the zeros that it is asked for (mkfs, ext4),
- * instead of punching holes for them. Devices of files that can have no holes have none to begin with.
+ * A device whose discards have been taken off. Without them the kernel also writes the zeros that it is asked for (mkfs,
+ * ext4), instead of punching holes for them. Devices of files that can have no holes have none to begin with.
  */
 export function isWithoutDiscard(name: string): boolean {
   const limit = (file: string): number => {
@@ -15,7 +15,10 @@ export function isWithoutDiscard(name: string): boolean {
   return limit("discard_max_bytes") === 0 && limit("discard_max_hw_bytes") > 0;
 }
 
-/** What is discarded on the device keeps its blocks in the file, until the device is removed: the kernel never gives them back. */
+/**
+ * What is discarded on the device keeps its blocks in the file, until the device is removed: the kernel never gives them
+ * back.
+ */
 export async function takeOffDiscard(name: string): Promise<void> {
   if (isWithoutDiscard(name)) return;
   try {
@@ -33,8 +36,8 @@ ioctl($control, 0x4C81, int($ARGV[0])) or die "LOOP_CTL_REMOVE: $!\n";
 `;
 
 /**
- * Removes an unbound device that has no discards: its number is made anew when it is needed, and whoever has it then has
- * them. One that somebody has taken meanwhile stays.
+ * Removes an unbound device that has no discards: its number is made anew when it is needed, and its next user has them
+ * then. One that another process has taken meanwhile stays.
  */
 export async function removeWithoutDiscard(exec: Exec, name: string): Promise<void> {
   if (!isWithoutDiscard(name)) return;

@@ -6,7 +6,7 @@ import type { Clock, Mounts } from "./host.ts";
 const ELSEWHERE = "mounted in another mount namespace, or claimed exclusively";
 const ELSEWHERE_MS = 1000;
 
-/** Who keeps a bound device from being detached; empty when nobody does. */
+/** What keeps a bound device from being detached; empty when nothing does. */
 export async function usersOf(device: string, mounts: Mounts): Promise<string[]> {
   const entries = await mounts.list();
   const node = `/${basename(device)}`;

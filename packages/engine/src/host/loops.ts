@@ -94,7 +94,7 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
     (await readLoop(deviceName(device))) === undefined ? [] : usersOf(device, mounts);
 
   /**
-   * `blockdev --setro` marks the device, not the attachment: the mark would hit whoever gets the number next, which may
+   * `blockdev --setro` marks the device, not the attachment: the mark would hit the next user of the number, which may
    * be another volume, or another program.
    */
   const makeWritable = async (device: string): Promise<void> => {
@@ -105,7 +105,7 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
     const before = await readLoop(deviceName(device));
     if (before === undefined) return;
     const present = options?.lastUser ? await users(device) : await usersThatStay(() => users(device), clock);
-    // losetup -d of a mounted device answers 0 and only marks it; so nobody may use it here.
+    // losetup -d of a mounted device returns 0 and only marks it; so no mount or process may use it here.
     if (present.length > 0 && !options?.lastUser) throw inUse(device, present);
     if (before.readOnly && present.length === 0) await makeWritable(device);
     const result = await exec.try("losetup", ["--detach", device]);
@@ -164,8 +164,8 @@ function withheldArgs(path: string): string[] {
 }
 
 /**
- * Only whole sectors of a regular file become a device: the kernel would silently leave the rest out. Another device has whole sectors
- * only, and its own size.
+ * Only whole sectors of a regular file become a device: the kernel would silently leave the rest out. Another device has
+ * whole sectors only, and its own size.
  */
 async function attachable(file: string): Promise<string> {
   const path = await realpath(file).catch(() => undefined);
@@ -184,7 +184,7 @@ async function attachable(file: string): Promise<string> {
 
 function usable(loop: SysfsLoop): LoopDevice {
   if (loop.fenced) {
-    const message = `${loop.path} of ${loop.backingFile} was fenced, and somebody still has it open`;
+    const message = `${loop.path} of ${loop.backingFile} was fenced, and a process still has it open`;
     throw new EngineError("FAILED_PRECONDITION", message, { hint: "stop its workload and unmount it" });
   }
   if (loop.deleted) {

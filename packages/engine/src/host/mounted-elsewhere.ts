@@ -1,8 +1,9 @@
 import { readdir, readFile, readlink } from "node:fs/promises";
 
 /**
- * Who has a file system mounted in another mount namespace, as texts for messages: one process of each. `device`: its number, as
- * mountinfo has it. As long as there is one, the kernel hands out the same file system to whoever mounts the device.
+ * Who has a file system mounted in another mount namespace, as texts for messages: one process of each. `device`: its
+ * number, as mountinfo has it. As long as there is one, the kernel gives the same file system to every process that mounts
+ * the device.
  */
 export async function mountedElsewhere(device: string): Promise<string[]> {
   const seen = new Set([await namespaceOf("self")]);

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { MountEntry } from "./host.ts";
 
 /**
- * Reads this process's mounts. Whoever calls before the reading begins shares it, so nobody gets a result that is older
+ * Reads this process's mounts. Callers that come before the reading begins share it, so none gets a result that is older
  * than the request; and the same text is parsed once. Synchronous: the kernel reads it from memory.
  */
 export function mountinfoReader(): () => Promise<MountEntry[]> {

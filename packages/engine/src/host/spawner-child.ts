@@ -138,7 +138,7 @@ function spawnerMain(load: (name: string) => unknown): void {
     }
   };
 
-  // Whoever stops the service means the parent, which may still need us to put things in order.
+  // An operator who stops the service means the parent, which may still need us to put things in order.
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => {});
   let rest = "";
   process.stdin.setEncoding("utf8");

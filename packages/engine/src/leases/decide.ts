@@ -1,27 +1,32 @@
 import type { Lease } from "@mooring/store";
 import { LEASE_NODE_LABEL } from "../api/names.ts";
 
-/** On a lease whose last holder was not seen to close the image, until its image has been replaced: that holder's identity. */
+/**
+ * On a lease whose last holder was not seen to close the image, until its image has been replaced: that holder's identity.
+ */
 export const TAKEN_FROM = "storage.mooring.dev/taken-from";
 
 /** On a lease that its holder gave back for one node alone: that node's name. Goes when the lease is taken. */
 export const HANDED_TO = "storage.mooring.dev/handed-to";
-/** How long to wait before another read of a lease that is meant for somebody else, or that its holder keeps. */
+/** How long to wait before another read of a lease that is meant for another node, or that its holder keeps. */
 const HANDED_MS = 2000;
 
 /**
- * On a lease that no time ends: the image is in a cluster that can shut its holder out, and only that takes it from him. Its
- * value is {@link CLUSTER}.
+ * On a lease that no time ends: the image is in a cluster that can shut its holder out, and only that takes the lease from
+ * its holder. Its value is {@link CLUSTER}.
  */
 export const FENCED_BY = "storage.mooring.dev/fenced-by";
 /** The value of {@link FENCED_BY}. */
 export const CLUSTER = "cluster";
-/** On a lease that was taken from a lost node: that node's name, once the cluster refuses what it writes. Goes when it is taken. */
+/**
+ * On a lease that was taken from a lost node: that node's name, once the cluster refuses what it writes. Goes when it is
+ * taken.
+ */
 export const SHUT_OUT = "storage.mooring.dev/shut-out";
 
 /** Everything that a decision about an image's lease depends on. */
 export interface LeaseView {
-  /** Undefined: nobody ever held the image. */
+  /** Undefined: no node ever had the image. */
   lease: Lease | undefined;
   /** Who asks: the node's name, and what distinguishes its agent from one of the same name elsewhere. */
   identity: string;
@@ -43,7 +48,7 @@ export interface LeaseView {
 export type LeaseStep =
   /** Write this; `spec.leaseTransitions` is the fencing token. */
   | { do: "write"; spec: NonNullable<Lease["spec"]>; takenFrom: string | undefined }
-  /** Somebody else has it, for at least so long. */
+  /** Another node has it, for at least so long. */
   | { do: "wait"; holder: string; milliseconds: number };
 
 /** Renew what is ours, take what is free, or what its holder has lost beyond doubt; else wait. Pure. */
@@ -58,7 +63,7 @@ export function decideLease(view: LeaseView): LeaseStep {
   if (spec?.holderIdentity === identity) {
     return { do: "write", spec: { ...spec, ...fresh }, takenFrom: takenFrom(lease) };
   }
-  // As long as the volume belongs there: once it does not, nobody has the image, and anybody may.
+  // As long as the volume belongs there: once it does not, no node has the image, and any may.
   const handedTo = handedOver(lease);
   if (handedTo !== undefined && handedTo !== view.nodeID && handedTo === view.wanted) {
     return { do: "wait", holder: handedTo, milliseconds: HANDED_MS };
@@ -78,7 +83,10 @@ export function timeLeft(lease: Lease, unchangedMs: number, safetyMs: number): n
   return Math.max(0, leaseDurationSeconds * 1000 + safetyMs - unchangedMs);
 }
 
-/** Another node's is taken when that node was found to be lost; an earlier agent of this node's name is nobody's to find lost. */
+/**
+ * Another node's is taken when that node was found to be lost; an earlier agent of this node's name cannot be found to be
+ * lost.
+ */
 function leftFor(lease: Lease, { nodeID, unchangedMs, safetyMs }: LeaseView): number {
   const kept = endsByCluster(lease) && hasHolder(lease) && holderOf(lease) !== nodeID;
   return kept ? HANDED_MS : timeLeft(lease, unchangedMs, safetyMs);
@@ -95,27 +103,30 @@ export function writesFor(lease: Lease, unchangedMs: number, safetyMs: number): 
   return isShutOut(lease, holderOf(lease)) ? 0 : Number.POSITIVE_INFINITY;
 }
 
-/** Whatever that node still writes into the image is refused. */
+/** The cluster refuses whatever that node still writes into the image. */
 export function isShutOut(lease: Lease, nodeID: string): boolean {
   return !hasHolder(lease) && lease.metadata.annotations?.[SHUT_OUT] === nodeID;
 }
 
-/** Somebody has it, as far as its record has it. */
+/** A node has it, as far as its record has it. */
 export function hasHolder(lease: Lease): boolean {
   return (lease.spec?.holderIdentity ?? "") !== "";
 }
 
-/** Nobody has it, and its last holder was not seen to close the image. */
+/** No node has it, and its last holder was not seen to close the image. */
 export function isTaken(lease: Lease): boolean {
   return !hasHolder(lease) && takenFrom(lease) !== undefined;
 }
 
-/** Somebody has deleted the lease of an image that its node was not seen to close: whoever gives one back leaves it there. */
+/**
+ * An operator has deleted the lease of an image that its node was not seen to close: an agent that gives one back leaves
+ * the object there.
+ */
 function deletedFrom({ owner, nodeID }: LeaseView): string {
   return owner === nodeID ? "" : owner;
 }
 
-/** The mark stays until the image has been replaced, through whatever hands the lease goes. */
+/** The mark stays until the image has been replaced, also when several nodes have the lease one after the other. */
 function takenFrom(lease: Lease | undefined): string | undefined {
   return lease?.metadata.annotations?.[TAKEN_FROM];
 }

@@ -1,10 +1,10 @@
 /**
  * Fences loop devices whose time is over. It outlives the agent that started it: workloads go on when an agent is
- * killed, and nobody else would stop their writes. argv: a file with a line `loop3 DISKSEQ MILLISECONDS IMAGE` per device,
- * time since boot, below the boot's id. The file is read again all the time, so that agents that come and go extend
- * the same devices' time. LOOP_SET_STATUS64 with a size limit of 512 bytes waits for what is under way, and lets
- * nothing through to the image after it, from whichever namespace. A device under which the machine hangs lets nobody
- * know when it is done: each is fenced by a process of its own, so that none waits for another.
+ * killed, and no other process would stop their writes. argv: a file with a line `loop3 DISKSEQ MILLISECONDS IMAGE` per
+ * device, time since boot, below the boot's id. The file is read again all the time, so that agents that come and go extend
+ * the same devices' time. LOOP_SET_STATUS64 with a size limit of 512 bytes waits for what is under way, and lets nothing
+ * through to the image after it, from whichever namespace. For a device under which the machine hangs that call does not
+ * return: a process of its own fences each, so that none waits for another.
  *
  * It goes to the root of every hierarchy of control groups that it sees, then closes its output: a container's runtime, and
  * the kubelet after it, end whatever is in the container's group as soon as its first process has ended.
@@ -19,7 +19,7 @@ sub first { my ($path) = @_; open(my $f, '<', $path) or return ''; my $line = <$
 sub fence {
   my ($name, $sequence) = @_;
   open(my $device, '<', "/dev/$name") or return;
-  # As long as it is open here, it is nobody else's.
+  # As long as it is open here, its number goes to no other image.
   return if first("/sys/block/$name/diskseq") ne $sequence;
   my $info = "\0" x 232;
   ioctl($device, 0x4C05, $info) or return;

@@ -22,7 +22,7 @@ interface Guarded {
 }
 
 /**
- * Makes sure that a device cannot be written to after its time, whether this process lives to see it or not. The
+ * Makes sure that a device cannot be written to after its time, also when this process has died before. The
  * deadlines are in a file; the process that watches them is started with the first and outlives us.
  */
 export class DeviceGuard {
@@ -99,7 +99,7 @@ export class DeviceGuard {
     await this.forget(image);
   }
 
-  /** The image's device is gone, or somebody else's business. */
+  /** The image's device is gone, or of another image. */
   async forget(image: string): Promise<void> {
     if (this.#devices.delete(image)) await this.#publish();
   }
@@ -159,7 +159,7 @@ function bootID(): string {
   return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
 }
 
-/** Something can still get through to the image. */
+/** True while a write through the device can still reach the image. */
 async function isOpen({ name, sequence }: Guarded): Promise<boolean> {
   const loop = await readLoop(name);
   return loop !== undefined && loop.sequence === sequence && loop.fenced !== true;

@@ -36,7 +36,7 @@ export interface LeaseTimes {
   safetyMs: number;
 }
 
-/** A deadline that never comes: only somebody else's name in the record ends such a lease. */
+/** A deadline that never comes: only another node's name in the record ends such a lease. */
 const NEVER = Number.MAX_SAFE_INTEGER;
 
 /** The defaults. */
@@ -54,7 +54,7 @@ interface ImageLeasesOptions {
   logger: Logger;
   /** A cluster can shut lost nodes out of the images of this pool: leases there do not end by time. */
   endsByCluster(pool: string): boolean;
-  /** An image's device has been fenced: the lease could not be renewed, or is somebody else's. */
+  /** An image's device has been fenced: the lease could not be renewed, or another node has it. */
   onLost(image: string): void;
   /** What {@link ImageLeases} responds about this image may have changed, other than by time. */
   onChanged(image: string): void;
@@ -63,7 +63,7 @@ interface ImageLeasesOptions {
 interface LeaseStanding {
   /** It names this agent, whether this process has taken it or an earlier one. */
   ours: boolean;
-  /** Nobody has it, and it is not meant for another node. */
+  /** No node has it, and it is not meant for another one. */
   free: boolean;
 }
 
@@ -93,7 +93,7 @@ export class ImageLeases {
     return this.#held.get(image)?.lease.metadata.annotations?.[TAKEN_FROM];
   }
 
-  /** Takes or renews the lease; undefined: it is ours now. Throws Conflict when somebody else was faster. */
+  /** Takes or renews the lease; undefined: it is ours now. Throws Conflict when another node was faster. */
   async acquire(
     volume: Volume,
     signal: AbortSignal,
@@ -118,7 +118,7 @@ export class ImageLeases {
     return undefined;
   }
 
-  /** The image has been replaced: from now on nobody but its holder has the file. */
+  /** The image has been replaced: from now on only its holder has the file. */
   async settle(image: string, signal: AbortSignal): Promise<void> {
     const held = this.#held.get(image);
     if (held === undefined) return;
@@ -150,8 +150,8 @@ export class ImageLeases {
   }
 
   /**
-   * Takes the lease from a node that was found to be lost, for nobody: whoever has it next shuts that node out first. Throws Conflict
-   * when the node has renewed it since it was read, and so is not lost.
+   * Takes the lease from a node that was found to be lost, for no node yet: the next holder shuts that node out first.
+   * Throws Conflict when the node has renewed it since it was read, and so is not lost.
    */
   takeAway(volume: Volume, lease: Lease | undefined, nodeID: string, signal: AbortSignal): Promise<Lease> {
     const { store, clock } = this.#options;
@@ -166,7 +166,10 @@ export class ImageLeases {
       : store.update(Leases, taken, { signal });
   }
 
-  /** What {@link takeAway} has resolved to: the cluster refuses what the node writes. Throws Conflict when somebody has it by now. */
+  /**
+   * What {@link takeAway} has resolved to: the cluster refuses what the node writes. Throws Conflict when another node has
+   * it by now.
+   */
   async markShutOut(lease: Lease, nodeID: string, signal: AbortSignal): Promise<void> {
     const annotations = { ...lease.metadata.annotations, [SHUT_OUT]: nodeID };
     const marked = { ...lease, metadata: { ...lease.metadata, annotations } };
@@ -179,7 +182,7 @@ export class ImageLeases {
     if (held === undefined) return;
     await this.#forget(image);
     if (await this.#free(held.lease, signal)) return;
-    // A renewal of ours was under way; else it belongs to somebody else already.
+    // A renewal of ours was under way; else it belongs to another node already.
     const present = await this.#find(image, signal);
     if (present?.spec?.holderIdentity === this.#options.identity) await this.#free(present, signal);
   }
@@ -208,7 +211,7 @@ export class ImageLeases {
   }
 
   /**
-   * Gives the lease to the agent of that node, and to nobody else as long as the volume belongs there. Only when the
+   * Gives the lease to the agent of that node, and to no other as long as the volume belongs there. Only when the
    * image is closed here. What is not ours any more stays as it is. Throws Conflict when a renewal came in between.
    */
   async handOver(image: string, to: string, signal: AbortSignal): Promise<void> {
@@ -320,7 +323,7 @@ export class ImageLeases {
     });
   }
 
-  /** Somebody has removed a lease that is held: nobody else may take it meanwhile. */
+  /** An operator has removed a lease that is held: no other node may take it meanwhile. */
   #makeAgain({ lease }: Held, signal: AbortSignal): Promise<Lease> {
     const { resourceVersion: _version, uid: _uid, ...metadata } = lease.metadata;
     return this.#options.store.create(Leases, { ...lease, metadata }, { signal });

@@ -21,7 +21,7 @@ export interface AgentInformers {
 export function createInformers(store: ObjectStore, logger: Logger): AgentInformers {
   const stopped = (volume: Volume): string[] => {
     const { reported } = writersReport(volume);
-    return reported?.held || reported?.fail ? [volume.spec.pool] : [];
+    return reported?.suspended || reported?.fail ? [volume.spec.pool] : [];
   };
   const sourceKey = ({ spec }: Volume): string[] =>
     spec.source === undefined ? [] : [`${spec.source.kind}/${spec.source.name}`];

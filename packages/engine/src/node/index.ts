@@ -154,7 +154,7 @@ async function ensurePool(options: AgentOptions, pool: AgentPool): Promise<void>
   }
 }
 
-/** Of devices in pools that are open now. */
+/** Detaches devices without a volume in all pools that are open now. */
 async function detachAllOrphans(context: AgentContext): Promise<void> {
   const { logger, pools } = context;
   for (const pool of pools.list()) {
@@ -164,7 +164,7 @@ async function detachAllOrphans(context: AgentContext): Promise<void> {
   }
 }
 
-/** Idle pools are unmounted; one with images in use stays for them, and for the next agent. */
+/** Unmounts idle pools; one with images in use stays mounted for them, and for the next agent. */
 async function release(context: AgentContext, devicesToo: boolean): Promise<void> {
   const { pools, events, logger, sessions, stateDir } = context;
   await sessions.dropAll();

@@ -18,7 +18,7 @@ export interface AgentPool {
   /** All volumes together may be so many times as large as the pool; default 1. */
   overcommit?: number;
   reserve?: number;
-  /** Its writers are held (frozen) before it is full. */
+  /** Its writers are suspended (frozen) before it is full. */
   holdWriters?: boolean;
 }
 

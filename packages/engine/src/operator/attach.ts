@@ -15,7 +15,7 @@ import { type AttachRequest, checkCaller, checkExpiry, checkId } from "./request
 
 /**
  * Writes an operator's ticket; the arbiter does the rest. The same wish again changes nothing, with another expiry it
- * changes that. Throws INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED (somebody else's ticket) or FAILED_PRECONDITION
+ * changes that. Throws INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED (another holder's ticket) or FAILED_PRECONDITION
  * (not there, or not now; with the tickets that stand against it).
  */
 export async function attachVolume(

@@ -14,10 +14,10 @@ import { checkCaller, checkId, type DetachRequest } from "./request.ts";
 
 /**
  * Ends an operator's own ticket; one that is not there has ended already. A forced detach ends the ticket that it names,
- * whoever has it, and without a name those of operators and workloads, with scope `all` those of jobs too; it requests
- * Kubernetes to detach what Kubernetes has attached, as its tickets would come back otherwise. A device in use stays open
- * until its user closes it. Resolves with the ids that ended. Throws INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED or
- * FAILED_PRECONDITION.
+ * whichever holder it has, and without a name those of operators and workloads, with scope `all` those of jobs too; it
+ * requests Kubernetes to detach what Kubernetes has attached, as its tickets would come back otherwise. A device in use
+ * stays open until its user closes it. Resolves with the ids that ended. Throws INVALID_ARGUMENT, NOT_FOUND,
+ * PERMISSION_DENIED or FAILED_PRECONDITION.
  */
 export async function detachVolume(
   store: ObjectStore,
@@ -92,7 +92,7 @@ async function detachInKubernetes(
       },
     );
   } catch (error) {
-    // Gone, or made again for somebody else.
+    // Gone, or made again for another holder.
     if (!isNotFound(error) && !isConflict(error)) throw error;
   }
 }

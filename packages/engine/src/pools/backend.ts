@@ -56,7 +56,7 @@ export interface PoolBackend {
   /** Mounts a file system that has failed anew, as `open` does; for an open pool none of whose images is in use. */
   reopen(): Promise<void>;
   /** Writes into images wait until there is room again: nothing may be opened for writing meanwhile. */
-  writersHeld(): Promise<boolean>;
+  writersSuspended(): Promise<boolean>;
   /** Starts the keeper of the pool's writers where it has died; nothing where the pool has none. */
   watch(): Promise<void>;
   /** Makes the file behind the pool, and its file system, larger while it is in use. Never smaller. */
@@ -81,7 +81,7 @@ export interface PoolBackend {
    */
   preCopy(copies: readonly Copy[], signal?: AbortSignal): Promise<PreCopies>;
   /**
-   * Copies of several images at one moment, see `GroupCopy`; each as large as its source. Nobody else may copy, grow or
+   * Copies of several images at one moment, see `GroupCopy`; each as large as its source. No other call may copy, grow or
    * remove the sources until it is finished or abandoned. Throws RESOURCE_EXHAUSTED when not all of them fit.
    */
   beginCopy(copies: readonly Copy[], preCopies?: PreCopies): Promise<GroupCopy>;
@@ -93,7 +93,7 @@ export interface PoolBackend {
   /** Only ever grows. */
   grow(id: string, size: number): Promise<Image>;
   /**
-   * Puts a copy in the image's place: whoever still has the old file open writes into a file without a name from then
+   * Puts a copy in the image's place: a process that still has the old file open writes into a file without a name from then
    * on. For a shared pool's image whose last lease holder was not seen to close it.
    */
   renew(id: string): Promise<void>;

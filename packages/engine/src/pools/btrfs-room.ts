@@ -23,10 +23,10 @@ interface Kind {
 }
 
 /**
- * Bytes that images on a btrfs can still take. It reports to statfs(2) what has been written only when it commits, up to half a
- * minute later; sysfs has what it has set aside at once. Undefined where sysfs does not have it.
+ * Bytes that images on a btrfs can still take. It reports to statfs(2) what has been written only when it commits, up to
+ * half a minute later; sysfs has what it has set aside at once. Undefined where sysfs does not have it.
  *
- * Data and metadata have block groups of their own, and what no block group has yet goes to whoever asks first. Without room
+ * Data and metadata have block groups of their own, and what no block group has yet goes to the first that asks. Without room
  * for metadata a transaction is aborted, and the file system becomes read-only with all its volumes: so what is left for
  * metadata bounds what is free.
  */
@@ -52,7 +52,7 @@ export async function btrfsFree(
 
 function metadataSpare(metadata: Kind, unallocated: number, reserve: number): number {
   const { onDisk, total } = metadata;
-  // Metadata is there twice, unless somebody has made the file system otherwise.
+  // Metadata is there twice, unless an operator has made the file system otherwise.
   const copies = Math.max(1, onDisk / total);
   return leftOf(metadata, KEPT) - reserve - total * METADATA_MARGIN + unallocated / copies;
 }

@@ -17,8 +17,8 @@ export const DEFAULT_OVERCOMMIT = 1;
 export const DEFAULT_RESERVE_FRACTION = 0.05;
 
 /**
- * Bytes that images, by their ids, promise to users. A snapshot promises nothing: nobody writes into it, and it takes only
- * what its volume has changed since. How often that may be is bounded by the reserve.
+ * Bytes that images, by their ids, promise to users. A snapshot promises nothing: no workload writes into it, and it takes
+ * only what its volume has changed since. How often that may be is bounded by the reserve.
  */
 export function promisedBy(images: Iterable<readonly [id: string, size: number]>): number {
   let sum = 0;

@@ -139,7 +139,7 @@ class Pool implements PoolBackend {
     return { ...(await this.#medium.room()), ...this.#ledger.promised };
   }
 
-  async writersHeld(): Promise<boolean> {
+  async writersSuspended(): Promise<boolean> {
     return false;
   }
 

@@ -17,7 +17,9 @@ const failure = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => (error instanceof EngineError ? error.code : error),
   );
 
-/** What pools have to do whose images are files, or folders, that somebody can cut, and a kill can leave half-made. */
+/**
+ * What pools have to do whose images are files, or folders, that an operator can truncate, and a kill can leave half-made.
+ */
 export function fileContract(type: LocalPoolType, host: Host): void {
   const blocks = type !== "directory";
   const { write, read } = contents(blocks);
@@ -47,7 +49,7 @@ export function fileContract(type: LocalPoolType, host: Host): void {
       const { images } = poolLayout(type, folder);
       if (blocks) await writeFile(join(images, ".new-s-p-1"), "half");
       else await mkdir(join(images, ".new-s-p-1", "data"), { recursive: true });
-      // Also without a new open: the temporary name is in nobody's way.
+      // Also without a new open: the temporary name is in no copy's way.
       const clone = await pool.clone("v-p-1", "s-p-1", 10 * MIB);
       assert.equal(await read(pool, clone, 4), "kept");
       if (blocks) await writeFile(join(images, ".new-v-p-2"), "half");

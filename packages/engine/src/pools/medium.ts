@@ -30,7 +30,7 @@ export interface Medium {
   open(): Promise<void>;
   /** Undefined while it works. */
   fault(): Promise<PoolFault | undefined>;
-  /** Lets go of it; images stay. Nobody uses one. */
+  /** Closes it; images stay. None is in use. */
   close(): Promise<void>;
   /** Who uses images here, as texts for messages. */
   users(): Promise<string[]>;

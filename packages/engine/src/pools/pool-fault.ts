@@ -3,6 +3,6 @@ export interface PoolFault {
   message: string;
   /** Devices of its images that are open: as long as there are any, it cannot be mounted anew. */
   devices: number;
-  /** Those of them that nobody uses: they are closed for that, whoever may want them next. */
+  /** Those of them that no workload uses: they are closed for that, also when a ticket wants them next. */
   idle: number;
 }

@@ -16,9 +16,9 @@ export interface PoolLock {
 }
 
 /**
- * One process per pool, under flock(2): whoever has it may attach, clone and remove the pool's images. The kernel frees
- * it the moment we die, whatever the way, so that no stale file has to be recognised by pid or age. flock(1) takes the lock
- * on a file that we have open, and leaves it to us.
+ * One process per pool, under flock(2): the process that has it may attach, clone and remove the pool's images. The kernel
+ * frees it the moment we die, whatever the way, so that no stale file has to be recognised by pid or age. flock(1) takes
+ * the lock on a file that we have open, and leaves it to us.
  *
  * Mount and loop commands inherit the file (`Host.inherit`): an umount or losetup that a killed process has left behind
  * keeps the lock until it has ended, and so cannot pull a device from under the next process.

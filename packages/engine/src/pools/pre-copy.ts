@@ -75,7 +75,7 @@ export class PreCopy {
     await copier.arm(image.size);
   }
 
-  /** Makes it the same as the image, to which nobody may write from before to after it. */
+  /** Makes it the same as the image, to which no process may write from before to after it. */
   async finish(): Promise<void> {
     await this.#copier?.finish();
     await this.#copier?.close();

@@ -12,7 +12,7 @@ const extracted = failpoint("engine/group-snapshot/images-extracted");
 const dropped = failpoint("engine/group-snapshot/subvolume-dropped");
 
 /**
- * One snapshot of the subvolume with all images: one transaction, so one moment, without stopping anybody. The
+ * One snapshot of the subvolume with all images: one transaction, so one moment, without stopping any writer. The
  * images are reflinked out of it afterwards, off the path of those who write, and the snapshot is dropped.
  */
 export function subvolumeCopier(host: Host, images: string, folder: string): GroupCopier {

@@ -17,7 +17,7 @@ const HOLE_BYTES = 1024 ** 3;
 /** Pieces per program: between two programs the room that is left is read, and an abort heard. */
 const UNSHARED_AT_ONCE = 4;
 const ALLOCATED_AT_ONCE = 200;
-/** A copy that would leave less of the pool ends: whoever writes meanwhile needs room as well. */
+/** A copy that would leave less of the pool ends: workloads that write meanwhile need room as well. */
 const LEAST_FREE = 1 / 64;
 
 /**

@@ -14,13 +14,13 @@ export function endMigration(history: History, rest: () => void): void {
   const { world } = history;
   const { phase, from, to } = migrationOf(world.volume);
   if (phase === "none") return;
-  // Nobody is left who could clear away after a target that is lost, and nobody whom it keeps from anything.
+  // No node is left that could clear away after a target that is lost, and none that it keeps from anything.
   const ready = [world.volume.spec.nodeID ?? "", to].some(
     (name) => world.nodes.get(name)?.believed === "Ready",
   );
   if (phase === "closing" && !ready) return;
   const [stay, go] = [from, to].map((node) => workloadsOn(node, world.tickets).length > 0);
-  // What came in the last moment, wants no device of its own and gives way to nobody keeps it on the source: it is
+  // What came in the last moment, wants no device of its own and gives way to no ticket keeps it on the source: it is
   // confirmed after that.
   const busy = world.tickets.some((t) => t.nodeID === from && !yieldsToWorkload(t));
   if (phase === "ready" && go === true && stay === false && busy) return;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 
 /**
  * All states that can be reached from any of these, as one graph, for most ways lead through the same ones: each must
- * have a way to one where nothing is left to do, and none a way back to itself. Answers how many there are.
+ * have a way to one where nothing is left to do, and none a way back to itself. Returns how many there are.
  */
 export function explore<S>(
   starts: readonly S[],
@@ -29,7 +29,10 @@ export function explore<S>(
   return before.size;
 }
 
-/** How many states are left when those that nothing leads to any more are taken away, again and again: all, without a circle. */
+/**
+ * How many states are left when those that nothing leads to any more are taken away, again and again: all, without a
+ * circle.
+ */
 function afterSources(before: ReadonlyMap<string, ReadonlySet<string>>): number {
   const after = new Map<string, string[]>();
   const waits = new Map([...before].map(([key, earlier]) => [key, earlier.size]));

@@ -22,7 +22,7 @@ export function handEdit(world: World, id: string, nodeID: string): void {
   world.log(`ticket "${id}" is ${how}: node "${next.nodeID}", number ${next.generation}`);
 }
 
-/** The API server lets nobody change node and front end of a ticket that Kubernetes stands for. */
+/** The API server lets no user change node and front end of a ticket that Kubernetes stands for. */
 function edited(ticket: AttachmentTicket | undefined, nodeID: string): AttachmentTicket | undefined {
   if (ticket === undefined) return undefined;
   if (ticket.type === "csi-attacher") return { ...ticket, generation: 1 };

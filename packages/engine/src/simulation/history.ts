@@ -175,18 +175,18 @@ export class History {
     this.world.log("the volume is repaired");
   }
 
-  /** Nobody needs the volume any more. */
+  /** No workload needs the volume any more. */
   leaveAll(): void {
     for (const nodeID of NODES) this.world.kubernetes?.leave(nodeID);
     this.world.kubernetes?.attach(this.world);
   }
 
-  /** Whether Kubernetes asks on somebody's behalf. */
+  /** Whether Kubernetes asks on a workload's behalf. */
   #claiming(asker: Asker | undefined): boolean {
     return this.world.kubernetes !== undefined && asker?.type === "csi-attacher";
   }
 
-  /** An operator deletes somebody's ticket, who is not notified. */
+  /** An operator deletes the ticket of a workload, which is not notified. */
   #tearOut(asker: Asker | undefined): void {
     const { world } = this;
     const { next } = withoutTickets(world.attachment, ({ id }) => id === asker?.id);

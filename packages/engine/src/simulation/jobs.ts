@@ -5,7 +5,7 @@ import { must } from "./safety.ts";
 
 /**
  * The workloads have left, and every job does its work as soon as it has the volume, or gives up where it can never
- * have it. In the end nobody has the volume. `rest` lets everybody act until nothing is left to do.
+ * have it. In the end no ticket has the volume. `rest` lets everybody act until nothing is left to do.
  */
 export function endJobs(history: History, rest: () => void): void {
   const { world } = history;

@@ -37,7 +37,7 @@ export class SimKubernetes {
     if (claim !== undefined) claim.deleting = true;
   }
 
-  /** Whoever strips its finalizer takes an attachment away without a detach. */
+  /** A user who strips its finalizer takes an attachment away without a detach. */
   strip(nodeID: string): void {
     this.#claims.delete(nodeID);
   }

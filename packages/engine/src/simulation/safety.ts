@@ -63,7 +63,7 @@ function checkMigration(before: Volume, after: Volume, seen: ArbiterView): void 
   }
 }
 
-/** The device is shown or hidden in place: nobody who had the volume may lose it by that. */
+/** The device is shown or hidden in place: no ticket that had the volume may lose it by that. */
 function checkSwitch({ spec: { nodeID, disableFrontend = false } }: Volume, seen: ArbiterView): void {
   const candidates = claimants(seen, ticketsOf(seen.attachment)).filter((t) => t.nodeID === nodeID);
   const lost = candidates.find(
@@ -99,7 +99,7 @@ function checkAttach(before: Volume, after: Volume, seen: ArbiterView): void {
   );
 }
 
-/** Nobody who could have the volume as well is of higher priority than all who get it, or as high and older. */
+/** No ticket that could have the volume as well is of higher priority than all that get it, or as high and older. */
 function checkTurn(asked: readonly AttachmentTicket[], seen: ArbiterView): void {
   const live = ticketsOf(seen.attachment).filter((t) => !seen.ownersGone.has(t.id) && !expired(t, seen.now));
   const able = claimants(seen, live).filter((t) => ineligible(seen, t) === undefined);
@@ -144,7 +144,7 @@ function checkPromise(before: Volume, live: readonly AttachmentTicket[], seen: A
   must(promised === undefined, "S13", `it was detached instead of moved for ticket "${promised?.id}"`);
 }
 
-/** Whoever tears a ticket out: as long as Kubernetes records that the device is there, it stays. */
+/** Even when a ticket is torn out: as long as Kubernetes records that the device is there, it stays. */
 function checkClaims({ spec }: Volume, from: string, seen: ArbiterView): void {
   // The node of a claim is not the one that serves it.
   if (isServed({ spec }) || spec.disableFrontend === true) return;
@@ -154,7 +154,7 @@ function checkClaims({ spec }: Volume, from: string, seen: ArbiterView): void {
   must(claim === undefined, "S10", `it was taken from node "${from}", where Kubernetes has it attached`);
 }
 
-/** And as long as anybody uses what the node serves, also when nobody's ticket but the users' own is left. */
+/** And as long as any node uses what this one serves, also when no ticket but the users' own is left. */
 function checkServed(before: Volume, from: string, seen: ArbiterView, live: AttachmentTicket[]): void {
   if (!isServed(before) || seen.share?.spec.nodeID !== from) return;
   const users = live.filter((t) => t.type === "csi-attacher").map((t) => t.nodeID);
@@ -239,7 +239,7 @@ function checkSatisfied({ id, ...ticket }: AttachmentTicket, volume: Volume): vo
 }
 
 /**
- * A number stands for one request, whatever an operator writes between two reads of the arbiter. One that nobody has
+ * A number stands for one request, whatever an operator writes between two reads of the arbiter. One that no ticket has
  * evaluated can be lowered by hand: no result of an earlier request bears it.
  */
 function checkNumber(world: World, ticket: AttachmentTicket): void {
@@ -264,7 +264,7 @@ function checkNumber(world: World, ticket: AttachmentTicket): void {
   evaluated.set(id, { generation, asked });
 }
 
-/** Ids that neither have a ticket nor a result: whoever comes under one of them again needs a number of its own. */
+/** Ids that neither have a ticket nor a result: a ticket that comes under one of them again needs a number of its own. */
 function checkEnded({ attachment, evaluated, ended }: World): void {
   for (const [id, { generation }] of evaluated) {
     const present =

@@ -94,13 +94,13 @@ function checkRest({ world }: History): void {
   const lost = seen.claims?.find((c) => c.attached && !c.deleting && !csi.has(c.nodeID));
   must(lost === undefined, "S10", `node "${lost?.nodeID}" uses the volume and has no ticket`);
   checkCalm(seen, attachment.status?.attachmentTicketStatuses ?? {}, open);
-  // Where every node is lost, nobody is left to clear away after the last migration's target.
+  // Where every node is lost, no node is left to clear away after the last migration's target.
   const ready = NODES.some((name) => world.node(name).believed === "Ready");
   must(!ready || unpublished(world.unpublishing.length, open), "S21", "an unpublish call never ended");
   checkResults(seen);
 }
 
-/** Nobody has anything left to do, and every node that matters is either ready or known to be lost. */
+/** No actor has anything left to do, and every node that matters is either ready or known to be lost. */
 export function checkCalm(
   seen: ArbiterView,
   statuses: Readonly<Record<string, ErrorReport>>,

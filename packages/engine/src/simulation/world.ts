@@ -48,12 +48,12 @@ export class World {
   readonly evaluated = new Map<string, { generation: number; asked: string }>();
   /** The last number of tickets that went, and are forgotten. */
   readonly ended = new Map<string, number>();
-  /** Tickets as somebody has saved them, to be applied again. */
+  /** Tickets as an operator has saved them, to be applied again. */
   readonly saved = new Map<string, AttachmentTicket>();
   /** Tickets that were written by hand and not read since. */
   readonly handWritten = new Set<string>();
   readonly story: string[] = [];
-  /** Of the image of a volume that migrates; elsewhere, whoever opened the volume has it. */
+  /** Of the image of a volume that migrates; elsewhere, the node that opened the volume has it. */
   lease: SimLease = { holder: "", for: "", unclean: false };
   /** The node that is to serve a shared volume, as its ShareManager has it; empty: none. */
   serving = "";

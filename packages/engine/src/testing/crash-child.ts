@@ -89,7 +89,7 @@ async function unmount(name: string): Promise<void> {
   await inState(name, "detached");
 }
 
-/** The pool's file system gives up while an image is open that nobody uses. */
+/** The pool's file system gives up while an image is open that no workload uses. */
 async function failPool(): Promise<void> {
   await wantOn("v-p-2", NODE);
   await inState("v-p-2", "attached");

@@ -170,7 +170,7 @@ export class History {
     };
   }
 
-  /** It stops; whoever observes silent nodes reports the state. */
+  /** It stops; the observer of silent nodes reports the state. */
   async #lose(node: string, state: "Suspect" | "Fenced"): Promise<void> {
     await this.#inTurn(node, async () => {
       this.#lost.add(node);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { PoolBackend } from "../pools/backend.ts";
 import type { Image } from "../pools/image.ts";
 
-/** The bytes of images, as whoever uses one sees them. */
+/** The bytes of images, as a workload that uses one sees them. */
 export interface Contents {
   write(pool: PoolBackend, image: Image, text: string): Promise<void>;
   read(pool: PoolBackend, image: Image, length: number): Promise<string>;

@@ -34,14 +34,14 @@ export async function cleanUp(host: Host, dir: string): Promise<void> {
     const mounts = (await host.mounts.list()).filter((m) => below(m.target) || devices.has(m.source));
     for (const entry of mounts.reverse()) await host.exec.try("umount", [entry.target]);
     for (const device of devices) {
-      // A device that went with its mount may be somebody else's by now.
+      // A device that went with its mount may be another test's by now.
       const now = await host.loops.at(device);
       if (now === undefined || !below(now.backingFile)) continue;
       await host.loops.detach(device, { lastUser: true }).catch(() => {});
     }
     left = devices.size + mounts.length > 0;
   }
-  // A process that copied this machine's mounts keeps ours busy in a way that nobody can end: not our folder any more.
+  // A process that copied this machine's mounts keeps ours busy in a way that we cannot end: not our folder any more.
   const mounts = (await host.mounts.list()).filter((m) => below(m.target));
   for (const { target } of mounts.reverse()) await host.exec.try("umount", ["--lazy", target]);
   await endExports(dir);

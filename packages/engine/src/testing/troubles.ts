@@ -18,7 +18,7 @@ interface Place {
 
 const WRONG = { code: "UNAVAILABLE", message: "left by somebody" };
 
-/** What goes wrong with a volume that nobody uses, and is put right; every phase can be done again from its start. */
+/** What goes wrong with a volume that no workload uses, and is put right; every phase can be done again from its start. */
 export function volumeTroubles(place: Place, name: string): (() => Promise<unknown>)[] {
   const { store } = place;
   const faulted = (expected: boolean) => async () => {

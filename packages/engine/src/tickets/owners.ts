@@ -17,7 +17,10 @@ export const OWNER_KINDS: Readonly<Record<string, Resource<KubeObject>>> = {
 };
 const KUBERNETES_KINDS: typeof OWNER_KINDS = { "storage.k8s.io/v1/VolumeAttachment": KubeVolumeAttachments };
 
-/** The tables above as the arbiter uses them. Where there is no Kubernetes, nobody can report that an object of it is gone. */
+/**
+ * The tables above as the arbiter uses them. Where there is no Kubernetes, no controller can report that an object of it is
+ * gone.
+ */
 export function ownerKinds(kubernetes: boolean): typeof OWNER_KINDS {
   return kubernetes ? { ...OWNER_KINDS, ...KUBERNETES_KINDS } : OWNER_KINDS;
 }

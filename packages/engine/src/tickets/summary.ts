@@ -15,7 +15,7 @@ interface AttachmentSummary {
   migration?: string;
   satisfied: number;
   waiting: number;
-  /** Who has the volume; empty: nobody. */
+  /** The holder that has the volume; empty: none. */
   holder: string;
 }
 

@@ -96,7 +96,7 @@ export function isSameRequest(present: AttachmentTicket, request: TicketRequest)
 }
 
 /**
- * Reads the attachment, lets `change` read and edit it, and writes unless somebody else has written meanwhile:
+ * Reads the attachment, lets `change` read and edit it, and writes unless another client has written meanwhile:
  * then again, so that what `change` has checked is true of what is written. Throws NotFound without such a Volume.
  */
 export async function editTickets<R>(

@@ -17,7 +17,7 @@ interface ArbiterEffects {
   signal: AbortSignal;
 }
 
-/** Makes that change. Throws Conflict when somebody else was faster. */
+/** Makes that change. Throws Conflict when another writer was faster. */
 export async function applyStep({ store, events, signal }: ArbiterEffects, step: ArbiterStep): Promise<void> {
   switch (step.do) {
     case "make-attachment":
@@ -42,7 +42,10 @@ export async function applyStep({ store, events, signal }: ArbiterEffects, step:
   emitEvents(events, step.view, step);
 }
 
-/** Some ticket has the volume. Nobody acts on why others wait, so the write that ends the wait comes before those results. */
+/**
+ * Some ticket has the volume. No controller acts on why others wait, so the write that ends the wait comes before those
+ * results.
+ */
 function isPromised({ status }: VolumeAttachment): boolean {
   return Object.values(status?.attachmentTicketStatuses ?? {}).some(({ satisfied }) => satisfied);
 }

@@ -14,8 +14,9 @@ import { type ArbiterView, type Decision, type Placement, placementOf } from "./
 const DETACHED: Placement = { nodeID: "", disableFrontend: false, lastAttachedBy: "" };
 
 /**
- * Who may have the volume, and the result of every ticket. Pure: the same view always gives the same decision, in
- * whatever order the tickets were added, and a second decision after the first was applied changes nothing.
+ * Decides which node and which tickets may have the volume, and the result of every ticket. Pure: the same view always
+ * gives the same decision, in whatever order the tickets were added, and a second decision after the first was applied
+ * changes nothing.
  */
 export function decide(view: ArbiterView): Decision {
   const repaired = repair(view);
@@ -94,7 +95,7 @@ function placementFor(
   };
 }
 
-/** Workloads see a device only where somebody asked for it: a job that needs none keeps it out of their reach. */
+/** Workloads see a device only where a ticket asked for it: a job that needs none keeps it out of their reach. */
 function deviceWanted(nodeID: string, tickets: readonly AttachmentTicket[]): boolean {
   return tickets.some((t) => t.nodeID === nodeID && wantsDevice(t));
 }
@@ -156,7 +157,10 @@ function unnumbered(view: ArbiterView, live: readonly AttachmentTicket[]): Recor
   return numbers;
 }
 
-/** Its number stands for this request and no other: it is the one that was evaluated, or higher than all that ever were. */
+/**
+ * The ticket's number stands for this request and no other: it is the one that was evaluated, or higher than all that ever
+ * were.
+ */
 function isNumbered(attachment: VolumeAttachment, ticket: AttachmentTicket): boolean {
   const { id, generation = 0 } = ticket;
   if (generation < 1 || generation > (attachment.metadata.generation ?? 0) + 1) return false;

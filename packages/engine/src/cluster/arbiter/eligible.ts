@@ -34,7 +34,7 @@ export function ineligible(view: ArbiterView, ticket: AttachmentTicket): TicketR
   return undefined;
 }
 
-/** True while nobody may have the volume but those who repair it. */
+/** True while only tickets of repairs may have the volume. */
 export function isFaulted({ volume }: ArbiterView): boolean {
   return isVolumeFaulted(volume);
 }

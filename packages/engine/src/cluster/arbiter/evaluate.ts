@@ -17,7 +17,7 @@ const waiting = (reason: TicketReason, message: string): TicketResult => ({
 
 /**
  * The result of every ticket, given where the volume will be after this decision. `satisfied` needs the placement, the
- * node's own record (`status`) and fitting parameters: in the pass that starts a detach nobody is satisfied any more.
+ * node's own record (`status`) and fitting parameters: in the pass that starts a detach no ticket is satisfied any more.
  */
 export function evaluate(
   view: ArbiterView,

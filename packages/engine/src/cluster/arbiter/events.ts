@@ -51,7 +51,7 @@ export function emitEvents(recorder: EventRecorder, view: ArbiterView, write: Ar
   }
 }
 
-/** Tickets go with the object when there is no volume: whoever wrote them by hand learns why. */
+/** Tickets go with the object when there is no volume: an operator who wrote them by hand learns why. */
 export function reportLost(recorder: EventRecorder, attachment: VolumeAttachment): void {
   const ids = ticketsOf(attachment).map(({ id }) => `"${id}"`);
   if (ids.length === 0) return;

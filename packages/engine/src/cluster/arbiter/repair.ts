@@ -34,7 +34,7 @@ export function isWhole({ add, own, metadata }: Repair): boolean {
   return metadata === undefined && Object.keys(add).length === 0 && Object.keys(own).length === 0;
 }
 
-/** Kubernetes has reported to a node that the device is there: whoever took the ticket away, the device stays. */
+/** Kubernetes has reported to a node that the device is there: the device stays, also when the ticket was taken away. */
 function lostCsiTickets(view: ArbiterView): AttachmentTicket[] {
   const listed = csiNodes(view.attachment);
   // What is on its way to a node goes on as well when the object was lost.
@@ -63,7 +63,7 @@ function csiTicket(
 
 /**
  * A volume that is on a node while its attachment object never had a ticket: the object was lost, or comes from a
- * version that had none. Whoever had the volume keeps it.
+ * version that had none. The node that had the volume keeps it.
  */
 function ticketOfLostUser(view: ArbiterView): AttachmentTicket[] {
   const { volume, attachment, claims, now } = view;
@@ -80,7 +80,7 @@ function ticketOfLostUser(view: ArbiterView): AttachmentTicket[] {
   if (lastAttachedBy === "csi") {
     const { name, uid = "" } = volume.metadata;
     const owner = { apiVersion: MOORING_API_VERSION, kind: "Volume", name, uid };
-    // Where Kubernetes is, it would have recorded it: then nobody wants the volume any more.
+    // Where Kubernetes is, it would have recorded it: then no workload wants the volume any more.
     return claims === undefined ? [csiTicket(view, nodeID, owner)] : [];
   }
   return [

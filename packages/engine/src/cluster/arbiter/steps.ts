@@ -36,7 +36,7 @@ export function nextStep(reading: ArbiterReading): ArbiterStep | Outcome {
   return write === undefined ? untilNext(tickets, decision.flaps.recheckAt, view.now) : { ...write, view };
 }
 
-/** Somebody else's finalizer may keep the object; its removal is a change that brings us back here. */
+/** Another controller's finalizer may keep the object; its removal is a change that brings us back here. */
 function release(attachment: VolumeAttachment, lost: boolean): ArbiterStep | Outcome {
   if (isDeleting(attachment) && !hasFinalizer(attachment, ARBITER_FINALIZER)) return DONE;
   return { do: "release-attachment", attachment, lost };

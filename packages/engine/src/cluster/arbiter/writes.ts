@@ -14,8 +14,8 @@ export type ArbiterWrite =
 
 /**
  * The first change that a decision asks for; undefined when there is none. Results go before a placement that takes the
- * volume from somebody: a kill between the two leaves tickets whose results report too early that they lost the volume,
- * never one that reports that it still has it. Where nobody has it the two go together, and either may come without the
+ * volume from a ticket: a kill between the two leaves tickets whose results report too early that they lost the volume,
+ * never one that reports that it still has it. Where no ticket has it the two go together, and either may come without the
  * other: the results are those of waiting until the volume is open.
  */
 export function nextWrite(

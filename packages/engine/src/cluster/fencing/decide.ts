@@ -13,8 +13,8 @@ export interface FencingView {
   /** An operator has reported that the machine is off: taint `node.kubernetes.io/out-of-service`. */
   outOfService: boolean;
   /**
-   * The leases of images that it has, or has lost otherwise than by giving them back, and how long each still counts: Infinity where
-   * only the cluster that has the image can end it, and has not yet.
+   * The leases of images that it has, or has lost otherwise than by giving them back, and how long each still counts:
+   * Infinity where only the cluster that has the image can end it, and has not yet.
    */
   leases: readonly { image: string; leftMs: number }[];
 }
@@ -29,13 +29,16 @@ export function decide(view: FencingView): NodeReport | undefined {
   const state = agent.status?.state;
   if (state === undefined) return undefined;
   if (silentMs < graceMs) return beaten ? contradiction(agent) : undefined;
-  // A state without its condition was typed by somebody, and proves nothing.
+  // A state without its condition was typed by an operator, and proves nothing.
   if (isFencedNode(agent)) return undefined;
   const report = reportFor(view);
   return report.state === state ? undefined : report;
 }
 
-/** A node is fenced after a long silence only: one that has just beaten was called that by somebody who knew nothing. */
+/**
+ * A node is fenced after a long silence only: one that has just sent its heartbeat was called that by an operator who did
+ * not know.
+ */
 function contradiction(agent: NodeAgent): NodeReport | undefined {
   const { state } = agent.status ?? {};
   // The last report of an agent comes right after a beat.

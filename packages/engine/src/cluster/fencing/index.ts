@@ -109,7 +109,7 @@ async function evaluate(
     events.event(agent, "Warning", `Node${report.state}`, report.message);
 }
 
-/** Those that it holds; of a node without any, those that it has lost. */
+/** The leases that the node has; of a node without any, those of the images that it has by their records. */
 async function leasesOf(
   name: string,
   { store, leases: times, lost, signal }: Evaluation,

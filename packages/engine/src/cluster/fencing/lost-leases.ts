@@ -4,19 +4,20 @@ import { Volumes } from "../../api/volume.ts";
 import type { Clock } from "../../host/host.ts";
 import type { LeaseTimes } from "../../leases/image-leases.ts";
 
-/** All volumes are read for it, and nobody waits for a second that has been a node's silence for many. */
-const LOOK_MS = 5_000;
+/** All volumes are read for it, and a second more does not matter after a silence of many. */
+const READ_MS = 5_000;
 
 interface Known {
   /** Milliseconds since boot: when all volumes were last read for the node. */
-  lookedAt: number;
+  readAt: number;
   /** Images without the node's lease, and since when, by our own clock; Infinity: time does not count, a cluster ends it. */
   since: ReadonlyMap<string, number>;
 }
 
 /**
- * Images that a silent node has by their records, and no lease of: somebody has deleted it, or another node has taken it. An
- * agent cannot renew what is not there, so its device is fenced as if the lease had not been renewed since we saw that.
+ * Images that a silent node has by their records, and no lease of: an operator has deleted it, or another node has taken
+ * it. An agent cannot renew what is not there, so its device is fenced as if the lease had not been renewed since we saw
+ * that.
  */
 export class LostLeases {
   readonly #store: ObjectStore;
@@ -30,7 +31,7 @@ export class LostLeases {
     this.#times = times;
   }
 
-  /** The node answers, or it has leases: whatever was counted is void. */
+  /** The node responds, or it has leases: whatever was counted is void. */
   forget(nodeID: string): void {
     this.#known.delete(nodeID);
   }
@@ -49,7 +50,7 @@ export class LostLeases {
   async #look(nodeID: string, signal: AbortSignal): Promise<Known> {
     const before = this.#known.get(nodeID);
     const now = this.#clock.sinceBoot();
-    if (before !== undefined && now - before.lookedAt < LOOK_MS) return before;
+    if (before !== undefined && now - before.readAt < READ_MS) return before;
     const images = await this.#imagesOf(nodeID, signal);
     const since = new Map(
       images.map(({ image, byCluster }) => [
@@ -57,7 +58,7 @@ export class LostLeases {
         byCluster ? Number.POSITIVE_INFINITY : (before?.since.get(image) ?? now),
       ]),
     );
-    const known = { lookedAt: now, since };
+    const known = { readAt: now, since };
     this.#known.set(nodeID, known);
     return known;
   }

@@ -32,7 +32,7 @@ export async function applyRevertStep(
       });
       return;
     case "commit":
-      // Conflicts when anybody has written since: what was seen is decided on, or nothing.
+      // Conflicts when another client has written since: what was read is decided on, or nothing.
       await store.updateStatus(VolumeGroupReverts, { ...revert, status: step.status }, { signal });
       events.event(revert, "Normal", "Committed", step.status.message);
       return;

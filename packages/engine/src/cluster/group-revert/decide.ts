@@ -12,15 +12,15 @@ import {
   type RevertView,
 } from "./view.ts";
 
-/** On a revert that has begun: it stays until its tickets are gone. */
+/** The finalizer on a revert that has begun: it keeps the object until its tickets are gone. */
 export const REVERT_FINALIZER = "storage.mooring.dev/group-revert";
 
 /** How old the names of pods in a message may be, in milliseconds. */
 const USERS_MS = 2_000;
 
 /**
- * The next step of a revert. All members are attached and kept first, and nothing is changed. One write decides. From there on every
- * member has its new bytes or is kept until it has: nobody sees an old one beside a new one. Pure.
+ * The next step of a revert. All members are attached and kept first, and nothing is changed. One write decides. From there
+ * on every member has its new bytes or is kept until it has: no workload sees an old one beside a new one. Pure.
  */
 export function decide(view: RevertView): RevertStep | Outcome {
   const { revert } = view;
@@ -86,7 +86,7 @@ function requesting(view: RevertView): RevertStep | Outcome {
   const report: RevertReport = { phase: "Holding", reason: inUse ? "InUse" : "Holding", message };
   if (!inUse) return reportOnce(view, report);
   const step = reportOnce(view, report, { type: "Warning", reason: "InUse" });
-  // Nobody watches pods for the names of those that use a volume.
+  // No informer watches pods for the names of those that use a volume.
   return step.do === "wait" ? wait(USERS_MS) : step;
 }
 
@@ -130,7 +130,7 @@ function unfit({
   return undefined;
 }
 
-/** Decided: there is no way but on. */
+/** The revert is decided: it can only go on. */
 function reverting(view: RevertView): RevertStep | Outcome {
   const { revert, members } = view;
   const waiting = members.filter((member) => !isBack(revert, member));
@@ -160,7 +160,7 @@ function isOrdered({ revert }: RevertView, volume: NonNullable<MemberView["objec
   return isAsked(revert, volume) && volume.spec.restoreFrom?.revert?.committed === true;
 }
 
-/** Members of one that has failed are released as they were. */
+/** A revert that has failed releases its members as they were. */
 function ending({ revert, members }: RevertView): RevertStep | Outcome {
   const failed = revert.status?.phase === "Failed";
   const asked = members.some(({ object }) => object !== undefined && isAsked(revert, object));

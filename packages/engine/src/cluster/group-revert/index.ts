@@ -45,8 +45,8 @@ export interface GroupRevertOptions {
 
 /**
  * Puts groups of volumes back in place, see {@link VolumeGroupReverts}. One instance per cluster, beside the arbiter and
- * the data services, which write the members' tickets. Begins when it has seen all objects once; nobody waits for that, since a
- * cluster may have no group snapshots at all.
+ * the data services, which write the members' tickets. Begins when it has seen all objects once; the caller does not wait
+ * for that, since a cluster may have no group snapshots at all.
  */
 export function startGroupReverts(options: GroupRevertOptions): { done: Promise<void> } {
   const { store, logger, signal, now = () => new Date() } = options;

@@ -33,7 +33,7 @@ export function planOf({ revert, source }: RevertView): RevertMember[] | Obstacl
       `VolumeGroupSnapshot ${namespace}/${name} is not ready to use${why}`,
     );
   }
-  // A content of the same name that was made for another group is nobody's to go back to.
+  // A content of the same name that was made for another group is not one to go back to.
   if (content.spec.volumeGroupSnapshotRef.uid !== groupSnapshot.metadata.uid) {
     return never("OtherContent", `its content ${content.metadata.name} belongs to another group snapshot`);
   }

@@ -112,7 +112,7 @@ interface Contender {
 function contender(revert: VolumeGroupRevert): Contender | undefined {
   const { metadata, status } = revert;
   if (isOver(revert) || status?.members === undefined) return undefined;
-  // Whoever is at it already goes on, whatever its age.
+  // A revert that is at it already goes on, whatever its age.
   const rank = status.phase === "Waiting" ? 1 : 0;
   const order = `${rank} ${metadata.creationTimestamp ?? ""} ${metadata.uid ?? ""}`;
   return { key: keyOf(revert), order, volumes: status.members.map(({ volume }) => volume) };

@@ -52,7 +52,7 @@ export function isReported({ revert, ...view }: RevertView, { phase, message }: 
   return status?.phase === phase && status.message === message && same;
 }
 
-/** One that is back has been held, also when its ticket has ended before those of the others. */
+/** One that is back counts as `held`, also when its ticket has ended before those of the others. */
 function count({ revert, members }: RevertView): NonNullable<RevertStatus["volumes"]> {
   return {
     total: members.length,

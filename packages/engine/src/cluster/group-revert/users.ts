@@ -15,7 +15,7 @@ export function usersOf(
 }
 
 /**
- * By claim: the pods of the namespace that use it. For messages only, and read when a volume is in use by somebody: where
+ * By claim: the pods of the namespace that use it. For messages only, and read when a ticket has the volume: where
  * pods may not be read the tickets still show who it is.
  */
 export async function podsByClaim(

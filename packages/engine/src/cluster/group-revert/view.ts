@@ -65,7 +65,7 @@ export function isAsked(revert: VolumeGroupRevert, volume: Volume): boolean {
   return volume.spec.restoreFrom?.request === requestOf(revert);
 }
 
-/** True when nothing is left to do for the member: it is back, or somebody has deleted it meanwhile. */
+/** True when nothing is left to do for the member: it is back, or a user has deleted it meanwhile. */
 export function isBack(revert: VolumeGroupRevert, { object }: MemberView): boolean {
   if (object === undefined || object.metadata.deletionTimestamp !== undefined) return true;
   const { restore } = object.status ?? {};

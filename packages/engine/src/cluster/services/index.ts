@@ -48,8 +48,9 @@ const CONTROLLERS: readonly ((context: ServicesContext) => Promise<void>)[] = [
 ];
 
 /**
- * The data services: each follows its objects and has volumes attached, through tickets, for as long as it needs them; group
- * snapshots are led through their phases. One instance per cluster, beside the arbiter. Resolves when it has seen all objects once.
+ * The data services: each follows its objects and has volumes attached, through tickets, for as long as it needs them; one
+ * leads group snapshots through their phases. One instance per cluster, beside the arbiter. Resolves when it has seen all
+ * objects once.
  */
 export async function startServices({ store, logger, signal, now }: ServicesOptions): Promise<Services> {
   const informers = createInformers(store, logger);

@@ -62,7 +62,7 @@ export class Copier {
     await this.#order(`arm ${size}`);
   }
 
-  /** Makes the copy the same as the file, which nobody may write to meanwhile; how many extents that were. */
+  /** Makes the copy the same as the file, to which no process may write meanwhile; resolves to how many extents that were. */
   finish(): Promise<number> {
     return this.#order("finish");
   }

@@ -3,7 +3,7 @@ import { defined } from "@mooring/store";
 import { commandFailed } from "../exec.ts";
 import type { Exec } from "../host.ts";
 
-/** What is on a device. `data`: something that no tool recognises; it is somebody's all the same. */
+/** What is on a device. `data`: something that no tool recognises; it may be a user's all the same. */
 export type ProbeResult =
   | { kind: "empty" }
   | { kind: "filesystem"; type: string; uuid?: string }

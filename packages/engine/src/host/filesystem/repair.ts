@@ -103,7 +103,7 @@ async function replay({ exec, mounts, device, type, scratch }: FilesystemRepair)
   );
   await mounts.unmount(scratch);
   await rmdir(scratch);
-  // The kernel's file systems write past the cache that the tools read through, which somebody else may keep alive.
+  // The kernel's file systems write past the cache that the tools read through, which another process may keep alive.
   await exec.run("blockdev", ["--flushbufs", device]);
   return mounted;
 }

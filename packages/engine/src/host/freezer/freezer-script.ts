@@ -3,24 +3,23 @@
  * kill -9 included) or when the time is over. `sh -c FREEZER_SCRIPT name NOTE KIND PATH [KIND PATH ...]`
  *
  * It freezes nothing before it has read a line, the seconds it has, so that it can be started ahead of time. What it is
- * given it freezes all at once: a file system of whose writers it is to stop others is for a later one. Each target has a process of
- * its own that freezes, waits for the end of a common pipe, and thaws: whatever happens to the others, and also when
- * its freeze took so long that the time was over meanwhile. The pipe ends with the process that waits for our input.
+ * given it freezes all at once: a file system of whose writers it is to stop others is for a later one. Each target has a
+ * process of its own that freezes, waits for the end of a common pipe, and thaws: whatever happens to the others, and also
+ * when its freeze took so long that the time was over meanwhile. The pipe ends with the process that waits for our input.
  * The root of a file system stays open from before the freeze until it is thawed: it cannot be unmounted meanwhile (a
- * frozen one could, and then nobody could thaw it any more), and it is found also when its path leads elsewhere.
- * Should one of these processes be killed, the one that started it thaws in its stead, at the same time as the others.
- * A control group that somebody else has frozen is refused, so that it stays frozen, as a file system is by the kernel.
- * Processes like this one may share it (agents of several nodes on one machine): each has a shared lock on its folder for
- * as long as it wants it frozen, and who can make that an exclusive one is the last of them.
- * All of them ignore the signals that a terminal or a service manager sends round; their children inherit that, hence
- * KILL for the one that is timed. The file NOTE, if not empty, is removed once nothing of ours is frozen: it stays
- * only where somebody else has to thaw.
+ * frozen one could, and then no process could thaw it any more), and it is found also when its path leads elsewhere. Should
+ * one of these processes be killed, the one that started it thaws in its stead, at the same time as the others. A control
+ * group that another program has frozen is refused, so that it stays frozen, as a file system is by the kernel. Processes
+ * like this one may share it (agents of several nodes on one machine): each has a shared lock on its folder for as long as
+ * it wants it frozen, and who can make that an exclusive one is the last of them. All of them ignore the signals that a
+ * terminal or a service manager sends round; their children inherit that, hence KILL for the one that is timed. The file
+ * NOTE, if not empty, is removed once nothing of ours is frozen: it stays only where another process has to thaw.
  */
 export const FREEZER_SCRIPT = `
 trap '' HUP INT TERM PIPE
 note=$1
 shift
-# Nobody may be listening any more, which is no failure of what is reported.
+# The agent may not listen any more, which is no failure of what is reported.
 say() {
   echo "$@" || :
 }

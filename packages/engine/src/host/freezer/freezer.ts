@@ -17,7 +17,7 @@ export interface FreezeTarget {
 export class FreezeError extends EngineError {
   /** The one, or all that were not still in time. */
   readonly targets: readonly FreezeTarget[];
-  /** Frozen by somebody else already. */
+  /** Frozen by another program already. */
   readonly busy: boolean;
 
   constructor(targets: readonly FreezeTarget[], message: string, hint: string, busy = false) {
@@ -45,8 +45,8 @@ const THAW_MS = 15_000;
 const LEAST_SECONDS = 0.001;
 
 /**
- * Starts what will freeze the targets, all of one kind, at most `maxSeconds` from the moment of `freeze` on. `note`: path of a file that
- * is removed once none of them is frozen any more, whether we live to see it or not.
+ * Starts what will freeze the targets, all of one kind, at most `maxSeconds` from the moment of `freeze` on. `note`: path
+ * of a file that is removed once none of them is frozen any more, whether we live to see it or not.
  */
 export async function armFreezer(
   targets: readonly FreezeTarget[],
@@ -115,7 +115,7 @@ class FreezeProcess implements Freezer {
     const busy = (phase: Phase): boolean => phase === "frozen";
     await this.#until(() => this.#released !== undefined && !this.#phases.some(busy), THAW_MS);
     const left = this.#targets.filter((_, index) => ["frozen", "stuck"].includes(this.#phases[index] ?? ""));
-    // Whoever froze them was killed, perhaps.
+    // The program that froze them was killed, perhaps.
     const undone = await Promise.all(left.map(undo));
     const stuck = left.filter((_, index) => undone[index] !== true);
     if (stuck.length > 0) {
@@ -150,7 +150,7 @@ class FreezeProcess implements Freezer {
     const complaint = this.#complaint.trim();
     if (failed.length > 0) {
       const busy = /busy/i.test(complaint);
-      const hint = busy ? "it is frozen by someone else: thaw it first" : "is it still there?";
+      const hint = busy ? "another program has frozen it: thaw it first" : "is it still there?";
       return new FreezeError(failed, `cannot freeze ${namesOf(failed)}: ${complaint}`, hint, busy);
     }
     const late = this.#targets.filter((_, index) => this.#phases[index] === "waiting");
@@ -207,7 +207,7 @@ async function undo({ kind, path }: FreezeTarget): Promise<boolean> {
   });
   return new Promise((resolve) => {
     child.once("error", () => resolve(false));
-    // EINVAL: it was not frozen, so somebody else has thawed it meanwhile.
+    // EINVAL: it was not frozen, so another program has thawed it meanwhile.
     child.once("close", (code) => resolve(code === 0 || complaint.includes("Invalid argument")));
   });
 }

@@ -21,7 +21,7 @@ const ORDER: readonly FreezeTarget["kind"][] = ["cgroup", "filesystem"];
 /**
  * Freezes that are noted on disk as long as they may last. The process that froze outlives us and thaws, but not when
  * everything of ours is killed at once, as with a container: then the next agent finds the note. That process removes the
- * note with the freeze, so that nobody takes a later freeze of somebody else's for ours.
+ * note with the freeze, so that the agent does not take a later freeze of another program for ours.
  */
 export class Freezes {
   readonly #folder: string;

@@ -64,7 +64,10 @@ async function isStill(
   return same && now?.status?.state === group.status?.state && now?.status?.attempt === attempt;
 }
 
-/** Only about the attempt that the object is at: an old report must not overwrite what others go by now. */
+/**
+ * Reports only about the attempt that the object is at: an old report must not overwrite what the coordinator and other
+ * agents go by now.
+ */
 async function report(
   { store, nodeID, signal }: AgentContext,
   name: string,

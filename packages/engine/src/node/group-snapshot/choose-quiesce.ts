@@ -25,7 +25,7 @@ export interface Quiesce {
 
 /**
  * How every member is kept still during the copy. Pure. Members in use fall into domains, each of which is copied by one
- * atomic operation: all of a btrfs pool, or one image of an xfs pool. A single domain needs nobody to stop; with
+ * atomic operation: all of a btrfs pool, or one image of an xfs pool. In a single domain no writer has to stop; with
  * several, nothing may be written from the first copy to the last. `alone`: no other node takes part. Throws
  * FAILED_PRECONDITION for a member that cannot be kept still.
  */

@@ -17,7 +17,7 @@ const failpoints = stepFailpoints<Exclude<GroupStep, Outcome>>("engine/group-sna
   report: { prepared: true, quiesced: true, cut: true, done: true, failed: true },
 });
 
-/** Short, because what is waited for most often, the end of a mount, sends no event. */
+/** Short, because what the agent waits for most often, the end of a mount, sends no event. */
 const BACKOFF = { maxMs: 10_000 };
 
 /** Takes this node's part of group snapshots as far as it can go. Failures are reported on the object. */

@@ -177,7 +177,7 @@ test(
       assert.equal(status?.state, "failed");
       assert.match(
         status?.error?.message ?? "",
-        /volume v-2 could not be kept still: .*frozen by someone else/,
+        /volume v-2 could not be kept still: .*another program has frozen it/,
       );
       await running.goesOn();
       assert.deepEqual((await cluster.store.list(Snapshots)).items, []);
@@ -209,7 +209,7 @@ test(
       const { status } = await until(cluster.store, GroupSnapshots, "g-1", ended);
       assert.equal(status?.state, "failed");
       assert.match(status?.error?.message ?? "", /volume v-1, v-2 could not be kept still: .*it is frozen/);
-      assert.match(status?.error?.message ?? "", /frozen by someone else: thaw it first/);
+      assert.match(status?.error?.message ?? "", /another program has frozen it: thaw it first/);
       assert.equal(await readFile(freezeFile, "utf8"), "1\n");
       assert.deepEqual((await cluster.store.list(Snapshots)).items, []);
       await writeFile(freezeFile, "0");

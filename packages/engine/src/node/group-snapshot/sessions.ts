@@ -54,7 +54,7 @@ export class Session {
 
   /** All writers go on by then anyway; here it is found out, when no other step does. */
   async #expire(): Promise<void> {
-    // Whoever is still at a step of its own reports its own name when that is over.
+    // A session that is still at a step of its own reports its own phase when that is over.
     this.#expired = true;
     if (this.#busy || (this.phase !== "quiesced" && this.phase !== "cut")) return;
     const late = this.phase === "quiesced" ? "come to a stop" : "copy their volumes";

@@ -12,7 +12,7 @@ const AT_A_TIME = 4;
 
 /**
  * Probes attached devices that no file system is mounted from here, some in every round. Reads the image behind a
- * device and not the device: whoever freezes or moves a volume wants nobody to have that open.
+ * device and not the device: the agent that freezes or moves a volume needs the device closed.
  */
 export class DeviceProbes {
   readonly #context: AgentContext;

@@ -32,7 +32,7 @@ export interface ImageWatchContext {
 const PAUSE_FACTOR = 100;
 
 /**
- * Looks, now and then, for what has lost its image, or a part of it, without knowing: whoever takes a file away sends no
+ * Looks, now and then, for what has lost its image, or a part of it, without knowing: an operator who removes a file sends no
  * event, and who has a volume detached would learn of it when a pod needs it. One read of a pool serves all of its volumes,
  * attached or not, and all of its snapshots.
  */

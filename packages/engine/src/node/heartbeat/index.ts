@@ -67,9 +67,9 @@ async function register({ store, nodeID, signal }: AgentContext): Promise<void> 
 }
 
 /**
- * Beats until the signal, and at once when the fencing observer or an operator has written that this node is not ready, or
- * has deleted its object: others would believe it. Rejects with NodeInUse when another agent has taken the node, which we
- * were silent for.
+ * Sends heartbeats until the signal, and one at once when the fencing observer or an operator has written that this node is
+ * not ready, or has deleted its object: controllers and other nodes would believe that. Rejects with NodeInUse when another
+ * agent has taken the node while we were silent.
  */
 export async function keepBeating(context: AgentContext): Promise<void> {
   const { store, nodeID, signal, logger } = context;
@@ -83,7 +83,7 @@ export async function keepBeating(context: AgentContext): Promise<void> {
   await watching;
 }
 
-/** Something is wrong in the object of this node; it is remembered until the next beat. */
+/** Remembers until the next heartbeat that the object of this node contradicts it. */
 class Contradiction {
   #wake = new AbortController();
 

@@ -23,7 +23,9 @@ export async function leakedImages(
   return leaks.flat();
 }
 
-/** An unmounted pool shows an empty folder, and one whose file system has failed may show anything: neither proves a thing. */
+/**
+ * An unmounted pool shows an empty folder, and one whose file system has failed may show anything: neither proves a thing.
+ */
 async function isReadable(host: Host, { layout }: KnownPool): Promise<boolean> {
   // Which images there are only the cluster knows.
   if (layout.remote) return false;
@@ -97,7 +99,7 @@ function imageLeak(pool: KnownPool, path: string): Leak {
     kind: "image-without-record",
     subject: path,
     message: `${path} is in pool ${pool.name}, but no Volume or Snapshot has its name`,
-    fix: `if nobody needs the data: rm -r ${path}`,
+    fix: `if the data is not needed: rm -r ${path}`,
   };
 }
 

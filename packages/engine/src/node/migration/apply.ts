@@ -50,7 +50,7 @@ export async function applyMigrationStep(
   }
 }
 
-/** Guarded before anything can be written: from here on it works for as long as the lease does. */
+/** The guard has the device before anything can be written to it: from here on it works for as long as the lease lasts. */
 async function activate({ sharing }: AgentContext, view: MigrationReading): Promise<void> {
   const { path, open } = view;
   const { id: name } = imageOf(view);

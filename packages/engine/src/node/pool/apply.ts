@@ -94,7 +94,7 @@ async function remove({ pools }: AgentContext, name: string): Promise<void> {
   await removeFolder(pool.layout);
 }
 
-/** Only what a pool makes, one by one: whatever else lies in the folder is somebody's. */
+/** Only what a pool makes, one by one: whatever else lies in the folder is an operator's. */
 async function removeFolder({ folder, backing, shared, remote, images, lock }: PoolLayout): Promise<void> {
   if (remote) await rm(join(folder, CLIENT_CONF), { force: true });
   if (shared !== undefined) await rmdir(shared.mount).catch(left);

@@ -17,36 +17,36 @@ const WAY_OUT = "delete volumes or snapshots in it, or make it larger";
 type State = Pick<Condition, "status" | "reason" | "message">;
 
 /** The conditions of a pool that is open. A message has no number that changes all the time: it would be news each time. */
-export function openConditions(pool: Pool, usage: PoolUsage, held: boolean, now: Date): Condition[] {
+export function openConditions(pool: Pool, usage: PoolUsage, suspended: boolean, now: Date): Condition[] {
   const before: PoolStatus | undefined = pool.status;
   return [
     condition(before, "Ready", { status: "True", reason: "Open", message: "the pool is open" }, now),
-    condition(before, "SpaceLow", spaceLow(usage, held), now),
-    condition(before, "WritersHeld", writersHeld(held), now),
-    condition(before, "WritesFail", writesFail(pool, usage, held), now),
+    condition(before, "SpaceLow", spaceLow(usage, suspended), now),
+    condition(before, "WritersHeld", writersHeld(suspended), now),
+    condition(before, "WritesFail", writesFail(pool, usage, suspended), now),
   ];
 }
 
 /** Programs in folders of a disk see its end by themselves; what writes into an image hears of it when it syncs, or never. */
-function writesFail(pool: Pool, { freeBytes }: PoolUsage, held: boolean): State {
+function writesFail(pool: Pool, { freeBytes }: PoolUsage, suspended: boolean): State {
   const least = writesFailMessage(pool) === undefined ? NOTHING_LEFT : ROOM_AGAIN;
-  if (held || isShared(pool) || pool.spec.type === "directory" || freeBytes >= least)
+  if (suspended || isShared(pool) || pool.spec.type === "directory" || freeBytes >= least)
     return { status: "False", reason: "RoomLeft", message: "" };
   const message = `nothing is left in the pool: writes into thin volumes fail, and what is written there without fsync is lost; ${WAY_OUT}`;
   return { status: "True", reason: "PoolFull", message };
 }
 
-/** What a small pool keeps for itself is more than a twentieth of it: with its writers held it is full whatever the parts are. */
-function spaceLow({ totalBytes, freeBytes }: PoolUsage, held: boolean): State {
-  const used = held ? 1 : totalBytes === 0 ? 0 : (totalBytes - freeBytes) / totalBytes;
+/** What a small pool keeps for itself is more than a twentieth of it: with its writers suspended it is full whatever the parts are. */
+function spaceLow({ totalBytes, freeBytes }: PoolUsage, suspended: boolean): State {
+  const used = suspended ? 1 : totalBytes === 0 ? 0 : (totalBytes - freeBytes) / totalBytes;
   const alert = ALERTS.find(({ from }) => used >= from);
   if (alert === undefined) return { status: "False", reason: "EnoughSpace", message: "" };
-  const message = `${held ? "all" : `more than ${alert.from * 100} %`} of the pool is used; ${WAY_OUT}`;
+  const message = `${suspended ? "all" : `more than ${alert.from * 100} %`} of the pool is used; ${WAY_OUT}`;
   return { status: "True", reason: alert.reason, message };
 }
 
-function writersHeld(held: boolean): State {
-  if (!held) return { status: "False", reason: "RoomLeft", message: "" };
+function writersHeld(suspended: boolean): State {
+  if (!suspended) return { status: "False", reason: "RoomLeft", message: "" };
   const message = `the pool is full: writes to its volumes wait, and so does sync of the whole machine, until there is room; ${WAY_OUT}`;
   return { status: "True", reason: "PoolFull", message };
 }

@@ -19,8 +19,8 @@ export interface PoolView {
   fileBytes?: number | undefined;
   /** Its file system has failed under its volumes. */
   fault?: PoolFault | undefined;
-  /** Its writers are held. */
-  held?: boolean;
+  /** Its writers are suspended. */
+  suspended?: boolean;
   /** Volumes whose records differ from that. */
   unreported?: readonly string[];
   /** There is something of the pool on the disk. */
@@ -64,13 +64,19 @@ export function decide(view: PoolView): PoolStep {
   return unreported.length === 0 ? DONE : { do: "report-to-volumes", names: unreported };
 }
 
-/** A pod that comes back by itself wants its device at once: if that stayed open until it has none, it would stay for ever. */
+/**
+ * Devices of a failed pool that no workload uses are closed although tickets want them: a pod that comes back by itself
+ * wants its device at once, and so one would be open for ever.
+ */
 function underFault(fault: PoolFault): PoolStep {
   if (fault.devices === 0) return { do: "reopen" };
   return fault.idle > 0 ? { do: "close-idle" } : failed(fault);
 }
 
-/** Nothing can be written, not by the file systems of its volumes either. Their devices can still be closed. */
+/**
+ * The pool's file system has failed: no write succeeds, those of its volumes' file systems neither. Their devices can still
+ * be closed.
+ */
 function failed({ message, devices }: PoolFault): PoolStep {
   const what = `${message}: every write to its volumes fails`;
   const volumes = devices === 1 ? "the one volume" : `the ${devices} volumes`;
@@ -106,12 +112,12 @@ function deletion({ pool, usage, onDisk, images, records }: PoolView): PoolStep 
 
 /** Undefined when the pool's status has all this already. */
 function readyStatus(
-  { pool, nodeID, held = false, now }: PoolView,
+  { pool, nodeID, suspended = false, now }: PoolView,
   usage: PoolUsage,
 ): PoolStatus | undefined {
   const { status } = pool;
   const nodes = isShared(pool) ? { nodes: [...new Set([...poolNodes(pool), nodeID])].sort() } : {};
-  const conditions = openConditions(pool, usage, held, now);
+  const conditions = openConditions(pool, usage, suspended, now);
   const unchanged =
     status?.ready === true &&
     status.totalBytes === usage.totalBytes &&

@@ -10,7 +10,7 @@ import { reportNotReady } from "./report-not-ready.ts";
 import { watchUsage } from "./watch-usage.ts";
 
 const USAGE_EVERY_MS = 30_000;
-/** Usage is read this long after the last change in a pool, so that many at once cost one write. */
+/** The agent reads usage this long after the last change in a pool, so that many changes at once cost one write. */
 const USAGE_DELAY_MS = 250;
 
 const failpoints = stepFailpoints<Exclude<PoolStep, Outcome>>("engine/pool", {
@@ -45,7 +45,7 @@ export function runPools(
   };
   const reconciler = new Reconciler<PoolView, PoolStep>({
     ...{ name: "pool", store: context.store, logger: context.logger },
-    // How much is used, and whether writers are held, emits no events.
+    // How much is used, and whether writers are suspended, emits no events.
     polls: ["record-usage", "report-to-volumes", "close-idle", "reopen"],
     failpoints,
     sources: [source(pools, ({ metadata }) => [metadata.name])],
@@ -72,7 +72,7 @@ export function runPools(
   return { tried: first.all, done: done.then(() => {}) };
 }
 
-/** Resolves when all of these were tried once, or nobody tries any more. */
+/** Resolves when all of these were tried once, or the agent tries no more. */
 function firstTries(names: readonly string[]) {
   const left = new Set(names);
   let over = () => {};

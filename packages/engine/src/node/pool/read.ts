@@ -50,14 +50,14 @@ export async function readPool(
   const backend = context.pools.get(name)?.backend;
   const deleting = pool.metadata.deletionTimestamp !== undefined;
   const { backing, images } = layoutOf(context, pool);
-  const held = (await backend?.writersHeld()) === true;
+  const suspended = (await backend?.writersSuspended()) === true;
   const state = writersState(pool);
   // While all is well, only those count that say otherwise: a pool may have ten thousand volumes, and each change asks here.
-  const index = state.held || state.fail ? "pool" : "stopped-in-pool";
+  const index = state.suspended || state.fail ? "pool" : "stopped-in-pool";
   const reported = reader.over(volumes, writersReport).byIndex(index, name);
   const unreported = backing === undefined ? [] : unreportedVolumes(reported, state);
   return {
-    ...{ pool, nodeID, held, unreported, fault: await backend?.fault() },
+    ...{ pool, nodeID, suspended, unreported, fault: await backend?.fault() },
     onDisk: existsSync(backing?.file ?? images),
     // What is kept is for the steps that follow: a dry read has none.
     usage: dry ? await backend?.usage() : await usage.of(name, backend),

@@ -6,7 +6,7 @@ import { condition } from "./conditions.ts";
 
 /** What of its pool hits the programs that write into a volume: `WritersHeld` of its pool, `WritesFail`. */
 interface WritersState {
-  held: boolean;
+  suspended: boolean;
   fail: boolean;
 }
 
@@ -26,22 +26,25 @@ export function writersReport(volume: Volume): WritersReport {
     status?.conditions?.some(({ type, status: state }) => type === wanted && state === "True") === true;
   return {
     name: metadata.name,
-    reported: status && { held: isTrue("WritersHeld"), fail: isTrue("WritesFail") },
+    reported: status && { suspended: isTrue("WritersHeld"), fail: isTrue("WritesFail") },
     takesRoom: status?.state === "attached" && !isThickVolume(volume),
   };
 }
 
 /** What is true of the writers in a pool. */
 export function writersState(pool: Pool): WritersState {
-  return { held: writersHeldMessage(pool) !== undefined, fail: writesFailMessage(pool) !== undefined };
+  return { suspended: writersHeldMessage(pool) !== undefined, fail: writesFailMessage(pool) !== undefined };
 }
 
 /** Names of volumes that report something else about their writers than is true. */
-export function unreportedVolumes(volumes: readonly WritersReport[], { held, fail }: WritersState): string[] {
+export function unreportedVolumes(
+  volumes: readonly WritersReport[],
+  { suspended, fail }: WritersState,
+): string[] {
   return volumes
     .filter(({ reported, takesRoom }) => {
       if (reported === undefined) return false;
-      return reported.held !== held || (reported.fail !== fail && (takesRoom || reported.fail));
+      return reported.suspended !== suspended || (reported.fail !== fail && (takesRoom || reported.fail));
     })
     .map(({ name }) => name);
 }

@@ -9,7 +9,7 @@ const NOTABLE = 0.005;
 
 /**
  * Reads every open pool once a second, calls back for one whose object is out of date, and starts
- * a keeper anew where somebody has killed it. A shared folder is left alone: whoever serves it may be silent.
+ * a keeper anew where an operator has killed it. A shared folder is left alone: its server may be silent.
  */
 export async function watchUsage(
   context: AgentContext,
@@ -40,9 +40,9 @@ async function hasChanged(
   const fault = await backend.fault();
   if (fault !== undefined) return pool.status?.ready === true || fault.devices === 0 || fault.idle > 0;
   await backend.watch();
-  const [usage, held] = await Promise.all([backend.usage(), backend.writersHeld()]);
+  const [usage, suspended] = await Promise.all([backend.usage(), backend.writersSuspended()]);
   const { status } = pool;
-  const conditions = openConditions(pool, usage, held, host.clock.now());
+  const conditions = openConditions(pool, usage, suspended, host.clock.now());
   const difference = Math.abs((status?.freeBytes ?? 0) - usage.freeBytes);
   return !sameConditions(status?.conditions, conditions) || difference > usage.totalBytes * NOTABLE;
 }

@@ -20,9 +20,9 @@ test("a full pool reports that it holds its writers, also after a restart, and l
   const writer = spawn("dd", ["if=/dev/zero", `of=${status?.device}`, "bs=1M", "count=480", "oflag=direct"]);
   const ended = once(writer, "exit");
   try {
-    const held = await until(bench.store, Pools, POOL, (pool) => writersHeldMessage(pool) !== undefined);
-    assert.match(writersHeldMessage(held) ?? "", /writes to its volumes wait/);
-    assert.ok(spaceLow(held) !== undefined);
+    const full = await until(bench.store, Pools, POOL, (pool) => writersHeldMessage(pool) !== undefined);
+    assert.match(writersHeldMessage(full) ?? "", /writes to its volumes wait/);
+    assert.ok(spaceLow(full) !== undefined);
     const reported = (wanted: string) =>
       bench.volumeWhere("v-p-1", (volume) =>
         (volume.status?.conditions ?? []).some(
@@ -32,7 +32,7 @@ test("a full pool reports that it holds its writers, also after a restart, and l
     await reported("True");
     await bench.createVolume("v-p-2", { size: MIB, volumeMode: "Block" });
     const refused = await bench.volumeWhere("v-p-2", (volume) => volume.status?.error !== undefined);
-    assert.match(refused.status?.error?.message ?? "", /held until there is room|in reserve/);
+    assert.match(refused.status?.error?.message ?? "", /suspended until there is room|in reserve/);
 
     await bench.stop();
     await bench.start();

@@ -64,7 +64,7 @@ export async function end(
   admitted.delete(name);
 }
 
-/** Only after its server has ended, or it would go on with what is below the mount. */
+/** Unmounts only after the server has ended, which would else go on with what is below the mount. */
 export async function unmount({ host }: AgentContext, layout: ShareLayout): Promise<void> {
   await host.mounts.unmount(layout.mount);
 }
@@ -81,7 +81,7 @@ async function mount(context: AgentContext, { volume, device, layout }: ShareRea
   await host.mounts.mount(request, signal);
 }
 
-/** Also right after the mount: a volume may have grown while no pod used it. */
+/** Grows the file system, also right after the mount: a volume may have grown while no pod used it. */
 async function grow(context: AgentContext, view: ShareReading): Promise<void> {
   const { name, device, layout, share, nodeID } = view;
   const top = (await context.host.mounts.at(layout.mount)).at(-1);
@@ -96,7 +96,7 @@ async function grow(context: AgentContext, view: ShareReading): Promise<void> {
   await recordStatus(context, name, { ...share?.status, state, nodeID, size: device.sizeBytes });
 }
 
-/** Where the kernel does not let it grow in use, it grows as soon as no pod uses it. */
+/** A file system that the kernel does not grow in use grows as soon as no pod uses it. */
 async function noteOffline({ store, signal }: AgentContext, name: string): Promise<void> {
   await mutate(
     store,
@@ -126,8 +126,9 @@ async function start(
 }
 
 /**
- * Without a restart, which would make those who are in wait for its grace period. An agent that is killed before it
- * signals the server does it again: who was admitted is known to this life of the agent only.
+ * Signals the server instead of restarting it, which would make the connected clients wait for its grace period. An agent
+ * that is killed before it signals the server does it again: only this life of the agent knows which clients it has
+ * admitted.
  */
 async function admit(
   { admitted }: AgentContext,
@@ -142,7 +143,7 @@ async function admit(
   admitted.set(name, clients.join());
 }
 
-/** Clients go on asking where the volume was served before: their programs hang until they mount it again. */
+/** Clients go on asking the node that served the volume before: their programs hang until they mount it again. */
 async function emitMoved(
   { store, events, host, signal, nodeID }: AgentContext,
   { share, name }: ShareReading,
@@ -162,7 +163,7 @@ async function emitMoved(
   events.event(volume, "Warning", "ShareMoved", message);
 }
 
-/** Once for each node that is refused, or that should be. */
+/** Emits one event for each node that is refused, or that should be. */
 function emitUntrusted(
   { events }: AgentContext,
   { share, volume }: ShareReading,

@@ -99,7 +99,7 @@ function lostAddress(user: string, address: string): string {
 function distrust(user: string, address: string, server: { nodeID: string; address: string }): string {
   return (
     `node "${user}" at ${address} would use the volume of node "${server.nodeID}" at ${server.address} over a network that ` +
-    "nobody has named as trusted and that does not encrypt: start Mooring on every node with --trusted-network and the " +
+    "no operator has named as trusted and that does not encrypt: start Mooring on every node with --trusted-network and the " +
     "network that both addresses are in, or have the nodes join over WireGuard"
   );
 }

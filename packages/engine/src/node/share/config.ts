@@ -15,17 +15,17 @@ export interface ServerSocket {
 const GRACE_SECONDS = 20;
 
 /**
- * The most that the server takes. Who is let in is known only once they ask for the volume: with the default of 1,024, anybody
- * who reached the port kept the nodes from connecting by as many connections without a word.
+ * The most that the server takes. Whether a client is let in is known only once it asks for the volume: with the default of
+ * 1,024, any client who reached the port kept the nodes from connecting by as many connections without a word.
  */
 const MOST_CONNECTIONS = 10_000;
 /** Clients say within a lease that they are there; who does not has to connect again. */
 const IDLE_SECONDS = 30;
 
 /**
- * The configuration of one server: NFS version 4 over TCP, one file system, below the name of its volume. Attributes and folders
- * are read anew each time: programs on the serving node itself write to the same file system past the server, and their
- * changes have to be seen at once. Users go by their numbers, so that nodes need no common list of them. It has no
+ * The configuration of one server: NFS version 4 over TCP, one file system, below the name of its volume. Attributes and
+ * folders are read anew each time: programs on the serving node itself write to the same file system past the server, and
+ * their changes have to be seen at once. Users go by their numbers, so that nodes need no common list of them. It has no
  * passwords, so it listens on the one address that nodes are given and not on every network that the machine is in, and
  * lets in `clients` only: IPv4 addresses.
  */

@@ -61,7 +61,7 @@ export function decide(view: ShareView): ShareStep {
   return isWanted(view) ? serve(view) : stop(view);
 }
 
-/** The device is here, workloads may use it, and it is this node that is to serve them. */
+/** True when the device is on this node, workloads may use it, and this node is the one that is to serve them. */
 function isWanted({ nodeID, share, volume, device }: ShareView): boolean {
   const { spec, status } = volume ?? {};
   const placed = spec?.nodeID === nodeID && spec.disableFrontend !== true;
@@ -90,7 +90,7 @@ function serve(view: ShareView): ShareStep {
   return record(view, { state: "running", nodeID, size, ...servedTo(view) }) ?? restOf(view);
 }
 
-/** Who has it over the network, and who must not. */
+/** The nodes that may use the volume over the network, and those that must not. */
 function servedTo(view: ShareView): Pick<ShareManagerStatus, "endpoint" | "users" | "untrusted"> {
   const { endpoint, users, untrusted } = view;
   return {
@@ -99,7 +99,10 @@ function servedTo(view: ShareView): Pick<ShareManagerStatus, "endpoint" | "users
   };
 }
 
-/** A server is probed, and who is refused may come back with another address: nothing else reports either. */
+/**
+ * Until the next read: the agent has to probe the server, and a refused node may come back with another address; neither
+ * sends an event.
+ */
 function restOf(view: ShareView): ShareStep {
   const { untrusted, healthMs } = view;
   return needsServer(view) || untrusted.length > 0 ? wait(healthMs) : DONE;
@@ -109,7 +112,7 @@ function needsServer({ users, connected }: ShareView): boolean {
   return connected || users.length > 0;
 }
 
-/** Undefined: one server runs where it is to, lets in whom it is to, and responds. */
+/** Undefined: one server runs where it is to, admits the clients that it is to, and responds. */
 function nextOfServer({ servers, recorded, address, silences, admitted, clients }: ShareView) {
   const astray = servers === 1 && recorded.address !== address;
   if (servers > 1 || astray || silences >= MOST_SILENCES) return { do: "end" } as const;

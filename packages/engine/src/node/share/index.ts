@@ -14,7 +14,7 @@ import { decide, type ShareStep } from "./decide.ts";
 import { shareLayout } from "./layout.ts";
 import { readShare, type ShareReading } from "./read.ts";
 
-/** Short, because what is waited for most often, the end of a mount, sends no event. */
+/** Short, because what the agent waits for most often, the end of a mount, sends no event. */
 const BACKOFF = { maxMs: 10_000 };
 
 const failpoints = stepFailpoints<Exclude<ShareStep, Outcome>>("engine/share", {
@@ -59,7 +59,9 @@ export async function runShares(context: AgentContext, { volumes, shares }: Agen
   await reconciler.run(signal);
 }
 
-/** Makes the last steps of a share for a volume whose device is about to be closed: its server's files keep the device busy. */
+/**
+ * Makes the last steps of a share for a volume whose device is about to be closed: its server's files keep the device busy.
+ */
 export async function endShare(context: AgentContext, name: string): Promise<void> {
   const { host, stateDir, shareLocks } = context;
   const layout = shareLayout(stateDir, name);

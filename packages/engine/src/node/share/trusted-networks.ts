@@ -3,7 +3,7 @@ import { EngineError } from "../../errors.ts";
 
 const PREFIX = /^(?:3[0-2]|[12]?[0-9])$/;
 
-/** Networks that an operator has named as trusted: whoever has an address in them may send and listen there. */
+/** Networks that an operator has named as trusted: any machine with an address in them may send and listen there. */
 export class TrustedNetworks {
   readonly #list = new BlockList();
 
@@ -21,7 +21,10 @@ export class TrustedNetworks {
   }
 }
 
-/** The parts of `10.0.0.0/24`. Throws INVALID_ARGUMENT, also when the address has bits behind the prefix: one of them is wrong. */
+/**
+ * The parts of `10.0.0.0/24`. Throws INVALID_ARGUMENT, also when the address has bits behind the prefix: one of them is
+ * wrong.
+ */
 export function parseNetwork(text: string): { address: string; prefix: number } {
   const [address = "", length = "", more] = text.split("/");
   if (!isIPv4(address) || !PREFIX.test(length) || more !== undefined) {

@@ -19,13 +19,13 @@ const failpoints = stepFailpoints<Exclude<ShutOutStep, Outcome>>("engine/shut-ou
   "take-lease-away": true,
   "shut-out": true,
 });
-/** The pod that has moved from a lost node waits for the image. */
+/** Short, as the pod that has moved from a lost node waits for the image. */
 const BACKOFF = { maxMs: 5000 };
 const AT_A_TIME = 8;
 
 /**
- * Shuts lost nodes out of the images that they have in clusters which can do that. Of the nodes that have the pool the first that
- * responds does it; a second one that thinks so too does the same again (decision 88).
+ * Shuts lost nodes out of the images that they have in clusters which can do that. Of the nodes that have the pool the
+ * first that responds does it; a second one that thinks so too does the same again (decision 88).
  */
 export async function runShutOut(context: AgentContext, { volumes, pools }: AgentInformers): Promise<void> {
   const { sharing, store, logger, host, signal } = context;

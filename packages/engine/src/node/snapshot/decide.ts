@@ -55,7 +55,7 @@ export function decide(view: SnapshotView): SnapshotStep {
   return image === undefined ? beforeCopy(view) : record("ready", view);
 }
 
-/** A member alone cannot go: the others would be no group any more. */
+/** A member of a group is not removed alone: the others would be no group any more. */
 function deletion({ snapshot, image, group, volume }: SnapshotView): SnapshotStep {
   const { name } = snapshot.metadata;
   // What a group goes back to as a whole stays until its last member is there.

@@ -18,7 +18,7 @@ const failpoints = stepFailpoints<Exclude<SnapshotStep, Outcome>>("engine/snapsh
   "remove-image": true,
 });
 
-/** Short, because what is waited for most often, the end of a mount, sends no event. */
+/** Short, because what the agent waits for most often, the end of a mount, sends no event. */
 const BACKOFF = { maxMs: 10_000 };
 
 function wholeOf({ metadata, spec, status }: Snapshot): Whole[] {

@@ -80,8 +80,8 @@ export async function applyVolumeStep(
 }
 
 /**
- * Only where no other node can have the image, so that nobody goes by what is recorded before it opens it; and only for
- * workloads, since a job may come before the device does.
+ * Records the device before it is open only where no other node can have the image, so that no agent goes by what is
+ * recorded before it opens it; and only for workloads, since a job may come before the device does.
  */
 function opensMeanwhile(view: VolumeReading): boolean {
   const { lease, open, volume } = view;
@@ -127,7 +127,7 @@ async function changeData(
     case "open-device":
       // A folder is its own device.
       if (!pool.backend.block) return;
-      if (await pool.backend.writersHeld()) throw poolFrozen(pool);
+      if (await pool.backend.writersSuspended()) throw poolFrozen(pool);
       await requireWorking(pool);
       // Not in the middle of a copy: a device that appears then would be written to unseen.
       await context.copies.after(copyKey(pool.name, name), async () => {
@@ -197,7 +197,7 @@ async function closeDevice(context: AgentContext, view: VolumeReading, pool: Ope
   });
 }
 
-/** What is opened in a pool that has failed keeps it from being mounted anew. */
+/** Refuses to open: a device in a pool that has failed keeps that from being mounted anew. */
 async function requireWorking({ name, backend }: OpenPool): Promise<void> {
   const fault = await backend.fault();
   if (fault === undefined) return;
@@ -206,11 +206,15 @@ async function requireWorking({ name, backend }: OpenPool): Promise<void> {
   });
 }
 
-/** Opening the image for writing would wait in the kernel. */
+/** Refuses to open: in a frozen pool, opening the image for writing would wait in the kernel. */
 function poolFrozen({ name }: OpenPool): EngineError {
-  return new EngineError("UNAVAILABLE", `pool ${name} is full: its writers are held until there is room`, {
-    hint: "delete volumes or snapshots in it, or make the pool larger",
-  });
+  return new EngineError(
+    "UNAVAILABLE",
+    `pool ${name} is full: its writers are suspended until there is room`,
+    {
+      hint: "delete volumes or snapshots in it, or make the pool larger",
+    },
+  );
 }
 
 function inUse({ volume }: VolumeReading, users: readonly string[]): EngineError {

@@ -19,7 +19,7 @@ export function decide(view: VolumeView): VolumeStep {
 
 /**
  * Of a shared pool's volume nothing is changed without its lease, and nothing is opened that its last lease holder may
- * still write to. A node that needs it no more releases it: first in the record, then (when this rests) the lease.
+ * still write to. A node that does not need it any more releases it: first in the record, then (when this rests) the lease.
  */
 function sharedStep(view: VolumeView, lease: LeaseState): VolumeStep {
   const { volume, nodeID, device } = view;
@@ -33,9 +33,9 @@ function sharedStep(view: VolumeView, lease: LeaseState): VolumeStep {
   // Fenced when an earlier lease was lost; what is mounted from it fails until it is unmounted.
   if (device?.fenced === true) return { do: "drop-device" };
   // Another node has put a new file in the image's place while nothing here could fence the device. What it shows, and
-  // takes, is nobody's any more: its users must be notified, and nothing may be mounted from it again.
+  // takes, belongs to no agent any more: its users must be notified, and nothing may be mounted from it again.
   if (device?.deleted === true && view.image !== undefined) return { do: "drop-device" };
-  // Whoever has the lease and the device is the owner, whatever a hand-written status has.
+  // The node that has the lease and the device is the owner, whatever a hand-written status has.
   if (device !== undefined && ownerID !== nodeID) return record("settled", view);
   const step = ownStep(view);
   const unneeded = state === "detached" && (volume.spec.nodeID ?? "") !== nodeID && ownerID !== "";
@@ -167,7 +167,7 @@ function close(view: VolumeView): VolumeStep {
   return wanted && inUse === true ? record("attached", view) : { do: "close-device" };
 }
 
-/** One that goes away with its last user is not: opening it again makes it stay. */
+/** A device that goes away with its last user does not count: opening it again makes it stay. */
 function isThere(device: VolumeView["device"]): boolean {
   return device !== undefined && device.autoclear !== true;
 }

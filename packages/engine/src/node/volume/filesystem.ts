@@ -44,7 +44,7 @@ export interface Prepared {
   /** Mount options that it always gets. */
   options: readonly string[];
   /**
-   * Has it recorded that the volume has its file system. May go on beside the mount, but has to end before anybody gets
+   * Has it recorded that the volume has its file system. May go on beside the mount, but has to end before a workload gets
    * that: what is recorded as never formatted is, when an mkfs of ours might have been interrupted, not known to be data.
    */
   record(): Promise<void>;
@@ -52,7 +52,7 @@ export interface Prepared {
 
 /**
  * The file system of a volume that is not mounted, made if it never had one. The order is: intention, mkfs, record,
- * use. Nobody can have written through a mount before the record, so after a kill the steps up to it are safe to
+ * use. No workload can have written through a mount before the record, so after a kill the steps up to it are safe to
  * repeat, and never after it.
  */
 export async function prepareFilesystem(
@@ -77,7 +77,7 @@ export async function prepareFilesystem(
   return { type, options: await ownOptions(device, type), record: async () => {} };
 }
 
-/** Records a file system that is there; before anybody writes into it. Nothing to do where that is recorded. */
+/** Records a file system that is there, before a workload writes into it. Nothing to do where that is recorded. */
 export async function recordFormatted(
   { store }: FilesystemContext,
   { metadata: { name }, status }: Volume,
@@ -111,7 +111,7 @@ export async function intendFilesystem(
 }
 
 /**
- * The image behind the device has not one block: nobody has ever written to it, which shows more than blkid, and costs no
+ * The image behind the device has not one block: nothing was ever written to it, which shows more than blkid, and costs no
  * process. False where the image is not known for sure.
  */
 async function isUnwritten({ loops, mounts }: Host, device: string): Promise<boolean> {
@@ -196,7 +196,7 @@ export async function growOnline(
   if (isSupported(at.type)) await growMounted(context.host.exec, { ...at, type: at.type });
 }
 
-/** Whoever had the device before may have made the file system: it must not say what becomes of the machine. */
+/** An earlier user of the device may have made the file system: it must not decide what becomes of the machine. */
 async function ownOptions(device: string, type: FilesystemType): Promise<string[]> {
   const own = FILESYSTEMS[type].mountOptions;
   return type === "ext4" && (await hasOwnErrorPolicy(device)) ? [...own, "errors=remount-ro"] : [...own];

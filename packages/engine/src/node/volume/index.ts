@@ -19,13 +19,16 @@ import { readVolume, type VolumeReading } from "./read.ts";
 import { releaseUnneeded } from "./release-lease.ts";
 import { wholeSize } from "./statuses.ts";
 
-/** Short, because what is waited for most often, the end of a mount, sends no event. */
+/** Short, because what the agent waits for most often, the end of a mount, sends no event. */
 const BACKOFF = { maxMs: 10_000 };
-/** A lease that is given back is an event; one that runs out has to be read again. */
+/**
+ * A node that gives a lease back changes the object, which wakes us; a lease that runs out sends nothing, and has to be
+ * read again.
+ */
 const LEASE_RETRY_MS = 2000;
 const BLANK: VolumeStatus = { state: "creating", robustness: "unknown" };
 
-/** A migration's part comes first; what is to be done apart from it waits while it has something to do. */
+/** A migration's steps come first; the volume's other steps wait while the migration has one. */
 type Reading = { migration: MigrationReading; step: MovingStep } | { volume: VolumeReading };
 type MovingStep = Exclude<NonNullable<MigrationStep>, { do: "wait" }>;
 type Step =
@@ -33,7 +36,10 @@ type Step =
   | { do: "change"; step: VolumeChange; reading: VolumeReading };
 type VolumeChange = Parameters<typeof applyVolumeStep>[1];
 
-/** What is being made, or removed, need not be whole; what is known to be damaged is read again by itself. */
+/**
+ * The image whose size is checked: an image that is being made or removed need not be whole, and one that is known to be
+ * damaged is checked elsewhere.
+ */
 function wholeOf(volume: Volume): Whole[] {
   const { metadata, spec, status } = volume;
   const size = wholeSize(volume);

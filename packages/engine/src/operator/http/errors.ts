@@ -40,7 +40,7 @@ export function failure(status: number, message: string, more: More = {}): RestR
   return { status, body };
 }
 
-/** A failure as a response; what nobody foresaw is thrown on, for the server to log. */
+/** A failure as a response; an error that we did not foresee is thrown on, for the server to log. */
 export function responseTo(error: unknown): RestResponse {
   if (error instanceof EngineError) {
     const blocking =

@@ -11,7 +11,7 @@ import { attachmentsResource, volumeResource } from "./volume-resource.ts";
 
 /**
  * `GET /v1/volumes[/NAME]`, `GET /v1/volumeattachments[/NAME]` and `POST /v1/volumes/NAME?action=ACTION`. Failures are
- * responses too: `{type: "error", status, code, message, detail}`. Throws only what nobody foresaw.
+ * responses too: `{type: "error", status, code, message, detail}`. Throws only errors that we did not foresee.
  */
 export async function handleVolumes(request: RestRequest, context: RestContext): Promise<RestResponse> {
   try {

@@ -1,6 +1,6 @@
 import type { ObjectStore } from "@mooring/store";
 
-/** A request below `/v1`, whoever serves it. The caller has authenticated and authorized it. */
+/** A request below `/v1`, from whichever server. The caller has authenticated and authorized it. */
 export interface RestRequest {
   method: string;
   /** Decoded, without `v1`: `["volumes", "v-1"]`. */

@@ -1,9 +1,10 @@
 /**
  * Freezes the writers of a pool before it is full. It outlives the agent that started it: workloads go on when an agent is
- * killed, and nobody else would stop their writes. argv: the pool's folder, its type, and the levels `hold` and `resume`.
+ * killed, and no other process would stop their writes. argv: the pool's folder, its type, and the levels `freeze` and
+ * `resume`.
  *
  * What is frozen is the pool's own file system (FIFREEZE): every write of every loop device in it waits in the kernel,
- * whoever made it (a mounted file system, a pod or a bare process on a raw device) and none of them fails. Dirty pages
+ * whatever made it (a mounted file system, a pod or a bare process on a raw device) and none of them fails. Dirty pages
  * stay where they are and need no room. The sooner the pool could be full, the more often it reads, at most every 2 ms.
  * Before that it is frozen and lets the writers through step by step (see below): slower, and not past the level.
  *
@@ -22,7 +23,7 @@ export const KEEPER_PROGRAM: string = String.raw`
 use strict;
 use Fcntl qw(:flock :DEFAULT);
 use Time::HiRes qw(sleep time);
-my ($folder, $type, $hold, $resume) = @ARGV;
+my ($folder, $type, $freeze, $resume) = @ARGV;
 my ($mount, $status, $ballast) = ("$folder/mnt", "$folder/keeper.state", "$folder/mnt/ballast");
 $0 = "mooring-pool-keeper $folder";
 $SIG{$_} = 'IGNORE' for qw(HUP INT TERM QUIT PIPE);
@@ -174,7 +175,7 @@ sub thaw {
   $frozen = 0;
 }
 # Thawing wakes all that wait, and each of them is counted as inside by then: freezing at once waits until they have done what they
-# waited for, and lets nobody else in. So a removal goes through whole, and each loop device writes one more request.
+# waited for, and lets no other writer in. So a removal goes through whole, and each loop device writes one more request.
 sub step {
   control($THAW);
   control($FREEZE) || $!{EBUSY} || freeze() and return 1;
@@ -242,7 +243,7 @@ sub begin {
 }
 
 my ($before, $then, $peak, $state, $grow_next) = (undef, time, 0, 'open', 0);
-# Steps since somebody began to ask for them, and seconds between two.
+# Steps since the agent began to ask for them, and seconds between two.
 my ($steps, $between) = (0, 0);
 # Reads in a row that found the same room, and what there was when it was thawed for that.
 my ($still, $last, $calm) = (0, 0, undef);
@@ -275,21 +276,21 @@ while (1) {
   ($before, $then) = ($free, $now);
   if ($reported eq '' && $state eq 'open') {
     # An earlier keeper may have left it frozen, and a frozen one reports more room than it has.
-    if ($free - 33554432 <= 2 * $hold && freeze()) { ($state, $still) = ('slow', 0); $free = free() // $free }
+    if ($free - 33554432 <= 2 * $freeze && freeze()) { ($state, $still) = ('slow', 0); $free = free() // $free }
     else { thaw() }
   }
-  my $level = $hold + ($peak * 0.06 > $hold ? $hold : $peak * 0.06 < $hold / 4 ? $hold / 4 : $peak * 0.06);
+  my $level = $freeze + ($peak * 0.06 > $freeze ? $freeze : $peak * 0.06 < $freeze / 4 ? $freeze / 4 : $peak * 0.06);
 
   if ($state eq 'open') {
-    if ($free <= $hold || ($free <= $level && (!defined $calm || $free < $calm - 4194304))) {
-      $state = $free <= $hold ? 'held' : 'slow' if freeze();
+    if ($free <= $freeze || ($free <= $level && (!defined $calm || $free < $calm - 4194304))) {
+      $state = $free <= $freeze ? 'held' : 'slow' if freeze();
       ($steps, $still, undef $calm) = (0, 0);
     }
   } elsif ($state eq 'slow') {
     # Step after step, so that nothing can be written past the level; but not where what is written takes no room.
     $still = $free == $last ? $still + 1 : 0;
-    if ($free <= $hold) { $state = 'held' }
-    elsif ($free > $level + $hold / 8) { thaw(); ($state, $before) = ('open', undef) }
+    if ($free <= $freeze) { $state = 'held' }
+    elsif ($free > $level + $freeze / 8) { thaw(); ($state, $before) = ('open', undef) }
     elsif ($still > 20) { thaw(); ($state, $before, $calm) = ('open', undef, $free) }
     else { $state = 'open' if !step() }
   } else {
@@ -305,7 +306,7 @@ while (1) {
     else {
       # The longer it takes, the less it may be us that it waits for.
       $between = $steps < 10 ? 0.005 : $between < 0.5 ? $between * 1.5 : 0.5;
-      $given = start(sub { unlink $ballast; exit 0 }) if !$given && -e $ballast && $free < $hold * 0.75;
+      $given = start(sub { unlink $ballast; exit 0 }) if !$given && -e $ballast && $free < $freeze * 0.75;
       settled($grower, 25) if $grower;
       $state = step() ? 'window' : 'open';
       $steps++;
@@ -314,7 +315,7 @@ while (1) {
   $last = $free;
   say_state($state eq 'slow' ? 'open' : $state, $free);
   if ($state eq 'open') {
-    my $wait = ($free - $hold) / 20e9;
+    my $wait = ($free - $freeze) / 20e9;
     sleep($wait < 0.002 ? 0.002 : $wait > 1 ? 1 : $wait);
   } elsif ($state eq 'slow') { sleep 0.003 }
   elsif ($state eq 'window') { sleep $between }

@@ -10,7 +10,8 @@ import type { KeeperLevels } from "./levels.ts";
 
 /**
  * `absent`: no keeper runs. `open`: writes go on. `held`: they wait. `window`: they go on for a moment, for work that makes
- * room. `stuck`: they wait, and there is too little left even for that; only growing helps.
+ * room. `stuck`: they wait, and there is too little left even for that; only growing helps. A keeper outlives the agent
+ * that started it, and so these words of its file stay as they are.
  */
 type KeeperState = "absent" | "open" | "held" | "window" | "stuck";
 
@@ -45,8 +46,8 @@ export class PoolKeeper {
   async ensure(levels: KeeperLevels): Promise<void> {
     if ((await this.state()) !== "absent") return;
     await this.#makeFiles();
-    const { hold, resume } = levels;
-    const args = ["-e", KEEPER_PROGRAM, this.#folder, this.#type, String(hold), String(resume)];
+    const { freeze, resume } = levels;
+    const args = ["-e", KEEPER_PROGRAM, this.#folder, this.#type, String(freeze), String(resume)];
     const child = spawn("perl", args, { detached: true, stdio: "ignore" });
     try {
       await once(child, "spawn");
@@ -68,7 +69,7 @@ export class PoolKeeper {
     return state as KeeperState;
   }
 
-  async isHeld(): Promise<boolean> {
+  async isSuspended(): Promise<boolean> {
     const state = await this.state();
     return state === "held" || state === "stuck" || state === "window";
   }
@@ -98,7 +99,7 @@ export class PoolKeeper {
     // Asked for when the work waits in the kernel, so that it is first when the pool opens. A freeze may also come while
     // the work is under way. What the keeper does by itself (growing) is not to be disturbed.
     const ask = async (): Promise<void> => {
-      if (window === undefined && (await this.isHeld()) && !isDone) window ??= this.#ask();
+      if (window === undefined && (await this.isSuspended()) && !isDone) window ??= this.#ask();
       await window;
     };
     const watch = setInterval(() => void ask().catch(() => {}), mayBeStuck ? PATIENT_MS : SUSPICIOUS_MS);

@@ -30,10 +30,10 @@ export function keptPool(pool: PoolBackend, host: Host, layout: PoolLayout): Poo
       await keeper.window(() => pool.open());
     } else await pool.open();
     await watch();
-    if (!(await keeper.isHeld())) await makeBallast(host, backing.mount);
+    if (!(await keeper.isSuspended())) await makeBallast(host, backing.mount);
   };
   const close = async (): Promise<void> => {
-    if (await keeper.isHeld()) throw held(folder);
+    if (await keeper.isSuspended()) throw suspended(folder);
     await pool.close();
     await keeper.stop();
   };
@@ -47,7 +47,7 @@ export function keptPool(pool: PoolBackend, host: Host, layout: PoolLayout): Poo
   return overriding(pool, {
     open: () => (pool.isOpen ? watch() : open()),
     ...{ close, watch, enlarge },
-    writersHeld: () => keeper.isHeld(),
+    writersSuspended: () => keeper.isSuspended(),
     remove: (id: string) => keeper.window(() => pool.remove(id)),
     ...refusals(pool, keeper, folder),
   });
@@ -68,7 +68,7 @@ async function unlessBusy(host: Host, work: () => Promise<void>): Promise<void> 
 function refusals(pool: PoolBackend, keeper: PoolKeeper, folder: string): Partial<PoolBackend> {
   const refusing = TAKES_ROOM.map((name) => {
     const call = async (...args: unknown[]): Promise<unknown> => {
-      if (await keeper.isHeld()) throw held(folder);
+      if (await keeper.isSuspended()) throw suspended(folder);
       // It may be frozen while this is under way.
       return keeper.window(() => Reflect.apply(pool[name], pool, args));
     };
@@ -95,10 +95,10 @@ async function makeBallast(host: Host, mount: string): Promise<void> {
   await host.exec.run("fallocate", ["--length", String(ballast), join(mount, "ballast")]);
 }
 
-function held(folder: string): EngineError {
+function suspended(folder: string): EngineError {
   return new EngineError(
     "RESOURCE_EXHAUSTED",
-    `the pool in ${folder} is full: its writers are held until there is room`,
+    `the pool in ${folder} is full: its writers are suspended until there is room`,
     {
       hint: "delete volumes or snapshots in it, or make the pool larger",
     },

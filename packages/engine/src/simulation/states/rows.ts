@@ -88,7 +88,10 @@ const EPOCH = "1970-01-01T00:00:00Z";
 
 const nodeOf = (place: Place): string => (place === "nowhere" ? "" : place);
 
-/** Both nodes are ready and can reach the data, and a volume is `deleting` because somebody deletes it; the tickets are those of workloads, named by their nodes. */
+/**
+ * Both nodes are ready and can reach the data, and a volume is `deleting` because a user deletes it; the tickets are those
+ * of workloads, named by their nodes.
+ */
 export function viewOf(
   { wanted, current, state }: Pick<StateRow, "wanted" | "current" | "state">,
   nodes: readonly string[],

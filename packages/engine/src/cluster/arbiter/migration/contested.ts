@@ -4,7 +4,7 @@ import { ineligible } from "../eligible.ts";
 import type { ArbiterView } from "../view.ts";
 
 /**
- * A migratable volume that was detached while two workloads had it: nobody can know any more which of them is the one
+ * A migratable volume that was detached while two workloads had it: the arbiter cannot know any more which of them is the one
  * that goes on, so one has to leave first. One whose node is lost does not count.
  */
 export function isContested(

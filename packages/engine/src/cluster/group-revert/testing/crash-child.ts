@@ -1,7 +1,7 @@
 /**
  * One life of a node with its arbiter, data services and group reverts: `crash-child.ts DIR`. Puts two raw volumes back to
- * a group snapshot, gives up another revert, and goes on where the last life was killed. Ends with exit code 0 when nobody has a volume any more and
- * both have the old bytes, with 3 when they have not.
+ * a group snapshot, gives up another revert, and goes on where the last life was killed. Ends with exit code 0 when no
+ * ticket has a volume any more and both have the old bytes, with 3 when they have not.
  */
 import { open } from "node:fs/promises";
 import { join } from "node:path";
@@ -108,7 +108,7 @@ async function write(volume: string, text: string): Promise<void> {
   await file.close();
 }
 
-/** Nobody has it, and it is closed. */
+/** No ticket has it, and it is closed. */
 async function idle(name: string): Promise<void> {
   const signal = AbortSignal.timeout(60_000);
   const free = (a: { spec: { attachmentTickets?: object } } | undefined) =>

@@ -21,7 +21,7 @@ interface CloneView {
 
 /**
  * Until the copy is made both volumes have tickets, with the same id: the source where it is, beside its
- * workload or without one; the target out of reach of everybody. A clone whose last attempt failed is waiting, and
+ * workload or without one; the target out of reach of workloads. A clone whose last attempt failed is waiting, and
  * gives the source up for a workload on another node. Pure.
  */
 export function decide({ target, source }: CloneView): TicketPlan {

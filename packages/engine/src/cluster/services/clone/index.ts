@@ -7,7 +7,7 @@ import { decide } from "./decide.ts";
 
 const failpoints = ticketFailpoints("engine/services/clone");
 
-/** Holds the two volumes of every copy that is being made; the node's agent copies. */
+/** Asks with tickets for the two volumes of every copy that is being made; the node's agent copies. */
 export function runClones(context: ServicesContext): Promise<void> {
   const { informers, signal } = context;
   return runTicketService(context, {

@@ -7,7 +7,7 @@ import { decide } from "./decide.ts";
 
 const failpoints = ticketFailpoints("engine/services/expansion");
 
-/** Holds volumes whose file system has to grow while nobody uses it; the node's agent grows it. */
+/** Asks with a ticket for volumes whose file system has to grow while no workload uses it; the node's agent grows it. */
 export function runExpansions(context: ServicesContext): Promise<void> {
   const { informers, now, signal } = context;
   return runTicketService(context, {

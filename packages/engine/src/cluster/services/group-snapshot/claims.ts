@@ -25,7 +25,7 @@ export class NodeClaims {
     return this.#nodes.has(group);
   }
 
-  /** Of a barrier that is under way already, whoever else has one of its nodes. */
+  /** Of a barrier that is under way already, also when another group has one of its nodes. */
   resume(group: string, nodes: readonly string[]): void {
     this.#nodes.set(group, nodes);
     this.#changed();

@@ -11,7 +11,10 @@ import type { CoordinatorStep, CoordinatorView } from "./view.ts";
 
 /** Barriers that were interrupted and are tried again before the group fails. */
 const MOST_ATTEMPTS = 5;
-/** The end of another group's barrier is seen; this is for one that was not begun after all. */
+/**
+ * Milliseconds until the next read behind another group's barrier. Its end is an event; this is for a barrier that was not
+ * begun after all.
+ */
 const BUSY_MS = 2_000;
 /** Failures of a member that trying again does not repair. */
 const FINAL: ReadonlySet<string> = new Set([
@@ -58,7 +61,7 @@ function deletion(view: CoordinatorView): CoordinatorStep {
   return removal(view, { do: "remove-finalizer" });
 }
 
-/** The members go with the group; what comes next comes when the last is gone. */
+/** Deletes the members with the group; the next step comes when the last is gone. */
 function removal({ group, snapshots }: CoordinatorView, next: CoordinatorStep): CoordinatorStep {
   const own = [...snapshots.values()].filter(({ spec }) => spec.group === group.metadata.name);
   if (own.some((snapshot) => !isDeleting(snapshot))) return { do: "delete-members" };
@@ -106,7 +109,10 @@ function preparation(view: CoordinatorView): CoordinatorStep {
   return record("quiescing", view);
 }
 
-/** Not a failure: the group goes on when the nodes do. Written only when there is something else to report. */
+/**
+ * Waits, which is no failure: the group goes on when the nodes do. The status is written only when it would report
+ * something else.
+ */
 function waiting(view: CoordinatorView): CoordinatorStep {
   const { error, afterMs } = prepareTimeout(view);
   if (error?.message !== view.group.status?.error?.message) return note(view, error);
@@ -131,7 +137,7 @@ function failure(view: CoordinatorView): CoordinatorStep | undefined {
   return record("failing", view, (error.code === "DEADLINE_EXCEEDED" && laggards(view)) || error);
 }
 
-/** Who let the others wait for longer than they may. */
+/** The nodes that let the others wait for longer than they may. */
 function laggards({ group }: CoordinatorView): EngineError | undefined {
   const { state, nodes = {}, attempt } = group.status ?? {};
   const awaited: NodeBarrier["phase"] | undefined = state === "quiescing" ? "quiesced" : "cut";

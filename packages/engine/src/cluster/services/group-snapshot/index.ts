@@ -33,8 +33,8 @@ const failpoints = stepFailpoints<Exclude<CoordinatorStep, Outcome>>("engine/gro
 });
 
 /**
- * Leads every GroupSnapshot from the wish to snapshots of all members at one moment, or to nothing: makes the
- * records, begins each phase of the barrier, commits, removes.
+ * Leads every GroupSnapshot from its creation to snapshots of all members at one moment, or to none: writes the members'
+ * Snapshots, begins each phase of the barrier, commits, removes.
  */
 export async function runGroupSnapshots(context: ServicesContext): Promise<void> {
   const { store, logger, informers, signal } = context;
@@ -61,7 +61,7 @@ export async function runGroupSnapshots(context: ServicesContext): Promise<void>
   await reconciler.run(signal).finally(stop);
 }
 
-/** What stands in the way for now. */
+/** Records in the status why the group snapshot cannot go on for now. */
 async function report(
   { store, signal, logger }: ServicesContext,
   name: string,

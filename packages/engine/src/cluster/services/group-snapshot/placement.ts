@@ -21,7 +21,7 @@ export function placement(view: CoordinatorView): Members {
   }));
 }
 
-/** Nodes that take part; none before every member has its own, since nobody can prepare without. */
+/** Nodes that take part; none before every member has its own, since no agent can prepare without. */
 export function nodesOf(members: Members): string[] {
   const nodes = [...new Set(members.map(({ nodeID }) => nodeID))].sort();
   return nodes.includes("") ? [] : nodes;

@@ -12,7 +12,10 @@ const failpoints = stepFailpoints<Exclude<JobStep, Outcome>>("engine/services/re
   "delete-snapshot": true,
 });
 
-/** Makes snapshots by the clock, and removes the old ones that it made. Tickets are the snapshots' own affair. */
+/**
+ * Makes snapshots by the clock, and removes the old ones that it made. `snapshot-tickets` writes the tickets that they
+ * need.
+ */
 export function runRecurringJobs(context: ServicesContext): Promise<void> {
   const { jobs, snapshots, volumes } = context.informers;
   return new Reconciler<JobView, JobStep>({

@@ -71,7 +71,7 @@ function progress(view: JobView, run: JobRun, task: JobTask): JobStep | undefine
   }
   const { readyToUse = false, error } = snapshot.status ?? {};
   if (readyToUse) return record(view, run, { ...task, state: "Ready" });
-  const why = error === undefined ? "nobody could make it" : `${error.code}: ${error.message}`;
+  const why = error === undefined ? "no node could make it" : `${error.code}: ${error.message}`;
   if (FINAL.has(error?.code ?? "")) return fail(why);
   return view.now.getTime() >= deadlineOf(view, task) ? fail(`not made in time: ${why}`) : undefined;
 }

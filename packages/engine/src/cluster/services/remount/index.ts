@@ -25,7 +25,7 @@ interface RemountView {
   tickets: readonly AttachmentTicket[];
 }
 
-/** Takes back the request to mount a volume again once nobody has it mounted as it was before. */
+/** Takes back the request to mount a volume again once no workload has it mounted as it was before. */
 export function runRemounts({ informers, logger, signal, store }: ServicesContext): Promise<void> {
   const { volumes, attachments } = informers;
   return new Reconciler<RemountView, RemountStep | Outcome>({
@@ -39,7 +39,7 @@ export function runRemounts({ informers, logger, signal, store }: ServicesContex
     async read(name, { reader }) {
       const volume = await getIfAny(reader.store, Volumes, { name }, signal);
       if (volume === undefined || !hasRequest(volume)) return undefined;
-      // Read after the request: whoever had the volume then is in it.
+      // Read after the request: the workload that had the volume then is in it.
       const attachment = await getAttachment(reader.store, name, signal);
       return { volume, tickets: attachment === undefined ? [] : ticketsOf(attachment) };
     },

@@ -17,7 +17,7 @@ interface Refuse {
   restore: VolumeRestore;
 }
 
-/** Holds volumes that go back to one of their snapshots; the node's agent puts the bytes in place. */
+/** Asks with tickets for volumes that go back to one of their snapshots; the node's agent puts the bytes in place. */
 export function runRestores(context: ServicesContext): Promise<void> {
   const { volumes, snapshots } = context.informers;
   return runTicketService<PlanOf, Refuse>(context, {

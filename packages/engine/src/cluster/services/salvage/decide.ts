@@ -8,7 +8,7 @@ const TYPE = "salvage-controller";
 
 /**
  * A faulted volume has a ticket, without its device, until it is checked and repaired; then it goes back to where its other
- * tickets want it. What nobody may do, or can do, has no ticket. Pure.
+ * tickets want it. What no node may do, or can do, has no ticket. Pure.
  */
 export function decide(volume: Volume, now: Date): TicketPlan {
   const { name } = volume.metadata;

@@ -7,7 +7,7 @@ import { decide } from "./decide.ts";
 
 const failpoints = ticketFailpoints("engine/services/salvage");
 
-/** Holds faulted volumes for their repair; the node's agent finds the fault and repairs it. */
+/** Asks with tickets for faulted volumes, for their repair; the node's agent finds the fault and repairs it. */
 export function runSalvages(context: ServicesContext): Promise<void> {
   const { informers, now, signal } = context;
   return runTicketService(context, {

@@ -6,7 +6,7 @@ export class Absences {
   readonly #since = new Map<string, number>();
   readonly #now: () => number;
 
-  /** `now`: milliseconds of a clock that nobody sets. */
+  /** `now`: milliseconds of a clock that an operator cannot set. */
   constructor(now: () => number) {
     this.#now = now;
   }

@@ -6,7 +6,10 @@ import { isServed, type Volume } from "../../../api/volume.ts";
 import { SHARE_TYPE, shareTicket } from "../../../tickets/share-ticket.ts";
 import { noTicket, type TicketPlan, type WantedTicket } from "../tickets/plan.ts";
 
-/** Without a ticket no result reports that a node is ready. */
+/**
+ * Milliseconds until nodes are read again: where the service has no ticket, no ticket's result reports that a node has
+ * become ready.
+ */
 const NODE_RETRY_MS = 2000;
 
 interface ShareView {
@@ -27,8 +30,8 @@ export interface SharePlan extends TicketPlan {
 }
 
 /**
- * Who serves a volume that many nodes use, and for whom. The device is on one node for as long as any workload has a
- * ticket, whichever workloads come and go: it moves only when that node can prove to be lost. Pure.
+ * Decides which node serves a volume that many nodes use, and for which nodes. The device is on one node for as long as any
+ * workload has a ticket, whichever workloads come and go: it moves only when that node can prove to be lost. Pure.
  */
 export function decide(view: ShareView): SharePlan {
   const { volume, tickets } = view;
@@ -41,14 +44,14 @@ export function decide(view: ShareView): SharePlan {
   // Those who use it stay as they are until a node can serve it.
   if (nodeID === undefined) return { tickets: [], share: { nodeID: "", users }, afterMs: NODE_RETRY_MS };
   const plan = { tickets: [ticketOn(volume, nodeID)], share: { nodeID, users } };
-  // Whoever deleted its object: an agent that is alive writes it again at once.
+  // Even when an operator has deleted its object: an agent that is alive writes it again at once.
   return view.nodes.has(nodeID) ? plan : { ...plan, afterMs: NODE_RETRY_MS };
 }
 
 /** One visible change of a ShareManager. */
 export type ShareStep = { do: "record-share" } | { do: "remove-share" };
 
-/** What to do with the ShareManager, before any ticket: it records who serves whom. Pure. */
+/** What to do with the ShareManager, before any ticket: it records which node serves which. Pure. */
 export function nextShareStep({
   volume,
   manager,
@@ -59,7 +62,7 @@ export function nextShareStep({
 }): ShareStep | undefined {
   if (volume === undefined) return manager === undefined ? undefined : { do: "remove-share" };
   if (share === undefined) return undefined;
-  // Nobody has used it yet: there is nothing to report.
+  // No node has used it yet: there is nothing to report.
   if (manager === undefined && share.users.length === 0) return undefined;
   const { nodeID, users } = share;
   return isDeepStrictEqual(manager?.spec, { nodeID, users }) ? undefined : { do: "record-share" };
@@ -72,7 +75,7 @@ function ticketOn(volume: Volume, nodeID: string): WantedTicket {
 
 /**
  * The node that serves it now, until that one is known to be unable to write; then one that is ready: the one that has
- * the device for somebody else already, then one with users. A node that is only silent may still serve.
+ * the device for another ticket already, then one with users. A node that is only silent may still serve.
  */
 function serverOf(
   view: ShareView,

@@ -14,7 +14,7 @@ const failpoints = stepFailpoints<TicketStep | ShareStep>("engine/services/share
   "remove-share": true,
 });
 
-/** Gives every volume that many nodes use a node that serves it, and a ticket there while anybody uses it. */
+/** Gives every volume that many nodes use a node that serves it, and a ticket there while any node uses it. */
 export function runShares(context: ServicesContext): Promise<void> {
   const { volumes, shares } = context.informers;
   const absences = new Absences(() => performance.now());

@@ -44,7 +44,7 @@ export async function unpublish(bench: Bench, name: string, id = "csi-w"): Promi
   );
 }
 
-/** The volume and its tickets are at rest: nobody has it. */
+/** The volume and its tickets are at rest: no ticket has it. */
 export async function idle(bench: Bench, name: string): Promise<Volume> {
   await bench.ticketsUntil(name, (a) => Object.keys(a.spec.attachmentTickets ?? {}).length === 0);
   return bench.volume(name, "detached", (v) => (v.spec.nodeID ?? "") === "");

@@ -42,7 +42,7 @@ export function story(stage: Stage): (() => Promise<unknown>)[] {
       await store.create(Volumes, volumeObject("v-p-1")).catch(made);
       await inState("v-p-1", "detached");
     },
-    // A snapshot of a volume that nobody uses.
+    // A snapshot of a volume that no workload uses.
     async () => {
       await store.create(Snapshots, snapshotObject("s-p-1", "v-p-1")).catch(made);
       await until(store, Snapshots, "s-p-1", (s) => s.status?.readyToUse === true);
@@ -74,7 +74,7 @@ export function story(stage: Stage): (() => Promise<unknown>)[] {
       await removeTickets(store, "v-p-1", () => true);
     },
     () => untouched(stage, "v-p-1"),
-    // A copy of a volume that nobody uses.
+    // A copy of a volume that no workload uses.
     async () => {
       const source = { kind: "Volume" as const, name: "v-p-1" };
       await store.create(Volumes, volumeObject("v-p-2", { source })).catch(made);
@@ -92,7 +92,7 @@ export function story(stage: Stage): (() => Promise<unknown>)[] {
   ];
 }
 
-/** A file system that grows while nobody uses it, goes back to its snapshot, and grows again. */
+/** A file system that grows while no workload uses it, goes back to its snapshot, and grows again. */
 function restoring(stage: Stage): (() => Promise<unknown>)[] {
   const { store, block } = stage;
   const restored = (snapshot: string, state: string) => async () => {

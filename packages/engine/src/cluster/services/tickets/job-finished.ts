@@ -19,7 +19,7 @@ export interface JobView {
   snapshots: ReadonlyMap<string, Snapshot>;
 }
 
-/** Why nobody needs the ticket of this owner any more; undefined: it is at work, or nothing is known. */
+/** Why the ticket of this owner is not needed any more; undefined: it is at work, or nothing is known. */
 type Finished = (view: JobView, owner: string) => string | undefined;
 
 const GIVEN_UP = `was given up after ${MOST_ATTEMPTS} attempts`;

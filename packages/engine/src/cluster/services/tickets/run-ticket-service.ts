@@ -25,7 +25,7 @@ interface TicketService<Plan extends TicketPlan, Own extends OwnStep> {
   sources: readonly ControllerSource[];
   /** Whatever else `plan` reads; volumes, attachments, pools and nodes are watched anyway. */
   watched?: readonly WatchedInformer[];
-  /** Reads what the service needs, and decides about it. Undefined: no ticket of ours is concerned. */
+  /** Reads what the service needs, and decides about it. Undefined: no ticket of ours is affected. */
   plan(key: string, reader: Reader): Promise<Plan | undefined>;
   /** The write that the plan wants before its tickets are read. Pure. */
   ownStep?(plan: Plan): Own | undefined;

@@ -126,7 +126,7 @@ async function requireWhole(stage: Stage, acknowledged: number): Promise<string>
   return ended.status?.state ?? "";
 }
 
-/** Notes of freezes; whoever froze removes it a moment after the writers go on. */
+/** Notes of freezes; the agent that froze removes it a moment after the writers go on. */
 async function notesLeft(folder: string): Promise<string[]> {
   const deadline = performance.now() + 30_000;
   for (;;) {
@@ -136,14 +136,14 @@ async function notesLeft(folder: string): Promise<string[]> {
   }
 }
 
-/** Node z has no agent, and whoever observes nodes has seen it. */
+/** Node z has no agent, and the observer of nodes has seen it. */
 export async function silence({ cluster }: Stage): Promise<void> {
   await cluster.stopNode("z");
   const report = { change: reportNode("Suspect"), subresource: "status" } as const;
   await mutate(cluster.store, NodeAgents, { name: "z" }, report);
 }
 
-/** A group snapshot that nobody interrupts, and whose node z comes late; the failpoints that were passed. */
+/** A group snapshot that no kill interrupts, and whose node z comes late; the failpoints that were passed. */
 export async function live(t: TestContext, scene: Scene): Promise<string[]> {
   const stage = await setUp(t, scene);
   const { cluster, running } = stage;

@@ -32,7 +32,7 @@ export interface GroupStage {
 }
 
 export const MOUNTED: readonly string[] = ["v-p-1", "v-p-2"];
-/** There while the story itself keeps the last of them frozen, as somebody else might. */
+/** There while the story itself keeps the last of them frozen, as another program might. */
 export const FROZEN_BY_OTHERS = "frozen-by-others";
 const MEMBERS: readonly string[] = [...MOUNTED, "v-p-3"];
 /** Room for a busy machine: a barrier that is late fails for good. Whose life is killed lets its writers go on before. */
@@ -136,7 +136,7 @@ export function groupStory(stage: GroupStage): (() => Promise<unknown>)[] {
     async () => {
       for (const name of MEMBERS) await store.create(Volumes, volumeObject(name)).catch(made);
       for (const name of MEMBERS) await until(store, Volumes, name, (v) => v.status?.size !== undefined);
-      // The kernel fills the first one by and by, once it has a file system; the last one nobody formats.
+      // The kernel fills the first one by and by, once it has a file system; the last one is never formatted.
       for (const name of [MEMBERS[0], MEMBERS.at(-1)]) await inPieces(stage, name ?? "");
     },
     async () => {
@@ -159,7 +159,7 @@ export function groupStory(stage: GroupStage): (() => Promise<unknown>)[] {
     },
     // Where its images are no subvolume, out of which nothing can be moved.
     ...(stage.type === "btrfs" ? [] : [() => damaged(stage, "g-1")]),
-    // A state that somebody has written: the barrier is taken up where its nodes are, which is its end.
+    // A state that an operator has written: the barrier is taken up where its nodes are, which is its end.
     async () => {
       const put = ({ status }: GroupSnapshot) => {
         if (status !== undefined) status.state = "releasing";
@@ -167,7 +167,7 @@ export function groupStory(stage: GroupStage): (() => Promise<unknown>)[] {
       await mutate(store, GroupSnapshots, { name: "g-1" }, { change: put, subresource: "status" });
       await inState("g-1", "ready");
     },
-    // One that cannot be made: somebody else has frozen a member's file system.
+    // One that cannot be made: another program has frozen a member's file system.
     async () => {
       await writeFile(join(dir, FROZEN_BY_OTHERS), "");
       await host.exec.try("fsfreeze", ["--freeze", mount("v-p-2")]);

@@ -142,14 +142,14 @@ export class Stage {
     });
   }
 
-  /** Somebody opens the volume's image on the node by hand. */
+  /** An operator opens the volume's image on the node by hand. */
   async openByHand(nodeID: string): Promise<void> {
     const { images } = sharedLayout(join(this.dir, nodeID, "pools", POOL), "");
     const options = ["--find", "--show", "--direct-io=on", "--sector-size", "4096"];
     await this.host.exec.run("losetup", [...options, join(images, `${VOLUME}.img`)]);
   }
 
-  /** Somebody closes a device by hand; no event reports that. */
+  /** An operator closes a device by hand; no event reports that. */
   async closeByHand(device: string): Promise<void> {
     await this.host.loops.detach(device);
     await mutate(this.store, Volumes, { name: VOLUME }, ({ metadata }) => {

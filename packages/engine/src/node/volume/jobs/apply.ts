@@ -93,7 +93,7 @@ async function swap(
   });
 }
 
-/** What was broken is not there any more. */
+/** The record of a volume whose damaged image was replaced by a snapshot's. */
 function replaced(salvage: VolumeSalvage, snapshot: string): VolumeSalvage {
   const { failures: _, failedAt: __, ...rest } = salvage;
   return { ...rest, state: "Repaired", message: `replaced by snapshot ${snapshot}` };

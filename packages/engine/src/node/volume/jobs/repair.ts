@@ -50,7 +50,7 @@ async function check(
   }
   const type = FILESYSTEM_TYPES.find((known) => known === formatted);
   if (formatted !== undefined && type === undefined) {
-    throw new EngineError("FAILED_PRECONDITION", `nobody here can check ${formatted}`);
+    throw new EngineError("FAILED_PRECONDITION", `this machine has no program that checks ${formatted}`);
   }
   if (type === undefined) {
     const truncated = cause === "image-cut";

@@ -39,7 +39,7 @@ export async function runFill(t: Hooks, host: Host, fill: Fill): Promise<void> {
     const target = await attach(scene, id, true);
     writes.push(write(scene, id, target));
   }
-  await eventually("the writers to be frozen", () => pool.writersHeld());
+  await eventually("the writers to be frozen", () => pool.writersSuspended());
   await killKeepers(scene);
   // The first freeze writes out what is in flight, which may show more room than there seemed to be: they go on once more.
   await eventually("nothing new to be taken", async () => {
@@ -47,7 +47,7 @@ export async function runFill(t: Hooks, host: Host, fill: Fill): Promise<void> {
       () => pool.remove("v-more"),
       (error: unknown) => error,
     );
-    return /writers are held/.test(String(refusal));
+    return /writers are suspended/.test(String(refusal));
   });
   await makeRoom(scene);
   for (const one of writes) await within(one, "a writer to end");
@@ -57,7 +57,7 @@ export async function runFill(t: Hooks, host: Host, fill: Fill): Promise<void> {
     await host.exec.run("perl", ["-e", WRITER_PROGRAM, "check", again, String(scene.count), "lazy"]);
     await detach(scene, id);
   }
-  await eventually("the writers to go on", async () => !(await pool.writersHeld()));
+  await eventually("the writers to go on", async () => !(await pool.writersSuspended()));
   await pool.close();
 }
 
@@ -65,8 +65,9 @@ export async function runFill(t: Hooks, host: Host, fill: Fill): Promise<void> {
 const TOO_MUCH_MIB = 600;
 
 /**
- * Fills a pool that holds nobody. Fails when a byte is lost that was synced (on a raw device: written past the page cache), or
- * when a writer that lost something could not learn of it: from its own call, or from what the pool says it has left.
+ * Fills a pool that suspends no writer. Fails when a byte is lost that was synced (on a raw device: written past the page
+ * cache), or when a writer that lost something could not learn of it: from its own call, or from what the pool says it has
+ * left.
  */
 export async function runDefaultFill(t: Hooks, host: Host, fill: Fill): Promise<void> {
   const whole = await open(t, host, fill, (pool) => pool);
@@ -175,7 +176,7 @@ async function detach({ host, fill, pool, dir }: Scene, id: string): Promise<voi
   else if (loop !== undefined) await host.exec.run("blockdev", ["--flushbufs", loop.path]);
   const left = await host.loops.find(image?.path ?? "");
   if (left === undefined) return;
-  // Whoever copied this machine's mounts has it mounted, until they end.
+  // Processes that copied this machine's mounts have it mounted, until they end.
   await eventually("the device to be free", async () => {
     const busy = await host.loops.detach(left.path).catch((error: unknown) => error);
     return busy === undefined;
@@ -194,7 +195,7 @@ function write({ fill, count, dir }: Scene, id: string, target: string): Promise
   });
   const ended = once(child, "close").then(async ([code]) => {
     assert.equal(code, 0, `the writer failed: ${output}`);
-    // What nobody syncs would stay in memory for half a minute.
+    // What no writer syncs would stay in memory for half a minute.
     if (fill.writer === "lazy" && fill.on !== "raw") await syncOne(join(dir, id));
   });
   ended.catch(() => {});
@@ -223,7 +224,7 @@ async function killKeepers({ fill, folder, pool }: Scene): Promise<void> {
   }
   await eventually("another keeper to go on", async () => {
     const now = await readFile(join(folder, "keeper.state"), "utf8");
-    return Number(now.split(" ")[1]) !== worker && (await pool.writersHeld());
+    return Number(now.split(" ")[1]) !== worker && (await pool.writersSuspended());
   });
 }
 
