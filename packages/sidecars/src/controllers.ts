@@ -48,7 +48,7 @@ export interface ControllerOptions {
 }
 
 interface Controller {
-  /** A part of this one, for who has the other parts from somebody else. */
+  /** A part of this one, for clusters in which another program runs the other parts. */
   partOf?: ControllerName;
   /** Where each node has a process of its own: done once for all (by the holder of the lease), or by none of them. */
   clusterWide?: "once" | "elsewhere";
@@ -94,7 +94,7 @@ function runSnapshotController(
   return all(
     runSnapshot(context, signal),
     runClaimProtection(context, signal),
-    // A driver without groups has nobody else to say so on a VolumeGroupSnapshot.
+    // Of a driver without groups no other controller says so on a VolumeGroupSnapshot.
     ...(context.hasGroupKinds && !context.driver.info.groupSnapshots
       ? [runGroupSnapshot(context, signal)]
       : []),

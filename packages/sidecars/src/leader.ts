@@ -40,7 +40,7 @@ export async function runAsLeader(
     try {
       await lead(AbortSignal.any([signal, held.lost]));
     } finally {
-      // Who has failed must not keep it renewed: that holds up the process's end, and whoever would lead instead.
+      // Who has failed must not keep it renewed: that holds up the process's end, and the process that would lead instead.
       await held.release();
     }
     if (!signal.aborted) logger.warn({ lease: election.name }, "lost the lease; waiting for it");

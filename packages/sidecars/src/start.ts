@@ -19,7 +19,7 @@ export interface Sidecars {
   driver: DriverInfo;
   /** Which controllers run at first, or will run when this process leads. */
   controllers: readonly ControllerName[];
-  /** Whether the driver answers; live. */
+  /** Whether the driver responds; live. */
   health: Readonly<DriverHealth>;
   /** Settles when everything has stopped and the connection is closed. Rejects when a controller broke. */
   done: Promise<void>;
@@ -27,7 +27,7 @@ export interface Sidecars {
 
 /**
  * Starts the control plane around one CSI driver: Kubernetes objects in the store on one side, calls to the driver
- * on the other. Resolves when the driver has answered and the controllers are running.
+ * on the other. Resolves when the driver has responded and the controllers are running.
  */
 export async function startSidecars(options: SidecarOptions): Promise<Sidecars> {
   const { endpoint, logger = silentLogger, now = Date.now } = options;

@@ -32,7 +32,7 @@ type Base = SidecarOptions & {
   logger: NonNullable<SidecarOptions["logger"]>;
 };
 
-/** Milliseconds between checks whether somebody has installed kinds that were not there. */
+/** Milliseconds between checks whether an administrator has installed kinds that were not there. */
 const KINDS_MS = 30_000;
 
 /**
@@ -200,8 +200,8 @@ async function waitForKinds(
 }
 
 /**
- * Claims wait for objects of these kinds. A term without them begins anew when one is installed, and follows it: what waits for a
- * grant goes on with it, not at its next attempt.
+ * Claims wait for objects of these kinds. A term without them begins anew when one is installed, and follows it: what waits
+ * for a grant goes on with it, not at its next attempt.
  */
 async function awaitSourceKinds(
   { hasReferenceGrants, hasPopulators, store, logger }: SidecarContext,

@@ -16,7 +16,10 @@ import { readSecret, readSecretIfAny } from "../secrets/read.ts";
 import type { AttachResult, AttachStep, AttachView, PublishArguments } from "./decide.ts";
 import { attachmentProtection, type Published } from "./protection.ts";
 
-/** Of the two halves of one step, and what the driver has done: calls that it refuses end the same steps. */
+/**
+ * Failpoints between the two halves of one step, and where the driver has done its call: one that it refuses ends the same
+ * step.
+ */
 const failpoints = {
   volumeProtected: failpoint("sidecars/attach/volume-protected"),
   attachmentProtected: failpoint("sidecars/attach/attachment-protected"),
@@ -24,7 +27,7 @@ const failpoints = {
   unpublished: failpoint("sidecars/attach/unpublished"),
 };
 
-/** Makes the changes that {@link decideAttach} asks for, and remembers what the driver answered, by UID. */
+/** Makes the changes that {@link decideAttach} asks for, and remembers what the driver returned, by UID. */
 export class AttachEffects {
   readonly results = new Map<string, AttachResult>();
   readonly backoff: Backoff;

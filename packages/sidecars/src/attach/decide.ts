@@ -24,7 +24,7 @@ export interface PublishArguments extends Published {
   attributes: Record<string, string>;
 }
 
-/** What the driver answered last in this process. */
+/** What the driver returned last in this process. */
 export type AttachResult =
   | { kind: "published"; context: Record<string, string> }
   | { kind: "unpublished" }
@@ -78,7 +78,7 @@ function decidePublish(view: AttachView, attachment: KubeVolumeAttachment): Atta
   return protection(view, attachment, wanted.arguments) ?? { do: "publish", arguments: wanted.arguments };
 }
 
-/** Before the driver is asked, in any order: only a call needs what undoes it. */
+/** Written before the driver is called, in any order: only a call needs what undoes it. */
 function protection(
   { driver, recorded, volume }: AttachView,
   attachment: KubeVolumeAttachment,
@@ -96,13 +96,13 @@ function protection(
 function decideDetach(view: AttachView, attachment: KubeVolumeAttachment): AttachStep | Outcome {
   const finalizer = attacherFinalizer(view.driver.name);
   if (!hasFinalizer(attachment, finalizer)) {
-    // Somebody else keeps the object: its status reports what our part has come to.
+    // Another controller's finalizer keeps the object: its status reports what our part has come to.
     return attachment.status?.attached === true && view.result?.kind === "unpublished"
       ? { do: "mark-detached" }
       : DONE;
   }
   if (view.result?.kind === "unpublished") {
-    // While our finalizer is on it: killed behind its removal, nobody would know any more that the volume is detached.
+    // While our finalizer is on it: killed behind its removal, no controller would know any more that the volume is detached.
     const isKept = (attachment.metadata.finalizers ?? []).length > 1;
     return isKept && attachment.status?.attached === true
       ? { do: "mark-detached" }
@@ -119,7 +119,7 @@ function decideDetach(view: AttachView, attachment: KubeVolumeAttachment): Attac
     : { do: "unpublish", published };
 }
 
-/** The volume's object as it is, else what was noted before it was attached. */
+/** The PersistentVolume as it is, else what the attachment noted of it before the call. */
 function publishedVolume(view: AttachView, attachment: KubeVolumeAttachment): Published | undefined {
   const { recorded, volume } = view;
   const csi = volume?.spec?.csi ?? attachment.spec.source.inlineVolumeSpec?.csi;
@@ -161,7 +161,7 @@ function publishArguments(
   };
 }
 
-/** What a back-off after a failure is about: when it changes, the driver may be asked at once. */
+/** The key of a back-off after a failure: when it changes, the driver may be called at once. */
 export function attachRequestKey(view: AttachView): string {
   const { attachment } = view;
   if (attachment === undefined) return "";

@@ -100,7 +100,7 @@ async function readAttachment(
   return { ...view, backoffMs: effects.backoff.remaining(uid, attachRequestKey(view)) };
 }
 
-/** What says under which name the driver knows the node. */
+/** The objects that have the name by which the driver knows the node. */
 function nodeObjects(
   { cluster, driver, here }: Pick<SidecarContext, "cluster" | "driver" | "here">,
   name: string,
@@ -141,7 +141,7 @@ function volumeReleases({
       const volume = ifHere(here, from.cluster.volumes.get(name));
       if (volume === undefined || !isDeleting(volume) || !hasFinalizer(volume, finalizer))
         return { volume, free: false };
-      // Whoever deletes its data takes both finalizers off at once; two who write one object meet conflicts.
+      // The controller that deletes its data takes both finalizers off at once; two who write one object meet conflicts.
       if (hasFinalizer(volume, PV_FINALIZER)) return { volume, free: false };
       return { volume, free: from.cluster.attachments.byIndex("volume", name).length === 0 };
     },

@@ -27,8 +27,8 @@ export interface AttachmentProtection {
 }
 
 /**
- * The attacher writes it before its call. Whoever makes the attachments of a driver whose attacher is in the same process
- * may have them born with it, which saves that write.
+ * The attacher writes it before its call. An attach/detach controller that makes the attachments of a driver whose attacher
+ * is in the same process may have them born with it, which saves that write.
  */
 export function attachmentProtection(driver: string, published: Published): AttachmentProtection {
   return {

@@ -19,7 +19,7 @@ export class CapacityEffects {
   readonly #context: SidecarContext;
   readonly #results: CapacityResults;
   readonly #signal: AbortSignal;
-  /** Questions in a row that the driver has not answered, whatever they were about. */
+  /** Calls in a row to which the driver has not responded, whatever they were about. */
   #silent = 0;
 
   constructor(context: SidecarContext, results: CapacityResults, signal: AbortSignal) {
@@ -80,7 +80,7 @@ export class CapacityEffects {
     };
   }
 
-  /** With the node its capacities go, also when nobody is there any more to take them away. */
+  /** With the node its capacities go, also when no process is there any more to take them away. */
   async #nodeOwner(name: string): Promise<OwnerReference | undefined> {
     try {
       const node = await getIfAny(this.#context.store, Nodes, { name });

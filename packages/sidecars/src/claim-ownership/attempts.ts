@@ -1,4 +1,4 @@
-/** How long a node holds back before it takes a claim. Times in milliseconds. */
+/** How long a node waits before it takes a claim. Times in milliseconds. */
 export interface AttemptOptions {
   /** Before the first attempt, at most; twice as long after each one that failed. */
   baseMs: number;

@@ -33,7 +33,7 @@ export interface OwnershipView {
 /** One change of a claim without a node, or one GetCapacity. */
 export type OwnershipStep = { do: "ask-driver"; request: CapacityRequest } | { do: "select-node" };
 
-/** Whether a claim is anybody's who can make its volume: its class binds at once, and no node has it. */
+/** Whether any node that can make the volume may take the claim: its class binds at once, and no node has it. */
 export function isUnowned({
   claim,
   driver,

@@ -68,7 +68,7 @@ export function runClaimOwnership(
     ended(key) {
       remembered.ended(key);
       const claim = cluster.claims.get(key);
-      // Whoever has it: should it be given up, the time begins anew.
+      // A node has it: should that give it up, the time begins anew.
       const storageClass = cluster.classes.get(claim?.spec?.storageClassName ?? "");
       if (claim !== undefined && !isUnowned({ claim, storageClass, driver: driver.info }))
         attempts.forget(claim.metadata.uid ?? "");

@@ -42,14 +42,14 @@ export async function readOwnership(
   };
 }
 
-/** A copy is made where its source is. */
+/** True when another node has the claim's source: that one makes the copy. */
 async function isSourceElsewhere(context: SidecarContext, claim: PersistentVolumeClaim): Promise<boolean> {
   const { content, volume } = await readSource(context, claim, false);
   if (volume !== undefined && ifHere(context.here, volume) === undefined) return true;
   return content !== undefined && isElsewhere(context.here, content);
 }
 
-/** As if the claim were this node's. */
+/** The request as it would be if the claim were this node's. */
 async function requestFor(
   context: SidecarContext,
   { here, options }: Pick<Reading, "here" | "options">,

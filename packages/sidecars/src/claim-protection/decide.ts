@@ -18,7 +18,7 @@ export interface ClaimView {
   snapshots: readonly { snapshot: VolumeSnapshot; content: VolumeSnapshotContent | undefined }[];
 }
 
-/** The claim is let go. */
+/** Takes the finalizer off the claim. */
 export type ReleaseStep = { do: "release" };
 
 /** A claim goes when no unfinished snapshot needs it. A group snapshot needs only the data, which reclaim keeps for it. */

@@ -8,7 +8,7 @@ import { readClaim } from "./read.ts";
 
 const failpoints = stepFailpoints<ReleaseStep>("sidecars/claim-protection", { release: true });
 
-/** Lets source claims go when no unfinished snapshot needs them, seen anew after every change. */
+/** Takes the finalizer off source claims when no unfinished snapshot needs them any more. */
 export function runClaimProtection(context: SidecarContext, signal: AbortSignal): Promise<void> {
   const { claims, contents, snapshots, volumes } = context.cluster;
   return sidecarController<ClaimView, ReleaseStep>(context, {

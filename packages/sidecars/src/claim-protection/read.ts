@@ -7,10 +7,10 @@ import type { ClaimView } from "./decide.ts";
 /** A claim, and every snapshot that may need it. */
 export function readClaim({ cluster, driver }: SidecarContext, key: string): ClaimView {
   const claim = cluster.claims.get(key);
-  const nobody = { claim, ours: false, snapshots: [] };
-  if (claim === undefined || !hasFinalizer(claim, CLAIM_SOURCE_FINALIZER)) return nobody;
+  const notOurs = { claim, ours: false, snapshots: [] };
+  if (claim === undefined || !hasFinalizer(claim, CLAIM_SOURCE_FINALIZER)) return notOurs;
   const volume = cluster.volumes.get(claim.spec?.volumeName ?? "")?.spec?.csi;
-  if (volume !== undefined && volume.driver !== driver.info.name) return nobody;
+  if (volume !== undefined && volume.driver !== driver.info.name) return notOurs;
   const snapshots = cluster.snapshots
     .byIndex("claim", key)
     .map((snapshot) => ({ snapshot, content: cluster.contents.get(contentNameOf(snapshot)) }));

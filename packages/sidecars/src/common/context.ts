@@ -45,7 +45,7 @@ export interface SidecarContext {
   hasCloneKind: boolean;
   /** ReferenceGrants are installed, and followed. */
   hasReferenceGrants: boolean;
-  /** VolumePopulators are installed: whoever fills volumes registers what from. */
+  /** VolumePopulators are installed: each populator registers the kind from which it fills volumes. */
   hasPopulators: boolean;
   /** VolumeGroups, their contents and classes are installed. */
   hasVolumeGroupKinds: boolean;

@@ -13,7 +13,7 @@ export interface DataSourceReference {
 type DataSource =
   | { kind: "none" }
   | ({ kind: "VolumeSnapshot" | "PersistentVolumeClaim" } & Omit<DataSourceReference, "kind">)
-  /** Somebody else fills the volume: a populator. */
+  /** A populator fills the volume. */
   | { kind: "foreign"; what: string; reference: DataSourceReference }
   | { kind: "error"; error: string };
 

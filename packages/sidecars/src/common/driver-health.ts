@@ -1,4 +1,4 @@
-/** Whether the driver answers, as of the last probe. */
+/** Whether the driver responds, as of the last probe. */
 export interface DriverHealth {
   ready: boolean;
   message: string;

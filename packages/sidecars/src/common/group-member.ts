@@ -15,7 +15,7 @@ export function groupOwnerOf({ metadata }: VolumeSnapshot): OwnerReference | und
   );
 }
 
-/** Members are made with their group: nobody may create or delete one for itself. */
+/** Members are made with their group: no controller may create or delete one for itself. */
 export function isGroupMember(snapshot: VolumeSnapshot): boolean {
   return hasFinalizer(snapshot, SNAPSHOT_IN_GROUP_FINALIZER) || groupOwnerOf(snapshot) !== undefined;
 }

@@ -10,8 +10,9 @@ import type { Segments } from "../topology/terms.ts";
 import { CAPACITY_MANAGER, SNAPSHOT_MANAGED_BY } from "./names.ts";
 
 /**
- * The node that this process is for, where every node has a driver and control plane of its own: each works for the volumes of
- * its node. What the driver reports of it stands in for the Node and CSINode objects, which nobody has to watch then.
+ * The node that this process is for, where every node has a driver and control plane of its own: each works for the volumes
+ * of its node. What the driver reports of it stands in for the Node and CSINode objects, which no informer has to watch
+ * then.
  */
 export interface Here {
   node: string;
@@ -44,7 +45,7 @@ export function ifHere(
   return selectsNode(volume.spec?.nodeAffinity?.required, nodeHere(here)) ? volume : undefined;
 }
 
-/** Whether the snapshot of a content is another node's; one that names no node is anybody's. */
+/** Whether the snapshot of a content is another node's; any node may take one that names none. */
 export function isElsewhere(here: Here | undefined, { metadata }: VolumeSnapshotContent): boolean {
   const node = metadata.labels?.[SNAPSHOT_MANAGED_BY];
   return here !== undefined && node !== undefined && node !== here.node;

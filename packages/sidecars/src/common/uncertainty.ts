@@ -1,5 +1,5 @@
 /**
- * For which objects a create call may have had an effect that nobody has confirmed: because a call of this life was
+ * For which objects a create call may have had an effect that the driver has not confirmed: because a call of this life was
  * left without a clear result, or because an earlier life left its record open.
  */
 export class Uncertainty {

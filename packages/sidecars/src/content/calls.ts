@@ -12,7 +12,7 @@ const LONGEST_POLL_MS = 15_000;
 
 /**
  * The calls that a controller makes to the driver for contents, and what it remembers of them from one read of a content
- * to the next: results, back-off, and whether a call may have had an effect that nobody has confirmed. All by UID.
+ * to the next: results, back-off, and whether a call may have had an effect that the driver has not confirmed. All by UID.
  */
 export class ContentCalls<T extends ContentTypes> {
   readonly #context: SidecarContext;

@@ -64,7 +64,7 @@ function decideDeletion<T extends ContentTypes>(
   if (!neverBound && !isMarked(content, beingDeleted)) return DONE;
   if (content.spec.deletionPolicy === "Delete" && handle !== undefined && result?.kind !== "removed") {
     if (backoffMs > 0) return wait(backoffMs);
-    // Nobody asks a driver to delete a group without members: it first returns which ones there are.
+    // A driver is not asked to delete a group without members: it first returns which ones there are.
     return isMade && kind.lacksMembers?.(content)
       ? creation(kind, view, content, reasons.deletion)
       : { do: "delete-data", target: kind.deleteTarget(content, handle) };
@@ -72,7 +72,7 @@ function decideDeletion<T extends ContentTypes>(
   return hasFinalizer(content, finalizer) ? { do: "release" } : DONE;
 }
 
-/** The create call, the first time or again; or the report of what keeps anybody from making it. */
+/** The create call, the first time or again; or the report of what keeps us from making it. */
 function creation<T extends ContentTypes>(
   kind: ContentKind<T>,
   { contentClass, namePrefix }: ContentView<T>,
@@ -104,7 +104,7 @@ function inspection<T extends ContentTypes>(
   }));
 }
 
-/** The step, or the report of a class whose parameters make no sense. */
+/** The step, or the report of a class whose parameters are not valid. */
 function orReport<T extends ContentTypes>(reason: string, step: () => ContentStep<T>): ContentStep<T> {
   try {
     return step();
@@ -122,7 +122,7 @@ const isSettled = <T extends ContentTypes>(
   { result, mayExist }: ContentView<T>,
 ): boolean => result?.kind === "failed" && kind.provesNothingMade(result.failure, mayExist);
 
-/** What a back-off after a failure is about: it ends early when this changes. */
+/** The key of a back-off after a failure: the back-off ends early when this changes. */
 export function contentRequestKey<T extends ContentTypes>(
   kind: ContentKind<T>,
   { content, contentClass }: ContentView<T>,

@@ -25,7 +25,7 @@ export interface ContentTypes {
   target: { secret?: SecretRef };
 }
 
-/** What the driver answered last in this process, until it is written to the content's status. */
+/** What the driver returned last in this process, until it is written to the content's status. */
 export type ContentResult<T extends ContentTypes> =
   | { kind: "data"; data: T["data"] }
   | { kind: "removed" }
@@ -39,7 +39,7 @@ export interface ContentView<T extends ContentTypes> {
   contentClass: T["contentClass"] | undefined;
   namePrefix: string;
   result: ContentResult<T> | undefined;
-  /** An earlier call may have created the data, and nobody has confirmed or denied it. */
+  /** An earlier call may have created the data, and the driver has not confirmed or denied it. */
   mayExist: boolean;
   /** Milliseconds that the controller leaves the driver alone before the next call. */
   backoffMs: number;

@@ -5,7 +5,7 @@ import type { ContentCalls } from "./calls.ts";
 import { contentRequestKey } from "./decide.ts";
 import type { ContentKind, ContentTypes, ContentView } from "./kind.ts";
 
-/** Where each node has a process of its own, a content that names no node is nobody's. */
+/** Where each node has a process of its own, no process takes a content that names no node. */
 function isContentHere(here: SidecarContext["here"], { metadata }: KubeObject): boolean {
   return here === undefined || metadata.labels?.[SNAPSHOT_MANAGED_BY] === here.node;
 }
@@ -39,7 +39,7 @@ export async function readContent<T extends ContentTypes>(
     backoffMs: 0,
   };
   const handle = content === undefined ? undefined : kind.handle(content);
-  // Nobody waits any more for what is being deleted to get ready.
+  // No user waits any more for what is being deleted to get ready.
   const isPolled = content !== undefined && content.metadata.deletionTimestamp === undefined;
   const polled = isPolled ? calls.polls.remaining(uid, handle ?? "") : 0;
   const paused = calls.backoff.remaining(uid, contentRequestKey(kind, view));

@@ -99,7 +99,7 @@ async function lackClasses(store: ObjectStore): Promise<void> {
   const nobodys = { source: { selector: { matchLabels: { app: "nobodys" } } } };
   await ensure(store, VolumeGroupSnapshots, groupSnapshot("lost", nobodys));
   const ref = { name: "elsewhere", namespace: NS, uid: "elsewhere" };
-  // Their snapshots are gone, as whoever removes finalizers by hand leaves them.
+  // Their snapshots are gone, as an administrator who removes finalizers by hand leaves them.
   const content = snapshotContent(
     "lost",
     { volumeSnapshotRef: ref, volumeSnapshotClassName: "missing" },
@@ -132,8 +132,8 @@ async function hasError<T extends KubeObject & { status?: { error?: object } }>(
 }
 
 /**
- * One to a volume that is not there, one that somebody else keeps when it ends, and one of another attacher. And a volume that
- * was attached, is no more, and whose data are to be kept.
+ * One to a volume that is not there, one that another controller keeps when it ends, and one of another attacher. And a
+ * volume that was attached, is no more, and whose data are to be kept.
  */
 async function attachBadly(store: ObjectStore): Promise<void> {
   await ensure(store, KubeVolumeAttachments, attachment("lost", "nowhere"));
@@ -256,7 +256,7 @@ async function release(store: ObjectStore): Promise<void> {
   }
 }
 
-/** A volume is not deleted before its last attachment has ended, whoever's that is. */
+/** A volume is not deleted before its last attachment has ended, also when that is another attacher's. */
 async function reportForeign(store: ObjectStore): Promise<void> {
   const foreign = await getIfAny(store, KubeVolumeAttachments, { name: "foreign" });
   const name = foreign?.spec.source.persistentVolumeName;

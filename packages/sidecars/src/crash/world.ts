@@ -248,7 +248,7 @@ async function expand(store: ObjectStore, name: string, storage: string): Promis
   });
 }
 
-/** Somebody asks for a class, then for one that cannot be, and then is content with what there is. */
+/** A user asks for a class, then for one that cannot be, and then is content with what there is. */
 async function tune(store: ObjectStore): Promise<void> {
   await ensure(store, PersistentVolumeClaims, newClaim("tuned"));
   await bound(store, "tuned");
@@ -303,7 +303,7 @@ function attachmentOf(volume: string) {
   };
 }
 
-/** A CSIDriver object that somebody else has made becomes what is declared, and comes back when it is deleted. */
+/** A CSIDriver object that an administrator has made becomes what is declared, and comes back when it is deleted. */
 async function declareDriver(store: ObjectStore): Promise<void> {
   const declared = (not?: string) =>
     until("the CSIDriver is as declared", async () => {
@@ -319,12 +319,14 @@ async function declareDriver(store: ObjectStore): Promise<void> {
 }
 
 /** Everything that users made goes, in one go; then nothing may be left. */
-/** What a node does that has a control plane of its own: a claim that nobody chose it for is taken, made and deleted. */
+/**
+ * What a node does that has a control plane of its own: a claim for which no scheduler chose it is taken, made and deleted.
+ */
 export async function ownNode(store: ObjectStore): Promise<void> {
   await ensure(store, StorageClasses, storageClass());
   await ensure(store, PersistentVolumeClaims, newClaim("taken"));
   const { metadata } = await bound(store, "taken");
-  if (metadata.annotations?.[SELECTED_NODE] !== "n1") throw new Error("nobody has taken the claim");
+  if (metadata.annotations?.[SELECTED_NODE] !== "n1") throw new Error("no node has taken the claim");
   await ensureGone(store, PersistentVolumeClaims, key("taken"));
   for (const resource of [PersistentVolumes, ConfigMaps] as Resource[])
     await until(

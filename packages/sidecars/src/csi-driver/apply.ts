@@ -27,7 +27,7 @@ export async function applyCsiDriverStep(
   try {
     cluster.csiDrivers.wrote(await store.patch(CSIDrivers, objectKey(csiDriver), { type: "merge", body }));
   } catch (error) {
-    // An older API server may hold other fields to be immutable.
+    // For an older API server other fields may be immutable.
     if (isStatus(error, "Invalid")) refuse(error instanceof Error ? error.message : String(error));
     throw error;
   }

@@ -10,10 +10,13 @@ export type CsiDriverStep =
   /** It cannot be made as it is declared. */
   | { do: "report"; message: string };
 
-/** No API server lets them be changed: volumes are there that rely on them. */
+/** Fields that no API server lets a client change, as volumes rely on them. */
 const IMMUTABLE: ReadonlySet<string> = new Set(["attachRequired", "volumeLifecycleModes"]);
 
-/** What can be changed first: what cannot must not hold it up. Fields that nobody declares are not looked at. */
+/**
+ * Fields that can be changed come first: those that cannot must not delay them. Fields that the administrator does not
+ * declare are not compared.
+ */
 export function decideCsiDriver({ csiDriver, declared }: CsiDriverView): CsiDriverStep | Outcome {
   if (csiDriver === undefined) return { do: "create" };
   // Its end asks again.

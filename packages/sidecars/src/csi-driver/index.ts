@@ -12,7 +12,7 @@ const failpoints = stepFailpoints<CsiDriverStep>("sidecars/csi-driver", {
   report: "throws",
 });
 
-/** Keeps the driver's CSIDriver object as it is declared, whoever changes or deletes it. */
+/** Keeps the driver's CSIDriver object as it is declared, also when an administrator changes or deletes it. */
 export function runCsiDriver(
   context: SidecarContext,
   declared: DeclaredCsiDriver,

@@ -5,7 +5,7 @@ import { VolumeGroupRestores } from "../kube/group-restore.ts";
 import { deleteObject, patchMetadata, patchStatus } from "../kube/patch.ts";
 import type { GroupCloneStep } from "./view.ts";
 
-/** Takes one step; what is interrupted here is decided anew from what is stored. */
+/** Makes one step; after a kill in between the next life decides anew from what is stored. */
 export async function apply(
   { cluster, events, store }: SidecarContext,
   clone: VolumeGroupClone,

@@ -28,10 +28,13 @@ export function decideGroupClone(view: GroupCloneView): GroupCloneStep | Outcome
   return build(view, clone);
 }
 
-/** It was reported once that everything is there: what comes later, as a claim that is deleted, changes that no more. */
+/**
+ * True when the status has reported once that everything is there: what comes later, as a claim that is deleted, does not
+ * change that any more.
+ */
 const isAllThere = ({ status }: VolumeGroupClone): boolean => status?.phase === "Cleaning";
 
-/** Nothing is made before a snapshot of the group is possible. */
+/** Why there can be no snapshot of the group yet: nothing is made before. */
 function obstacleOf({ driver, source }: GroupCloneView, { spec }: VolumeGroupClone): string | undefined {
   const name = spec.source.volumeGroupName;
   if (source === undefined) return `VolumeGroup ${name} does not exist`;

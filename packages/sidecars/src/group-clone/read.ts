@@ -4,7 +4,10 @@ import { rfc3339 } from "../common/time.ts";
 import { partNameOf } from "./parts.ts";
 import type { GroupCloneView } from "./view.ts";
 
-/** What is missing in a cache may be on its way: the server has to say that it is not there before the clone is over. */
+/**
+ * An object that is missing in a cache may be on its way: the controller asks the server before it reports that the clone
+ * has failed.
+ */
 export async function read(
   key: string,
   { cluster, driver, now }: SidecarContext,

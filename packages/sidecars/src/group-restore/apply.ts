@@ -66,7 +66,7 @@ export async function applyGroupRestore(
   }
 }
 
-/** What a quota or a rule of the cluster forbids is noted, and tried again later. */
+/** Notes claims that a quota or a rule of the cluster forbids, which are tried again later. */
 async function unlessRefused(
   refused: Map<string, string>,
   name: string,

@@ -8,7 +8,7 @@ import {
 } from "../kube/group-restore.ts";
 
 /**
- * The claim of one member. It has no owner: what has been restored is the user's data, and must not go when somebody
+ * The claim of one member. It has no owner: what has been restored is the user's data, and must not go when a user
  * tidies up the request for it.
  */
 export function claimFor(restore: VolumeGroupRestore, member: MemberStatus): PersistentVolumeClaim {

@@ -70,7 +70,10 @@ function decideClaims(
   return writeUnlessSame(restore, status) ?? restOf(view, next);
 }
 
-/** The group comes first: its name may be taken, and then nothing else is made. One that was complete is not made again. */
+/**
+ * Makes the VolumeGroup first: its name may be taken, and then nothing else is made. A restore that was complete makes none
+ * again.
+ */
 function groupState(
   view: GroupRestoreView,
   restore: VolumeGroupRestore,
@@ -82,7 +85,10 @@ function groupState(
   return assessGroup(restore, target, { claimNames, refusal });
 }
 
-/** No watch wakes the restore when a provisioner reports why it has made no volume: while one is missing, it is asked. */
+/**
+ * No watch wakes the restore when a provisioner reports in an event why it has made no volume: while one is missing, the
+ * restore reads the events by the clock.
+ */
 function restOf({ backoffMs }: GroupRestoreView, members: readonly MemberStatus[]): Outcome {
   if (backoffMs > 0) return wait(backoffMs);
   return members.some(({ phase }) => phase === "Provisioning") ? wait(TROUBLES_READ_MS) : DONE;

@@ -50,14 +50,14 @@ export function runGroupRestore(context: SidecarContext, signal: AbortSignal): P
   }).run(signal);
 }
 
-/** The watches of several kinds are not in step: before something is called missing, the server has to say so. */
+/** The watches of several kinds are not in step: before the controller reports something missing, it asks the server. */
 function isFailing(view: GroupRestoreView): boolean {
   const { restore } = view;
   if (restore === undefined || restore.status?.members !== undefined) return false;
   return preflight(view, restore).kind === "fail";
 }
 
-/** Claims that a restore waits for; one that is over waits for none. */
+/** Claims for which a restore waits; a restore that is ready waits for none. */
 function claimsMade(
   { status }: VolumeGroupRestore,
   claims: ReadonlyMap<string, PersistentVolumeClaim>,

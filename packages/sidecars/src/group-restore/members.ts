@@ -10,7 +10,7 @@ export interface Member extends MemberView {
 
 /**
  * All members, in the order of their source claims; an obstacle when one of them is missing or not ready. The
- * content has how many there are: a member that somebody has deleted is missed.
+ * content has how many there are: a member that a user has deleted is missed.
  */
 export function findMembers(
   view: GroupRestoreView,

@@ -33,7 +33,8 @@ function toInfo(snapshot: WireGroup["snapshots"][number]): VolumeSnapshotInfo {
 }
 
 function toGroup(method: string, group: WireGroup | undefined): StorageGroup {
-  if (!group?.groupSnapshotId) throw new Error(`the driver answered ${method} without a group snapshot id`);
+  if (!group?.groupSnapshotId)
+    throw new Error(`the driver responded to ${method} without a group snapshot id`);
   const created = nanoseconds(group.creationTime);
   return {
     handle: group.groupSnapshotId,

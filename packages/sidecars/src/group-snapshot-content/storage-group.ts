@@ -24,12 +24,12 @@ const list = (handles: readonly string[]): string => handles.join(", ") || "none
 export function faultOf(content: VolumeGroupSnapshotContent, group: StorageGroup): string | undefined {
   const known = content.status?.volumeGroupSnapshotHandle;
   if (known !== undefined && known !== group.handle)
-    return `the driver answered with group snapshot ${group.handle}, but this content is ${known}`;
+    return `the driver returned group snapshot ${group.handle}, but this content is ${known}`;
   const ids = group.members.map(({ snapshotHandle }) => snapshotHandle ?? "");
-  if (ids.length === 0) return "the driver answered without a single member snapshot";
-  if (ids.includes("")) return "the driver answered with a member that has no snapshot id";
+  if (ids.length === 0) return "the driver returned no member snapshot";
+  if (ids.includes("")) return "the driver returned a member that has no snapshot id";
   const twice = repeated(ids);
-  if (twice.length > 0) return `the driver answered with snapshots that come twice: ${list(twice)}`;
+  if (twice.length > 0) return `the driver returned snapshots that come twice: ${list(twice)}`;
   const { volumeHandles, groupSnapshotHandles } = content.spec.source;
   if (volumeHandles === undefined) {
     const missing = (groupSnapshotHandles?.volumeSnapshotHandles ?? []).filter((id) => !ids.includes(id));
@@ -41,7 +41,7 @@ export function faultOf(content: VolumeGroupSnapshotContent, group: StorageGroup
   const double = repeated(sources);
   if (without.length + foreign.length + double.length === 0) return undefined;
   return (
-    "the members that the driver answered with are not the volumes that were asked for; " +
+    "the members that the driver returned are not the volumes that were asked for; " +
     `missing: ${list(without)}; not asked for: ${list(foreign)}; more than once: ${list(double)}`
   );
 }

@@ -21,7 +21,7 @@ export async function applyGroup(
 ): Promise<void> {
   const { store, cluster } = context;
   const { content, group } = view;
-  // Members of a group that is gone have nobody else to take care of them.
+  // No other controller takes care of the members of a group that is gone.
   if (step.do === "write-members") return writeMembers(context, step.writes);
   if (group === undefined) return;
   const events = new SnapshotEvents<GroupSnapshotEvent>(context.events, "GroupSnapshot");
@@ -68,7 +68,10 @@ export async function applyGroup(
   }
 }
 
-/** A new attempt first: whatever was written for the last one is void. Killed in between, it begins one more. */
+/**
+ * Counts the attempt up first: whatever was written for the last one is void. A process that is killed in between begins
+ * one more.
+ */
 async function askAgain(context: SidecarContext, group: VolumeGroupSnapshot): Promise<void> {
   const { cluster, store } = context;
   const annotations = { [FREEZE_ATTEMPT]: String(attemptOf(group) + 1) };
@@ -79,7 +82,7 @@ async function askAgain(context: SidecarContext, group: VolumeGroupSnapshot): Pr
   await writeSnapshotStatus(store, cluster.groups, asked, status);
 }
 
-/** Conflicts never get here. */
+/** Records a failure in the status; conflicts, which are none, never come here. */
 async function writeProblem(
   context: SidecarContext,
   view: GroupSnapshotView,

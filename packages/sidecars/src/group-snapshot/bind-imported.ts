@@ -7,7 +7,10 @@ import { secretAnnotations } from "../group-snapshot-content/secrets.ts";
 import { TemplateError } from "../secrets/references.ts";
 import { type GroupSnapshotStep, report } from "./view.ts";
 
-/** Binds a group that was brought in, and keeps on its content which secrets the class names. What the administrator has set wins. */
+/**
+ * Binds a group that was brought in, and keeps on its content which secrets the class names. What the administrator has set
+ * wins.
+ */
 export function bindImported(
   { metadata: { name, namespace = "" }, spec }: VolumeGroupSnapshot,
   content: VolumeGroupSnapshotContent,
@@ -30,7 +33,7 @@ export function bindImported(
   }
 }
 
-/** The class came after the group was bound, so nobody has kept yet which secrets it names. */
+/** The class came after the group was bound, so no annotation has yet which secrets it names. */
 export function lacksSecrets(
   { metadata: { name, namespace = "" } }: VolumeGroupSnapshot,
   content: VolumeGroupSnapshotContent,

@@ -49,7 +49,7 @@ function isForeign(view: GroupSnapshotView): boolean {
   if (group?.spec.source.selector === undefined) return !capable;
   const drivers = candidates.flatMap(({ volume }) => volume?.spec?.csi?.driver ?? []);
   if (drivers.length > 0) return !drivers.includes(driver);
-  // Nobody's yet: the process that has classes reports what is wrong.
+  // No driver's yet: the process that has classes reports what is wrong.
   return classes.length > 0 && !classes.some((each) => each.driver === driver);
 }
 
@@ -75,7 +75,7 @@ function decideDynamic(view: GroupSnapshotView, group: VolumeGroupSnapshot): Gro
   return addFinalizer(group) ?? decideMembers(view, group, content);
 }
 
-/** Pre-provisioned: somebody else made the content, for exactly this group snapshot. */
+/** Pre-provisioned: an administrator made the content, for exactly this group snapshot. */
 function decideImported(
   view: GroupSnapshotView,
   group: VolumeGroupSnapshot,

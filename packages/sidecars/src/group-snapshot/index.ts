@@ -32,7 +32,7 @@ export async function runGroupSnapshot(context: SidecarContext, signal: AbortSig
     failpoints,
     sources: [
       source(cluster.groups, (group) => [keyOf(group)]),
-      // Also of groups that are gone: their members have nobody else to take care of them.
+      // Also of groups that are gone: no other controller takes care of their members.
       source(cluster.snapshots, (snapshot) => {
         const name = groupOwnerOf(snapshot)?.name;
         return name === undefined ? [] : [keyOf({ metadata: { ...snapshot.metadata, name } })];

@@ -121,7 +121,7 @@ function bindContent(
   };
 }
 
-/** A VolumeSnapshot that somebody else made for a member joins the group. */
+/** A VolumeSnapshot that a user made for a member joins the group. */
 function adopt(group: VolumeGroupSnapshot, { snapshot }: Member): MemberWrite | undefined {
   const { uid } = group.metadata;
   if (snapshot === undefined || uid === undefined || isDeleting(snapshot)) return undefined;
@@ -163,7 +163,7 @@ export function nextReclaims(
     }));
 }
 
-/** Members whose objects somebody else has taken, and that so cannot be bound. */
+/** Members whose objects another owner has taken, and that so cannot be bound. */
 export function misboundMembers(group: VolumeGroupSnapshot, members: readonly Member[]): string[] {
   return members.flatMap(({ content, names, snapshot }) => {
     const owner = content?.metadata.annotations?.[MEMBER_OF_UID];

@@ -39,13 +39,13 @@ export interface Member {
 interface MemberLookup {
   content(name: string): VolumeSnapshotContent | undefined;
   snapshot(namespace: string, name: string): VolumeSnapshot | undefined;
-  /** Contents that somebody made for a snapshot handle that exists already. */
+  /** Contents that an administrator made for a snapshot handle that exists already. */
   imported(driver: string, snapshotHandle: string): readonly VolumeSnapshotContent[];
 }
 
 /**
  * The members that a content's status lists. A group that was brought in may come with objects for its members; beside
- * the members of any other, a content for the same snapshot is somebody else's business.
+ * the members of any other, a content for the same snapshot is not this group's business.
  */
 export function membersOf(
   group: VolumeGroupSnapshot,
@@ -203,7 +203,7 @@ export function memberStatus(
   };
 }
 
-/** Reported on a member that somebody deletes by itself. */
+/** Reported on a member that a user deletes by itself. */
 function cannotGo({ metadata: { name } }: VolumeGroupSnapshot): string {
   return `a member of group snapshot ${name} cannot be deleted alone: it goes when VolumeGroupSnapshot ${name} is deleted`;
 }

@@ -145,7 +145,7 @@ test("a driver that lets the call for a snapshot hang keeps the group frozen unt
   await w.snapshot();
   await w.h.until("the call runs", () => w.requests(CREATE).length === 1);
   await w.db(({ status }) => status?.frozenFor?.[0]?.name === "group");
-  await w.error(/did not answer CreateVolumeGroupSnapshot within 1000 ms/);
+  await w.error(/did not respond to CreateVolumeGroupSnapshot within 1000 ms/);
   await w.db(({ status }) => status?.frozenFor === undefined);
   await w.label("b", null);
   respond();

@@ -55,7 +55,7 @@ export function namedGroupProblem(
   return undefined;
 }
 
-/** Whether the group's controller has granted that nobody joins or leaves until this snapshot is made. */
+/** Whether the group's controller has granted that no member joins or leaves until this snapshot is made. */
 export function isFrozenFor({ group }: NamedGroup, snapshot: VolumeGroupSnapshot): boolean {
   const { uid = "" } = snapshot.metadata;
   return group !== undefined && isGranted(group, { uid, attempt: attemptOf(snapshot) });

@@ -19,7 +19,10 @@ import type { GroupSnapshotView, NamedGroup } from "./view.ts";
 
 type Fresh = { fresh: boolean };
 
-/** Reads what a decision about a group snapshot needs. `fresh`: an earlier step met an outdated picture. */
+/**
+ * Reads what a decision about a group snapshot needs. `fresh`: an earlier step met outdated caches, so the server itself is
+ * asked.
+ */
 export async function readGroupView(
   context: SidecarContext,
   key: string,
@@ -49,7 +52,7 @@ export async function readGroupView(
   };
 }
 
-/** Before members are taken for orphans, the server itself has to say that their group is gone. */
+/** Before the controller takes members for orphans, it asks the server itself whether their group is gone. */
 async function readGroup(
   { cluster }: SidecarContext,
   key: string,
@@ -62,7 +65,7 @@ async function readGroup(
   return fresh || doubted ? cluster.groups.refresh(key) : known;
 }
 
-/** Before a group goes without its content, the server itself has to say that there is none. */
+/** Before a group goes without its content, the controller asks the server itself whether there is none. */
 async function readContent(
   { cluster }: SidecarContext,
   group: VolumeGroupSnapshot,
@@ -110,7 +113,7 @@ interface Objects {
   contents: VolumeSnapshotContent[];
 }
 
-/** Members by their owner, and by their contents where somebody has taken the owner away. */
+/** Members by their owner, and by their contents where a user has taken the owner away. */
 function ownedBy({ cluster }: SidecarContext, uid: string | undefined): Objects {
   if (uid === undefined) return { snapshots: [], contents: [] };
   const contents = cluster.contents.byIndex("group", uid);
@@ -123,7 +126,7 @@ function ownedBy({ cluster }: SidecarContext, uid: string | undefined): Objects 
   return { snapshots: [...snapshots.values()], contents };
 }
 
-/** Only what somebody deletes, and only what no other driver has. */
+/** Only what a user deletes, and only what no other driver has. */
 function orphansOf(
   { cluster, driver }: SidecarContext,
   key: string,

@@ -30,7 +30,7 @@ export interface SourceProblem {
 /** Most members of one group. */
 const MOST_MEMBERS = 100;
 
-/** The conditions of a group snapshot, or why it has none that anybody can mean. */
+/** The conditions of a group snapshot, or why they are not valid. */
 export function selectorOf(
   group: VolumeGroupSnapshot,
 ): { requirements: LabelRequirement[] } | { error: string } {

@@ -47,7 +47,7 @@ export type GroupSnapshotStep =
   | { do: "create-content"; content: VolumeGroupSnapshotContent }
   | { do: "bind-content"; className: string | undefined; annotations: Record<string, string> }
   | { do: "write-members"; writes: readonly MemberWrite[] }
-  /** `creating`: the driver has not answered yet. */
+  /** `creating`: the driver has not responded yet. */
   | {
       do: "write-status";
       status: NonNullable<VolumeGroupSnapshot["status"]>;

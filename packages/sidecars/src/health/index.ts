@@ -45,7 +45,7 @@ async function every(milliseconds: number, signal: AbortSignal, work: () => Prom
   }
 }
 
-/** A driver that comes back may be a newer one: what it can do is asked again. */
+/** A driver that comes back may be a newer one: we ask again what it can do. */
 async function welcomeBack(context: SidecarContext, signal: AbortSignal): Promise<void> {
   const { driver, logger, timeoutMs } = context;
   try {

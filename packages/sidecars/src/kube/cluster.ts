@@ -228,7 +228,7 @@ export class Cluster {
     return this.cacheOf(VolumeSnapshotContents, () => ({
       indexers: {
         group: ({ metadata }) => some(metadata.annotations?.[MEMBER_OF_UID]),
-        /** Contents that somebody brought in, by `driver:snapshot handle`. */
+        /** Contents that an administrator brought in, by `driver:snapshot handle`. */
         imported: ({ spec }) => some(spec.source.snapshotHandle).map((handle) => `${spec.driver}:${handle}`),
         /** The volume that the driver may be copying right now, by `driver:volume handle`. */
         copied: copiedVolume,

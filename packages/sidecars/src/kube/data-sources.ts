@@ -22,7 +22,7 @@ export const ReferenceGrants = defineResource<ReferenceGrant>({
   namespaced: true,
 });
 
-/** Somebody fills volumes from data sources of this kind. */
+/** A populator fills volumes from data sources of this kind. */
 export interface VolumePopulator extends KubeObject {
   sourceKind: { group: string; kind: string };
 }

@@ -26,7 +26,7 @@ export interface MemberOverrides extends ClaimOverrides {
  * - `WaitForFirstConsumer`: the claim is there; its class makes the volume when a Pod uses it.
  * - `Bound`: the volume is there.
  * - `Failed`: the message has the reason.
- * - `Deleted`: somebody deleted the claim after all claims were made and before all were bound. A restore that is Ready is
+ * - `Deleted`: a user deleted the claim after all claims were made and before all were bound. A restore that is Ready is
  *   a finished record, and does not follow its claims any more.
  */
 export type MemberPhase =

@@ -2,7 +2,7 @@ import { type Condition, defineResource, type KubeObject, type LabelSelector } f
 
 /** What becomes of the group on the storage system when its VolumeGroup is deleted. Its volumes are never meant. */
 export type GroupDeletionPolicy = "Delete" | "Retain";
-/** What happens when somebody else changes the membership on the storage system. */
+/** What happens when an administrator changes the membership on the storage system. */
 export type DriftPolicy = "Repair" | "Report";
 
 /** Which groups a driver makes, and how they are treated. Copied into the content, so that the class may go. */
@@ -25,7 +25,7 @@ export interface VolumeGroupClass extends KubeObject {
  * - `Leaving`: the volume is taken out of the group, then the claim is let go.
  * - `LeftOut`: it cannot be a member now; the message has the reason. The others are not delayed.
  * - `Lost`: its PersistentVolume is gone. The volume stays in the group until the claim is deleted.
- * - `Drifted`: somebody has taken it out of the group on the storage system, and the policy is to report that.
+ * - `Drifted`: an administrator has taken it out of the group on the storage system, and the policy is to report that.
  */
 export type MemberState = "Waiting" | "Joining" | "Joined" | "Leaving" | "LeftOut" | "Lost" | "Drifted";
 
@@ -36,7 +36,7 @@ export interface GroupMember {
   /** One word in CamelCase. */
   reason: string;
   message: string;
-  /** Of the volume, once the claim is held. */
+  /** Of the volume, once the group has the claim. */
   volumeHandle?: string;
 }
 
@@ -66,7 +66,7 @@ export interface VolumeGroup extends KubeObject {
     /** Default: the class that is marked as default. Not with `source.volumeGroupContentName`. */
     volumeGroupClassName?: string;
     source: {
-      /** A group that exists on the storage system, as a content that somebody has made. */
+      /** A group that exists on the storage system, as a content that an administrator has made. */
       volumeGroupContentName?: string;
       /** Claims of the own namespace. An empty selector selects none. */
       selector?: LabelSelector;
@@ -87,7 +87,7 @@ export interface VolumeGroup extends KubeObject {
     members?: GroupMember[];
     /** Claims that are left out and not listed because there are too many of them. */
     omitted?: number;
-    /** Group snapshots until which are made nobody joins or leaves. */
+    /** Group snapshots that are being made: until then no claim joins or leaves. */
     frozenFor?: FrozenFor[];
     /** With `spec.memberSize`: how many of the members have that size, and what the others wait for. */
     growth?: { size: string; grown: number; total: number; waiting: GrowingMember[] };
@@ -117,7 +117,7 @@ export interface VolumeGroupContent extends KubeObject {
     source?: { volumeGroupHandle: string };
   };
   status?: {
-    /** The id of the driver. Only ours to write: a wrong one would touch somebody else's group. */
+    /** The id of the driver. Only ours to write: a wrong one would touch another group. */
     volumeGroupHandle?: string;
     volumeGroupContext?: Record<string, string>;
     /** The volumes that were in the group when the driver was last asked, sorted. Absent: never asked. */

@@ -10,12 +10,12 @@ import { type ModifyResult, type ModifyStep, type ModifyView, modifyRequestKey }
 import type { ModifyOptions } from "./options.ts";
 import { isReported, type ModifyStatusChange, modifyStatus } from "./status.ts";
 
-/** The driver has done it: a call that it refuses ends the same step. */
+/** Passed when the driver has modified the volume: a call that it refuses ends the same step, and does not come here. */
 const modified = failpoint("sidecars/modify/modified");
 
 type CallStep = Extract<ModifyStep, { do: "modify" }>;
 
-/** Makes the changes that {@link decideModify} asks for, and remembers what the driver answered, by UID of the claim. */
+/** Makes the changes that {@link decideModify} asks for, and remembers what the driver returned, by UID of the claim. */
 export class ModifyEffects {
   readonly results = new Map<string, ModifyResult>();
   readonly backoff: Backoff;

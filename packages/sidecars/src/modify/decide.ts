@@ -12,7 +12,7 @@ import { MODIFY_SECRET_NAME, MODIFY_SECRET_NAMESPACE } from "../common/names.ts"
 import type { DriverInfo } from "../csi/driver-info.ts";
 import type { SecretRef } from "../secrets/references.ts";
 
-/** What the driver answered last in this process about a claim's volume and this class. */
+/** What the driver returned last in this process about a claim's volume and this class. */
 export interface ModifyResult {
   kind: "modified" | "refused";
   /** Name of the class. */
@@ -37,9 +37,9 @@ export type ModifyStep =
   | { do: "modify"; target: string; handle: string; parameters: Record<string, string>; secret?: SecretRef }
   | { do: "write-volume"; target: string }
   | { do: "finish"; target: string }
-  /** The class cannot be applied until somebody makes or changes it; what may have been made stays "InProgress". */
+  /** The class cannot be applied until an administrator makes or changes it; what may have been made stays "InProgress". */
   | { do: "report"; target: string; status: "Pending" | "InProgress" | "Infeasible"; message: string }
-  /** Nobody wants the change any more, and it has not been made. */
+  /** The user does not want the change any more, and it has not been made. */
   | { do: "cancel"; target: string };
 
 /** The next step towards the VolumeAttributesClass that a bound claim asks for. */
@@ -56,7 +56,7 @@ export function decideModify(view: ModifyView): ModifyStep | Outcome {
     return volume.spec.volumeAttributesClassName === target
       ? { do: "finish", target }
       : { do: "write-volume", target };
-  // Made with this class, and nobody has written it down yet.
+  // Made with this class, and no status has it yet.
   const asMade = current === "" && started === undefined;
   if (asMade && volume.spec.volumeAttributesClassName === target) return { do: "finish", target };
   if (view.backoffMs > 0) return wait(view.backoffMs);
@@ -89,7 +89,7 @@ function callStep(
 
 /**
  * The class to bring the volume to; undefined: none. A change that may have been made comes first, whatever the user wishes
- * now: only a clear refusal ends it, because otherwise nobody would know which attributes the volume has.
+ * now: only a clear refusal ends it, because otherwise it would not be known which attributes the volume has.
  */
 export function targetOf(claim: PersistentVolumeClaim, result: ModifyResult | undefined): string | undefined {
   const { current, running, started } = progressOf(claim);
@@ -126,7 +126,7 @@ function secretOf({ metadata, spec }: PersistentVolume): SecretRef | undefined {
   return name && namespace ? { name, namespace } : undefined;
 }
 
-/** What a back-off after a failure is about: another class, or another object of that name, ends it. */
+/** The key of a back-off after a failure: another class, or another object of that name, ends it. */
 export function modifyRequestKey({ claim, attributesClass, volume }: ModifyView): string {
   return JSON.stringify([
     claim?.spec?.volumeAttributesClassName,

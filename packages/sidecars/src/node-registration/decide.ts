@@ -21,7 +21,7 @@ export interface RegistrationView {
   node: Node | undefined;
   csiNode: CSINode | undefined;
   csiDriver: CSIDriver | undefined;
-  /** Somebody has deleted it: milliseconds until it is put back. */
+  /** An administrator has deleted it: milliseconds until it is put back. */
   putBackInMs: number;
   /** Only who knows the whole driver can say what its CSIDriver object has to be. */
   hasDriver: boolean;
@@ -78,7 +78,7 @@ function isSameEntry(a: CsiNodeEntry, b: CsiNodeEntry): boolean {
   );
 }
 
-/** A place that somebody else describes differently would send volumes to the wrong nodes. */
+/** A topology label of the node that has another value than the driver's: it would send volumes to the wrong nodes. */
 function collidingLabel({ metadata: { labels = {} } }: Node, segments: Segments): string | undefined {
   const key = Object.keys(segments).find(
     (name) => labels[name] !== undefined && labels[name] !== segments[name],

@@ -18,9 +18,9 @@ export interface RegistrationOptions {
   csiDriver: DeclaredCsiDriver | ((driver: string) => DeclaredCsiDriver);
   /** Whether a CSIDriver object that does not exist is made; default true. Else it comes with the driver's manifests. */
   createsCsiDriver: boolean;
-  /** Milliseconds before a CSIDriver that somebody has deleted is put back; default 10,000. */
+  /** Milliseconds before a CSIDriver that an administrator has deleted is put back; default 10,000. */
   replaceMs: number;
-  /** Milliseconds between two questions about the node (NodeGetInfo); default 10,000. */
+  /** Milliseconds between two calls for the node's limits (NodeGetInfo); default 10,000. */
   askMs: number;
 }
 
@@ -84,7 +84,7 @@ export async function runNodeRegistration(
   await Promise.all([controller.run(signal), asking]);
 }
 
-/** A driver that was started anew may have other limits or be at another place; nothing tells of that. */
+/** A driver that was started anew may have other limits or be at another place, and sends no event. */
 async function askAgain(
   context: SidecarContext,
   { askMs, signal }: { askMs: number; signal: AbortSignal },
@@ -145,8 +145,8 @@ async function applyStep(
 }
 
 /**
- * The CSIDriver object as it last was. Whoever deletes it may be about to make it anew (its fields cannot all be changed), so
- * it is not put back at once; and when it is, it has what it had.
+ * The CSIDriver object as it last was. An administrator who deletes it may be about to make it anew (its fields cannot all
+ * be changed), so it is not put back at once; and when it is, it has what it had.
  */
 class LastSeen {
   object: CSIDriver | undefined;

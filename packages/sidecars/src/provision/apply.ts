@@ -27,19 +27,19 @@ import type { CallResult, ProvisionStep, ProvisionView } from "./decide.ts";
 import { Journal } from "./journal.ts";
 import { persistentVolumeFor } from "./persistent-volume.ts";
 
-/** What the driver has done: calls that it refuses end the same steps. */
+/** Failpoints where the driver has done its call: one that it refuses ends the same step. */
 const failpoints = {
   volumeCreated: failpoint("sidecars/provision/volume-created"),
   volumeRemoved: failpoint("sidecars/provision/volume-removed"),
 };
 
-/** A driver that has not answered by then is slow, and people ask what their claim waits for. */
+/** A driver that has not responded by then is slow, and people ask what their claim waits for. */
 const SLOW_MS = 1_000;
 
 /** Age of a claim, in milliseconds, up to which a data source that is not there yet is no failure. */
 const SOURCE_COMES_MS = 60_000;
 
-/** Makes the changes that {@link decideProvision} asks for, and remembers what the driver answered. */
+/** Makes the changes that {@link decideProvision} asks for, and remembers what the driver returned. */
 export class ProvisionEffects {
   readonly results = new Map<string, CallResult>();
   readonly backoff: Backoff;
@@ -92,9 +92,9 @@ export class ProvisionEffects {
     const message = "Assuming an external populator will provision the volume";
     this.#event(claim, "Normal", "Provisioning", message);
     if (unpopulated !== true) return;
-    const nobody = "The datasource for this PVC does not match any registered VolumePopulator";
+    const unmatched = "The datasource for this PVC does not match any registered VolumePopulator";
     const next = `install what fills volumes from ${what}, with its VolumePopulator`;
-    this.#event(claim, "Warning", "UnrecognizedDataSourceKind", `${nobody}: ${next}`);
+    this.#event(claim, "Warning", "UnrecognizedDataSourceKind", `${unmatched}: ${next}`);
   }
 
   /** It may have come before what it is made from, in the same `kubectl apply`. */

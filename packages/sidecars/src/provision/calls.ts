@@ -26,7 +26,7 @@ export async function createVolume(
     },
     options,
   );
-  if (!volume?.volumeId) throw new Error("the driver answered CreateVolume without a volume id");
+  if (!volume?.volumeId) throw new Error("the driver responded to CreateVolume without a volume id");
   return {
     handle: volume.volumeId,
     capacityBytes: volume.capacityBytes.toString(),

@@ -25,7 +25,7 @@ export interface CreatedVolume {
   hasSource: boolean;
 }
 
-/** What the driver last answered in this process. Lost with it: the record then leads to the same call again. */
+/** What the driver last returned in this process. Lost with it: the record then leads to the same call again. */
 export type CallResult =
   | { kind: "created"; volume: CreatedVolume }
   | { kind: "removed"; error?: string }
@@ -56,7 +56,7 @@ export interface ProvisionView {
 
 /** One visible change on the way to a PersistentVolume, or one call to the driver. */
 export type ProvisionStep =
-  /** `unpopulated`: nobody has registered to fill volumes from it. */
+  /** `unpopulated`: no populator has registered to fill volumes from it. */
   | { do: "announce-populator"; what: string; unpopulated?: true }
   /** `pending`: time alone may help. */
   | { do: "report"; error: string; pending?: true }
@@ -65,7 +65,7 @@ export type ProvisionStep =
   | { do: "save-intent"; intent: Intent }
   | { do: "create-volume"; intent: Intent; wanted: boolean }
   | { do: "create-pv"; intent: Intent; volume: CreatedVolume }
-  /** Compensates for a volume that nobody wants or that is not what was asked for. */
+  /** Deletes a volume that no claim wants any more or that is not what was asked for. */
   | { do: "delete-volume"; intent: Intent; handle: string; error?: string }
   | { do: "delete-intent"; intent: Intent; outcome: "provisioned" | "failed" | "removed" };
 
@@ -74,7 +74,7 @@ export function decideProvision(view: ProvisionView): ProvisionStep | Outcome {
   return view.record === undefined ? decideStart(view) : decideOutcome(view, view.record);
 }
 
-/** Nothing has been asked of the driver yet. */
+/** The next step while the driver has not been called. */
 function decideStart(view: ProvisionView): ProvisionStep | Outcome {
   const { claim, driver, plan, storageClass } = view;
   if (claim === undefined || view.elsewhere || !wantsVolume(claim, storageClass, driver.name)) return DONE;
@@ -98,7 +98,7 @@ function decideStart(view: ProvisionView): ProvisionStep | Outcome {
   return { do: "save-intent", intent };
 }
 
-/** CreateVolume has been, or may have been, called with the arguments of `intent`. */
+/** The next step once we have, or may have, called CreateVolume with the arguments of `intent`. */
 function decideOutcome(view: ProvisionView, intent: Intent): ProvisionStep | Outcome {
   const { result, volume } = view;
   const wanted = stillWanted(view.claim, intent.arguments.name);
@@ -123,8 +123,8 @@ function isSettled(failure: CallFailure, mayExist: boolean): boolean {
 }
 
 /**
- * Whether the PersistentVolume is that of the driver's volume. It may have been given to another claim since: a populator does
- * that when it has filled the volume, and what is in it then is that claim's.
+ * Whether the PersistentVolume is that of the driver's volume. It may have been given to another claim since: a populator
+ * does that when it has filled the volume, and what is in it then is that claim's.
  */
 function isOurs(
   volume: PersistentVolume | undefined,
@@ -137,7 +137,10 @@ function isOurs(
   return claimRef?.uid === claim.uid || volume?.metadata.annotations?.[PROVISIONED_BY] === driver;
 }
 
-/** The driver has made certain that there is no volume. Where there is no room, another node may have some. */
+/**
+ * The next step when the driver's response proves that there is no volume. Where there is no room, another node may have
+ * some.
+ */
 function afterFinalFailure(
   view: ProvisionView,
   intent: Intent,

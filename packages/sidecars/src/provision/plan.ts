@@ -67,7 +67,7 @@ export interface PlanInput {
 export interface SourceRules {
   /** A ReferenceGrant of its namespace lets the claim refer to it. Asked for sources in other namespaces only. */
   granted: boolean;
-  /** Nobody has registered to fill volumes from sources of its kind. */
+  /** No populator has registered to fill volumes from sources of its kind. */
   unpopulated: boolean;
 }
 

@@ -15,7 +15,7 @@ export interface ReclaimView {
   driver: DriverInfo;
   volume: PersistentVolume | undefined;
   attachments: readonly KubeVolumeAttachment[];
-  /** A record still has the call that made the volume: it would be made again, and removed as nobody's. */
+  /** A record still has the call that made the volume: it would be made again, and removed as that of no claim. */
   recorded: boolean;
   /** The driver may be copying it for a snapshot. */
   copied: boolean;
@@ -59,7 +59,7 @@ function decideData({ driver, attachments, backoffMs, copied }: ReclaimView): Re
   if (copied) return DONE;
   if (backoffMs > 0) return wait(backoffMs);
   if (!driver.can.has("PUBLISH_UNPUBLISH_VOLUME") || attachments.length === 0) return { do: "delete-data" };
-  // The end of an attachment wakes this volume. Only an attachment that nobody is ending is worth a report.
+  // The end of an attachment wakes this volume. Only an attachment that no controller is ending is worth a report.
   const staying = attachments.filter((attachment) => !isDeleting(attachment));
   return staying.length === 0
     ? DONE

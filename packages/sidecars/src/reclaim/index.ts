@@ -23,7 +23,7 @@ import { readSecretIfAny } from "../secrets/read.ts";
 import { type SecretRef, STORAGE_CLASS_ROLES, secretReference } from "../secrets/references.ts";
 import { decideReclaim, type ReclaimStep, type ReclaimView } from "./decide.ts";
 
-/** The driver has done it: a call that it refuses ends the same step. */
+/** Passed when the driver has deleted the data: a call that it refuses ends the same step, and does not come here. */
 const dataDeleted = failpoint("sidecars/reclaim/data-deleted");
 
 const failpoints = stepFailpoints<ReclaimStep>("sidecars/reclaim", {
@@ -157,7 +157,7 @@ class Reclaimer {
   }
 }
 
-/** Only of what may be deleted: nothing else depends on it. */
+/** Whether a copy of the volume is under way. Asked only of released volumes: no other decision depends on it. */
 function isCopied(
   { cluster, hasGroupKinds, hasSnapshotKinds }: SidecarContext,
   volume: PersistentVolume | undefined,

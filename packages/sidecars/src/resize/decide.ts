@@ -13,7 +13,7 @@ import type { DriverInfo } from "../csi/driver-info.ts";
 import type { SecretRef } from "../secrets/references.ts";
 import { type Sizes, sizesOf, targetSize } from "./sizes.ts";
 
-/** What the driver answered last in this process. */
+/** What the driver returned last in this process. */
 export type ResizeResult =
   | { kind: "expanded"; target: bigint; bytes: bigint; nodeExpansion: boolean }
   | { kind: "refused"; target: bigint };
@@ -92,8 +92,8 @@ function decideExpansion(
 }
 
 /**
- * The volume's object has the new size, so the driver has answered. Whether a node has work left is what the
- * annotation was written with it for: asking again would be answered with "no".
+ * The volume's object has the new size, so the driver has responded. Whether a node has work left was written into the
+ * annotation together with it: the driver would reply "no" to the same call now.
  */
 function decideHandOver(volume: PersistentVolume, sizes: Sizes): ResizeStep {
   const nodeExpansion = volume.metadata.annotations?.[PRE_RESIZE_CAPACITY] !== undefined;
@@ -124,7 +124,7 @@ function expandStep(
   };
 }
 
-/** What a back-off after a failure is about: another size, or another use of the volume, ends it. */
+/** The key of a back-off after a failure: another size, or another use of the volume, ends it. */
 export function resizeRequestKey({ claim, attachedTo, volume }: ResizeView): string {
   return JSON.stringify([
     claim?.spec?.resources?.requests?.storage,

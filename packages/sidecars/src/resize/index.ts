@@ -28,7 +28,7 @@ import {
 } from "./decide.ts";
 import { type ResizeStatusChange, resizeStatus } from "./status.ts";
 
-/** The driver has done it: a call that it refuses ends the same step. */
+/** Passed when the driver has expanded the volume: a call that it refuses ends the same step, and does not come here. */
 const expanded = failpoint("sidecars/resize/expanded");
 
 const failpoints = stepFailpoints<ResizeStep>("sidecars/resize", {

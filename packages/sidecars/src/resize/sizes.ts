@@ -40,7 +40,7 @@ export function sizesOf(claim: PersistentVolumeClaim, volume: PersistentVolume):
 
 /**
  * The size to ask the driver for; undefined: nothing to do here. An expansion that may have happened is finished
- * before the user's newer wish is followed, because nobody may shrink a volume. `failedForGood` means that the driver
+ * before the user's newer wish is followed, because no volume may shrink. `failedForGood` means that the driver
  * has refused the running expansion for certain; `controller` that it expands volumes itself.
  */
 export function targetSize(sizes: Sizes, failedForGood: boolean, controller: boolean): bigint | undefined {

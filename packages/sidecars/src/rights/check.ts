@@ -58,7 +58,7 @@ export function reportMissingRights(
   return reportMissing(store, new Map(needs), asking);
 }
 
-/** A right that somebody lacks, and who of ours needs it. */
+/** A right that a user lacks, and which of our controllers needs it. */
 export interface Lack extends MissingRight {
   neededBy: readonly string[];
 }
@@ -72,8 +72,8 @@ interface AccessRequest {
 }
 
 /**
- * Asks the server what we, or somebody else, may do, and returns which of the needs are missing. A store that does not serve
- * the review grants everything; who may not ask for somebody else gets Forbidden.
+ * Asks the server what we, or another user, may do, and returns which of the needs are missing. A store that does not serve
+ * the review grants everything; a user who may not ask for another gets Forbidden.
  */
 export async function missingRights(
   store: ObjectStore,

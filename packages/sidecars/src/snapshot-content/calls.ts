@@ -28,7 +28,7 @@ export async function createSnapshot(
   { secret: _secret, ...request }: SnapshotRequest,
 ): Promise<StorageSnapshot> {
   const { snapshot } = await client.controller.createSnapshot({ ...request, secrets }, options);
-  if (!snapshot?.snapshotId) throw new Error("the driver answered CreateSnapshot without a snapshot id");
+  if (!snapshot?.snapshotId) throw new Error("the driver responded to CreateSnapshot without a snapshot id");
   return toSnapshot(snapshot, nowMs);
 }
 

@@ -85,7 +85,7 @@ async function bindContent(
   await patchObject(store, cluster.contents, content, body);
 }
 
-/** Conflicts never get here. */
+/** Records a failure in the status; conflicts, which are none, never come here. */
 async function report(
   { cluster, events, store }: SidecarContext,
   { now }: SnapshotView,

@@ -52,7 +52,7 @@ export type SnapshotStep =
   | { do: "add-finalizer-to-claim" }
   | { do: "create-content"; content: VolumeSnapshotContent }
   | { do: "bind-content"; className: string | undefined }
-  /** `creating`: the driver has not answered yet. */
+  /** `creating`: the driver has not responded yet. */
   | {
       do: "write-status";
       status: NonNullable<VolumeSnapshot["status"]>;
@@ -174,7 +174,7 @@ function chooseClass({ classes, driver }: SnapshotView): SnapshotStep {
   };
 }
 
-/** Pre-provisioned: somebody else made the content, for exactly this snapshot. */
+/** Pre-provisioned: an administrator made the content, for exactly this snapshot. */
 function decideImported(view: SnapshotView, snapshot: VolumeSnapshot, name: string): SnapshotStep | Outcome {
   const { content } = view;
   if (content === undefined)
@@ -211,8 +211,8 @@ function addFinalizersTo(snapshot: VolumeSnapshot, policy: "Delete" | "Retain"):
 }
 
 /**
- * What takes long is told, and its claim is kept. Before, both would be two writes for moments: the data are kept in any
- * case, for no volume is deleted while it is copied.
+ * Reports a snapshot that takes long, and protects its claim. Before that time, both would be two writes for moments:
+ * reclaim keeps the data in any case, for it deletes no volume that is being copied.
  */
 function awaitDriver(
   view: SnapshotView,

@@ -51,7 +51,7 @@ function managerOf(
   return names.sort().find(hasDriver);
 }
 
-/** Before a snapshot goes without its content, the server itself has to say that there is none. */
+/** Before a snapshot goes without its content, the controller asks the server itself whether there is none. */
 async function readContent(
   { cluster: { contents } }: SidecarContext,
   snapshot: VolumeSnapshot,

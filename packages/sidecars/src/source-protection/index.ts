@@ -110,7 +110,7 @@ function isClaimOurs({ cluster, driver, here }: SidecarContext, claim: Persisten
   return (volume?.spec?.csi?.driver ?? provisionerOf(claim)) === driver.info.name;
 }
 
-/** A snapshot whose content is gone belongs to nobody: whoever finds it may let it go. */
+/** A snapshot whose content is gone belongs to no driver: any process that finds it may take the finalizer off. */
 function isSnapshotOurs({ cluster, driver, here }: SidecarContext, snapshot: VolumeSnapshot): boolean {
   const content = cluster.contents.get(snapshot.status?.boundVolumeSnapshotContentName ?? "");
   if (content !== undefined && isElsewhere(here, content)) return false;

@@ -5,7 +5,7 @@ const WRITES = new Set(["create", "update", "updateStatus", "patch", "patchStatu
 const READS = new Set(["get", "list"]);
 /** Events and leases are not part of an operation. */
 const ASIDE = new Set(["events", "leases"]);
-/** Half a second of checks, so that time in which nobody here ran does not count. */
+/** Half a second of checks, so that time in which this process did not run does not count. */
 const QUIET_CHECKS = 100;
 
 export interface Spent {
@@ -49,7 +49,7 @@ export class Calls {
     Promise.resolve(called).then(settled, settled);
   }
 
-  /** Waits until every call is settled, and nobody has called for a while since. */
+  /** Waits until every call is settled, and no call has come for a while since. */
   async quiet(): Promise<void> {
     this.#quietChecks = 0;
     await until("no more calls", () => this.#inFlight === 0 && ++this.#quietChecks > QUIET_CHECKS);

@@ -33,7 +33,7 @@ import { pvc, vs } from "./snapshot-world.ts";
 
 /** Random changes to everything that the controllers of a driver read, and the calls of it that fail. */
 
-/** Whatever a user, an administrator or somebody with kubectl and no patience may touch. */
+/** Whatever a user, an administrator or an impatient user of kubectl may touch. */
 const KINDS = [...WAITED_FOR, ...CLASSES, Nodes as unknown as Resource<KubeObject>];
 
 /** Claims of both values of the label `team` are there: a claim that changes it changes its group. */

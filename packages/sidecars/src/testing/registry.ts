@@ -30,7 +30,7 @@ import { VolumeGroupClones } from "../kube/group-clone.ts";
 import { VolumeGroupRestores } from "../kube/group-restore.ts";
 import { VolumeGroupClasses, VolumeGroupContents, VolumeGroups } from "../kube/volume-group.ts";
 
-/** What goes through controllers until it is as somebody wants it. */
+/** What goes through controllers until it is as the test wants it. */
 export const WAITED_FOR = [
   KubeVolumeAttachments,
   PersistentVolumeClaims,

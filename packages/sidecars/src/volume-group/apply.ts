@@ -292,7 +292,7 @@ export class VolumeGroupSteps {
       view,
       content,
       (failure) => {
-        // Nobody can ask for just this group, and there was nothing in the request but the group.
+        // CSI has no request for just this group, and there was nothing in the request but the group.
         const isGone = !canGet && failure.code === Code.NOT_FOUND && volumeIds.length === 0;
         if (isGone) this.#memory.vanished(uid, volumeGroupId, { message: failure.message, proven: true });
         else this.#memory.modifyFailed(uid, failure, step);

@@ -7,15 +7,15 @@ import type { Candidate, StorageView } from "./view.ts";
 
 /** What a claim is to a group. */
 export type TicketResult =
-  /** It is held, and its volume belongs into the group. `lost`: the PersistentVolume is gone. */
+  /** The group has it, and its volume belongs into the group. `lost`: the PersistentVolume is gone. */
   | { kind: "member"; handle: string; lost: boolean }
-  /** It is held, and its volume has to leave. */
+  /** The group has it, and its volume has to leave. */
   | { kind: "leave"; handle: string; reason: string; message: string }
-  /** It is not held yet, and can be. */
+  /** The group does not have it yet, and can take it. */
   | { kind: "join"; handle: string }
   /** It becomes a member by itself when it can be. */
   | { kind: "wait"; reason: string; message: string }
-  /** It cannot be a member. `handle`: it is held all the same, and has to be let go. */
+  /** It cannot be a member. `handle`: the group has it all the same, and has to release it. */
   | { kind: "left-out"; reason: string; message: string; handle?: string };
 
 /** What decides whether a claim may be in the group, besides the claim itself. */

@@ -13,7 +13,7 @@ const MOST_STARTS = 5;
 /** What the driver returned of a group. Throws when it names none. */
 export function groupResultOf(group: volumegroup.VolumeGroup | undefined): GroupResult {
   const { volumeGroupContext = {}, volumeGroupId = "", volumes = [] } = group ?? {};
-  if (volumeGroupId === "") throw new Error("the driver answered without an id of the group");
+  if (volumeGroupId === "") throw new Error("the driver returned no id of the group");
   return {
     handle: volumeGroupId,
     context: { ...volumeGroupContext },

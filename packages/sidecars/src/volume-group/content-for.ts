@@ -10,7 +10,7 @@ import { driverParameters, groupSecretOf } from "./secrets.ts";
 
 /**
  * The content of a group that is to be made: all that its whole life needs, so that class and secret may go. Throws
- * TemplateError for a class that nobody can mean.
+ * TemplateError for a class whose templates are not valid.
  */
 export function contentFor(group: VolumeGroup, groupClass: VolumeGroupClass): VolumeGroupContent {
   const name = contentNameOf(group);

@@ -12,7 +12,10 @@ import { beginning, type Conditions, standing, truth } from "./status.ts";
 import type { Decision } from "./step.ts";
 import type { VolumeGroupView } from "./view.ts";
 
-/** A group that is wanted and has its content: make it, then let its members be who should be. */
+/**
+ * The next step of a group that is wanted and has its content: make it, then bring its members to what its selector and
+ * claims ask for.
+ */
 export function decideBound(
   view: VolumeGroupView,
   group: VolumeGroup,
@@ -74,7 +77,7 @@ function withGrowth(conditions: Conditions, growth: Growth | undefined): Conditi
   return growth === undefined ? conditions : { ...conditions, ...growth.conditions };
 }
 
-/** How the group stands, where there is nothing else to do now. */
+/** The report of the group's state, where there is nothing else to do now. */
 function conditionsOf(
   view: VolumeGroupView,
   group: VolumeGroup,

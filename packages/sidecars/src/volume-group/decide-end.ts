@@ -16,11 +16,11 @@ import { ending } from "./status.ts";
 import type { Decision } from "./step.ts";
 import type { Candidate, VolumeGroupView } from "./view.ts";
 
-/** Milliseconds. A group is deleted only on a picture of its members that is not older. */
+/** Milliseconds. The controller deletes a group only upon a reading of its members that is not older. */
 const MOST_AGE_MS = 5_000;
 
 /**
- * The way out, for a group that is being deleted and for a content whose group is gone. It needs neither class nor
+ * The next step for a group that is being deleted, and for a content whose group is gone. It needs neither class nor
  * secret: everything is in the content. Without a content nothing is known of the storage system, and nothing is done to it.
  */
 export function decideEnd(view: VolumeGroupView): Decision {
@@ -35,7 +35,7 @@ export function decideEnd(view: VolumeGroupView): Decision {
   return content.spec.deletionPolicy === "Retain" ? retain(view, content) : remove(view, content);
 }
 
-/** A group that was never bound to a content has no say in it. */
+/** The content of the group; undefined when the group was never bound to it, and so decides nothing about it. */
 function ownContent({ content, group }: VolumeGroupView): VolumeGroupContent | undefined {
   if (content === undefined || group === undefined) return content;
   return isFor(content, group) && content.spec.volumeGroupRef.uid !== undefined ? content : undefined;
@@ -79,7 +79,7 @@ function releaseContent(content: VolumeGroupContent): Decision {
   return hasFinalizer(content, VOLUME_GROUP_CONTENT_FINALIZER) ? { do: "release-content" } : DONE;
 }
 
-/** The group stays on the storage system as it is, and its content with it until somebody deletes that. */
+/** The group stays on the storage system as it is, and its content with it until a user deletes that. */
 function retain(view: VolumeGroupView, content: VolumeGroupContent): Decision {
   const released = releaseClaims(view);
   if (released !== undefined) return released;
@@ -91,7 +91,7 @@ function retain(view: VolumeGroupView, content: VolumeGroupContent): Decision {
 function cleanUp(view: VolumeGroupView, content: VolumeGroupContent): Decision {
   const released = releaseClaims(view);
   if (released !== undefined) return released;
-  // A content that somebody has made, and wants to keep, is theirs.
+  // A content that an administrator has made, and wants to keep, is theirs.
   const isTheirs = content.spec.source !== undefined && content.spec.deletionPolicy === "Retain";
   if (!isDeleting(content)) return isTheirs ? releaseGroup(view) : { do: "delete-content" };
   if (hasFinalizer(content, VOLUME_GROUP_CONTENT_FINALIZER)) return { do: "release-content" };
@@ -101,7 +101,7 @@ function cleanUp(view: VolumeGroupView, content: VolumeGroupContent): Decision {
 /** First the volumes leave, unless they are to be deleted explicitly; then the group goes; then the claims are free. */
 function remove(view: VolumeGroupView, content: VolumeGroupContent): Decision {
   const { canGetGroup, group, storage } = view;
-  // Content left of a retained group stays until somebody deletes it; one of a deleted group goes by itself.
+  // Content left of a retained group stays until a user deletes it; one of a deleted group goes by itself.
   if (group === undefined && content.spec.source !== undefined && !isDeleting(content))
     return releaseClaims(view) ?? DONE;
   const handle = handleOf(content);
@@ -148,7 +148,7 @@ function empty(
   return storage.ageMs > MOST_AGE_MS ? readAgain(view, handle, keep) : { do: "delete-group", handle };
 }
 
-/** What somebody has put into the group on the storage system meanwhile must not go with it. */
+/** What an administrator has put into the group on the storage system meanwhile must not go with it. */
 function readAgain(view: VolumeGroupView, handle: string, keep: string[]): Decision {
   const { canGetGroup } = view;
   if (isBackingOff(view, canGetGroup ? "get" : "modify", canGetGroup ? handle : requestKeyOfSet(keep)))

@@ -39,7 +39,7 @@ function frozen(view: VolumeGroupView, group: VolumeGroup): Decision | undefined
     : report(view, ending(`the group is being deleted: ${freezeMessage(freezes)}`, undefined));
 }
 
-/** Undefined: nobody can know yet whose group it is. */
+/** Undefined: it is not known yet which driver's group it is. */
 function ownership(
   { content, driver, groupClass }: VolumeGroupView,
   group: VolumeGroup,

@@ -1,7 +1,7 @@
 import type { VolumeGroupContent } from "../kube/volume-group.ts";
 import type { GroupResult } from "./view.ts";
 
-/** What somebody else has changed, and we leave so. Volume handles, sorted. */
+/** What an administrator has changed on the storage system, and we leave so. Volume handles, sorted. */
 export interface Drift {
   missing: string[];
   extra: string[];

@@ -11,9 +11,9 @@ import type { VolumeGroupView } from "./view.ts";
 
 /**
  * Whether a group snapshot of a VolumeGroup wants the membership to stay as it is: from its finalizer on, which it gets
- * when everything else is known to be right, until its snapshot is on record or has failed. It is all in the objects: nobody has
- * to take a freeze back, also when whoever asked for it was killed. A driver that responds has made the snapshot, whatever it returns of the time
- * and however long it takes to get ready then.
+ * when everything else is known to be right, until its snapshot is on record or has failed. It is all in the objects: no
+ * process has to take a freeze back, also when the one that asked for it was killed. A driver that responds has made the
+ * snapshot, whatever it returns of the time and however long it takes to get ready then.
  */
 export function wantsFreeze(
   snapshot: VolumeGroupSnapshot,
@@ -54,14 +54,14 @@ export function grantOf(
 
 const isValid = (grant: FrozenFor | undefined): boolean => grant !== undefined && grant.expired !== true;
 
-/** Whether this attempt was granted that nobody joins or leaves, and still is. */
+/** Whether this attempt was granted that no claim joins or leaves, and still is. */
 export function isGranted(group: VolumeGroup, asked: Pick<FrozenFor, "attempt" | "uid">): boolean {
   return isValid(grantOf(group, asked));
 }
 
 /**
- * How long a grant lasts, in milliseconds, by the time that one call may take: a call has failed or has been answered by then, and
- * as much again is for what comes before it. Whoever asked and has made nothing of it since does not run.
+ * How long a grant lasts, in milliseconds, by the time that one call may take: a call has failed or has returned by then, and
+ * as much again is for what comes before it. A process that asked and has made nothing of it since does not run.
  */
 export function freezeLimitMs(timeoutMs: number): number {
   return 2 * timeoutMs;
@@ -75,8 +75,9 @@ export function remainingMs({ since }: FrozenFor, { freezeLimitMs: limit, now }:
 type FreezeClock = Pick<VolumeGroupView, "freezeLimitMs" | "now">;
 
 /**
- * What the group records of those that want it frozen now: grants that were given keep their time, and end when it is over. One that has
- * ended stays on record while that attempt is, so it is not granted again. `mayGrant`: nothing is being changed.
+ * What the group records of those that want it frozen now: grants that were given keep their time, and end when it is over.
+ * One that has ended stays on record while that attempt is, so it is not granted again. `mayGrant`: nothing is being
+ * changed.
  */
 export function grantsNow(view: VolumeGroupView, group: VolumeGroup, mayGrant: boolean): FrozenFor[] {
   return view.freezes.flatMap((asked) => {

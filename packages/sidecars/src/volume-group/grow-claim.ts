@@ -3,7 +3,7 @@ import type { SidecarContext } from "../common/context.ts";
 import { patchObject } from "../kube/patch.ts";
 import type { GrowthRefusals } from "./growth-refusals.ts";
 
-/** Asks for the size in the claim; whoever resizes volumes does the rest. The patch insists on the claim as it was seen. */
+/** Asks for the size in the claim; the resize controller does the rest. The patch insists on the claim as it was seen. */
 export async function growClaim(
   { cluster, events, store }: SidecarContext,
   refusals: GrowthRefusals,

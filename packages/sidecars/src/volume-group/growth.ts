@@ -73,7 +73,7 @@ function forbids(
     : `StorageClass ${name} does not allow its volumes to grow (allowVolumeExpansion)`;
 }
 
-/** Asked for already: whoever resizes the volume reports in the claim how far it is. */
+/** Asked for already: the resize controller reports in the claim how far it is. */
 function underWay({ status }: PersistentVolumeClaim, size: string): Omit<GrowingMember, "claimName"> {
   const of = (type: string) =>
     status?.conditions?.find((each) => each.type === type && each.status === "True");
@@ -84,7 +84,9 @@ function underWay({ status }: PersistentVolumeClaim, size: string): Omit<Growing
     : { reason: "NodePending", message: "the volume has grown; its file system grows when a Pod uses it" };
 }
 
-/** File systems grow where they are mounted: that of a claim that no Pod uses makes nobody wait who only wants the volumes. */
+/**
+ * File systems grow where they are mounted: that of a claim that no Pod uses makes no user wait who only wants the volumes.
+ */
 function conditionsOf(status: Growth["status"]): Growth["conditions"] {
   const waiting = status.waiting.filter(({ reason }) => reason !== "NodePending");
   const volumes = conditionOf({ ...status, grown: status.total - waiting.length, waiting });

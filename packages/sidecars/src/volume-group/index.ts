@@ -41,7 +41,7 @@ export interface VolumeGroupOptions {
 const GROUP = "group:";
 const CONTENT = "content:";
 
-/** Makes volume groups, and keeps their members those that they should be. */
+/** Makes volume groups, and keeps their members those that their selectors and claims ask for. */
 export function runVolumeGroup(
   context: SidecarContext,
   { driftMs = 300_000 }: Partial<VolumeGroupOptions>,

@@ -140,7 +140,7 @@ function memberOf(
       "the PersistentVolume is gone; its volume stays in the group until the claim is deleted",
     );
   if (drift.missing.includes(volumeHandle))
-    return is("Drifted", "TakenOut", "somebody has taken the volume out of the group on the storage system");
+    return is("Drifted", "TakenOut", "the volume was taken out of the group on the storage system");
   return actual.has(volumeHandle)
     ? is("Joined", "Joined", "the volume is in the group")
     : is("Joining", "Joining", "the volume is about to be put into the group");

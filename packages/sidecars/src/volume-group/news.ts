@@ -28,7 +28,7 @@ export function newsOf(groupName: string, before: GroupStatus | undefined, after
   ];
 }
 
-/** A freeze that nobody has made use of in time. */
+/** A freeze of which the group snapshot has not made use in time. */
 function ofFreezes(before: GroupStatus | undefined, after: GroupStatus): News[] {
   const known = new Set(before?.frozenFor?.flatMap(({ expired, uid }) => (expired ? [uid] : [])));
   return (after.frozenFor ?? [])

@@ -12,7 +12,7 @@ import { contentOf } from "./in-group.ts";
 import type { StorageMemory } from "./storage-memory.ts";
 import type { Candidate, VolumeGroupView } from "./view.ts";
 
-/** Reads what a decision needs. `fresh`: an earlier step met an outdated picture, so the server itself is asked. */
+/** Reads what a decision needs. `fresh`: an earlier step met outdated caches, so the server itself is asked. */
 export class VolumeGroupReader {
   readonly #context: SidecarContext;
   readonly #memory: StorageMemory;

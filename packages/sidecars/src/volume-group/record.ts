@@ -9,7 +9,7 @@ export interface RecordStep {
   do: "record";
   /** Fields of the content's status; null takes one away. */
   status: object;
-  /** Somebody else has changed the membership, and it is repaired now. */
+  /** An administrator has changed the membership, and it is repaired now. */
   repaired?: string;
 }
 

@@ -9,8 +9,9 @@ import type { Decision } from "./step.ts";
 import type { CallName, VolumeGroupView } from "./view.ts";
 
 /**
- * Writes the status, if anything in it is new; else rests until a back-off, or the time of a freeze, is over. A freeze that was granted stays granted while it is
- * wanted, and its time is not over; `mayFreeze`: nothing is being changed, so new ones are granted, too.
+ * Writes the status, if anything in it is new; else rests until a back-off, or the time of a freeze, is over. A freeze that
+ * was granted stays granted while it is wanted, and its time is not over; `mayFreeze`: nothing is being changed, so new
+ * ones are granted, too.
  */
 export function report(
   view: VolumeGroupView,
@@ -27,8 +28,8 @@ export function report(
 }
 
 /**
- * Until the first back-off is over, or the next read is due. What is over or due already and was not asked again has no say in
- * it: nobody wants to know it now.
+ * Until the first back-off is over, or the next read is due. What is over or due already and was not asked again does not
+ * count: no step needs it now.
  */
 function rest(view: VolumeGroupView): Outcome {
   const { canGetGroup, content, freezes, group, refusedGrowth, storage } = view;

@@ -13,7 +13,7 @@ type Requirements = LabelRequirement[] | { error: string };
 /** Objects never change: each is parsed once, not once per claim of its namespace. */
 const parsed = new WeakMap<VolumeGroup, Requirements>();
 
-/** The conditions of a group's selector: none when it has none or an empty one, or why nobody can mean it. */
+/** The conditions of a group's selector: none when it has none or an empty one, or why it is not valid. */
 export function requirementsOf(group: VolumeGroup): Requirements {
   const requirements = parsed.get(group) ?? parse(group);
   parsed.set(group, requirements);

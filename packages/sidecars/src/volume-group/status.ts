@@ -29,7 +29,7 @@ export type Conditions = Record<"Bound" | "Ready" | "MembersSynced" | "Degraded"
 /** Claims that are not members and are listed all the same; an object must not grow without end. */
 const MOST_OTHERS = 200;
 
-/** Nothing can be done for the group before somebody does something. */
+/** Nothing can be done for the group before a user or an administrator does something. */
 export function obstacle(reason: string, message: string): Conditions {
   return {
     Bound: truth(false, reason, message),
@@ -83,13 +83,16 @@ export function standing(
   };
 }
 
-/** Nothing is being changed where drift is only reported. */
+/**
+ * `MembershipDrift` where all that is pending is drift, which the group's policy only reports: nothing is being changed
+ * then.
+ */
 function pendingReason(pending: readonly GroupMember[]): string {
   const isDrift = pending.length > 0 && pending.every(({ state }) => state === "Drifted");
   return isDrift ? "MembershipDrift" : "Changing";
 }
 
-/** The call that failed and is still wanted: that of a set which nobody asks for any more is past. */
+/** The call that failed and is still wanted: that of a set which is not asked for any more is past. */
 function troubleOf(
   { storage: { certain, failures } }: VolumeGroupView,
   { actual, leaving, target }: Membership,
@@ -129,7 +132,7 @@ export function ending(message: string, failure: string | undefined): Conditions
   };
 }
 
-/** The whole status, from what is true and who is in it. */
+/** The whole status, from what is true of the group and from its members. */
 export function statusOf(
   { content, group, now }: VolumeGroupView,
   conditions: Conditions,

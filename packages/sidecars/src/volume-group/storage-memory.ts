@@ -18,7 +18,7 @@ interface Known {
   refused: Map<string, { message: string; others?: string }>;
   /** Sets that the driver has called impossible, the newest last. */
   impossible: { volumeHandles: readonly string[]; message: string }[];
-  /** A create call of this life, or of an earlier one, may have had an effect that nobody has confirmed. */
+  /** A create call of this life, or of an earlier one, may have had an effect that the driver has not confirmed. */
   uncertain: boolean;
 }
 
@@ -119,7 +119,7 @@ export class StorageMemory {
   received(uid: string, result: GroupResult): void {
     Object.assign(this.#of(uid), { result, ...THERE, certain: true, readAt: this.#now() });
     this.#settle(uid, "get");
-    // It is there, whoever has made it: another operator may have been heard where this one was not.
+    // It is there, whichever process has made it: the driver may have heard another one where it did not hear this.
     this.#settle(uid, "create");
   }
 
@@ -144,7 +144,7 @@ export class StorageMemory {
     const given = result.volumeHandles.join(", ") || "none";
     this.#fail(uid, "modify", {
       requestKey,
-      message: `the driver answered with other members than it was asked for: ${given}`,
+      message: `the driver returned other members than it was asked for: ${given}`,
     });
   }
 
@@ -218,7 +218,7 @@ export class StorageMemory {
     this.#backoff.fail(`${uid}/${handle}`, "");
   }
 
-  /** A set is possible that lacks one volume of an impossible one: it is that one, and nobody has to ask again. */
+  /** A set is possible that lacks one volume of an impossible one: it is that one, and the driver is not asked again. */
   #concludeFrom(uid: string, possible: readonly string[]): void {
     const known = this.#of(uid);
     for (const { message, volumeHandles } of known.impossible) {

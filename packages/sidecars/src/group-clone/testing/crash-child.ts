@@ -20,8 +20,8 @@ import { at } from "../../volume-group/testing/world.ts";
 import { groupClone } from "./objects.ts";
 
 /**
- * One life of a control plane: `crash-child.ts <store folder> <endpoint> <clone|give-up>`. Ends with 0 when the clone is ready,
- * or when it is gone after somebody has deleted it.
+ * One life of a control plane: `crash-child.ts <store folder> <endpoint> <clone|give-up>`. Ends with 0 when the clone is
+ * ready, or when it is gone after a user has deleted it.
  */
 const [, , path = "", endpoint = "", part = ""] = process.argv;
 const store = await LocalStore.open({ path, registry: testRegistry() });

@@ -5,7 +5,7 @@ import type { ScriptedDriver } from "../../testing/scripted-driver.ts";
 /** Changes between two lines. */
 const PERIOD = 1_000;
 
-/** Counts the calls of a long run, which nobody has to remember one by one, and prints how far a deep one is. */
+/** Counts the calls of a long run, which need not be remembered one by one, and prints how far a deep one is. */
 export class ChurnProgress {
   readonly #driver: ScriptedDriver;
   readonly #counts = new Map<string, number>();

@@ -119,7 +119,7 @@ export async function tearDown(store: ObjectStore): Promise<void> {
       throw new Error(`claim ${name} is not as free as before its group: ${JSON.stringify(metadata)}`);
     await store.delete(PersistentVolumeClaims, at(name));
   }
-  // Not yet members when a life ended, and so nobody's to take along.
+  // Not yet members when a life ended, and so not to be taken along.
   for (const name of CLAIMS.doomed) await ensureGone(store, PersistentVolumeClaims, at(name));
   for (const resource of [PersistentVolumeClaims, PersistentVolumes, ConfigMaps])
     await noneLeft(store, resource);

@@ -23,7 +23,7 @@ import type { Candidate, VolumeGroupView } from "../view.ts";
 import { boundPair, volumeGroup, volumeGroupClass } from "./objects.ts";
 
 type Fields = Partial<VolumeGroup["metadata"]>;
-/** Somebody else was faster: the picture was old. */
+/** Another operator was faster: what this one had read was old. */
 class Outdated extends Error {}
 
 /**
@@ -38,7 +38,7 @@ export class ModelWorld {
   readonly backend = new VolumeGroupBackend();
   readonly memories: StorageMemory[];
   modified = 0;
-  /** The next call has its effect, and nobody hears of it. */
+  /** The next call has its effect, and the caller gets no response. */
   deaf = false;
   #now = 0;
   #born = 0;
@@ -264,7 +264,7 @@ export class ModelWorld {
         const heard = run();
         if (!this.deaf) return heard();
         this.deaf = false;
-        failed({ code: 14, message: "nobody received the response" });
+        failed({ code: 14, message: "the response was lost" });
       } catch (error) {
         if (!(error instanceof CsiError)) throw error;
         failed(error);
