@@ -9,7 +9,8 @@ export interface WriteOptions {
   dryRun?: boolean;
   /** Name recorded in `metadata.managedFields`; at most 128 characters. */
   fieldManager?: string;
-  /** No caller waits for it: a store on this machine has it on disk, and shows it, with the next other write, or some 25
+  /**
+   * No caller waits for it: a store on this machine has it on disk, and shows it, with the next other write, or some 25
    * milliseconds later without one, and so keeps no other write from the disk meanwhile.
    */
   patient?: boolean;

@@ -23,7 +23,8 @@ const SLOW_AFTER_MS = 60 * 60_000;
 
 type Objects = Pick<JobView, "volumes" | "snapshots">;
 
-/** Tickets that are not needed any more: those without owner, those whose job is over, and those that an operator forgot. And
+/**
+ * Tickets that are not needed any more: those without owner, those whose job is over, and those that an operator forgot. And
  * those of jobs that have had their volume for so long that something is wrong.
  */
 export async function ticketChecks(store: ObjectStore, now: Date): Promise<Check[]> {

@@ -28,7 +28,8 @@ async function requireFile(file: string, next: string): Promise<void> {
   throw new CommandError(`${file} is not there`, { next });
 }
 
-/** A store that a process writes to is not one moment of itself while it is read: what is checked then is a copy of one
+/**
+ * A store that a process writes to is not one moment of itself while it is read: what is checked then is a copy of one
  * moment, which is not kept.
  */
 async function checkOwn(folder: string): Promise<Checked> {

@@ -126,7 +126,7 @@ function isHidden({ spec, status }: Volume): boolean {
   return currentNodeID === "" ? spec.disableFrontend === true : frontendDisabled;
 }
 
-/** The last workload has left a moment ago, and the node that served it follows. */
+/** Waits until the node that served the volume has closed it, when the last workload has left a moment ago. */
 async function untilShareEnds(
   driver: DriverContext,
   { metadata }: Volume,

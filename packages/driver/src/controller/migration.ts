@@ -1,7 +1,7 @@
 import { CsiError } from "@mooring/csi";
 import { type AttachmentTicket, isMigratable, type Volume } from "@mooring/engine";
 
-/** More would be a volume for many nodes; a migration has two. */
+/** The nodes of a migration: with more it would be a volume for many of them. */
 const MOST_NODES = 2;
 
 /** A second node gets the volume when the first one has it, and a third never. */

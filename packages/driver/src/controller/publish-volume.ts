@@ -178,7 +178,7 @@ function requireSameUse(present: AttachmentTicket, parameters: Record<string, st
   }
 }
 
-/** More publications than can be under way at once. */
+/** The distance from the node's limit: more publications than can be under way at once. */
 const MARGIN = 100;
 
 async function requireRoomOnNode(driver: DriverContext, nodeId: string, signal: AbortSignal): Promise<void> {

@@ -75,7 +75,7 @@ export async function withAttached<R>(
   }
 }
 
-/** Closed between the read of the record and the read of the device. */
+/** The volume was closed between the read of its record and the read of its device. */
 function deviceGone(device: string): (error: unknown) => never {
   return (cause) => {
     throw CsiError.unavailable(

@@ -40,8 +40,8 @@ const mounted = failpoint("driver/stage/mounted");
 const grown = failpoint("driver/stage/grown");
 
 /**
- * NodeStageVolume: file system made once, checked, grown to the device, mounted. For block volumes and there is nothing
- * to mount: staging only notes that the device is spoken for.
+ * NodeStageVolume: file system made once, checked, grown to the device, mounted. A block volume has nothing to mount:
+ * staging only records that the device is in use.
  */
 export async function stageVolume(
   node: NodeContext,

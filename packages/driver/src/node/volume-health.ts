@@ -11,8 +11,8 @@ const { VolumeHealthErrorType: Status } = v1;
 
 /**
  * NodeGetVolumeHealth: what the objects record, and what this machine sees of the volume's device and mounts. Takes no
- * lock and waits for none. Without paths, everything that the volume is used at here is checked; a path that a call
- * tried in vain is fine.
+ * lock and waits for none. Without paths, the call checks every path at which the volume is used here; a path that an
+ * earlier call tried in vain is fine.
  */
 export async function nodeVolumeHealth(
   node: NodeContext,

@@ -44,7 +44,7 @@ export interface KubeletStreams {
   elsewhere(pod: Pod): Promise<Relay | undefined>;
 }
 
-/** Counts answered requests for `/metrics`. */
+/** Counts responses for `/metrics`. */
 export interface RequestMetrics {
   count(method: string, code: number): void;
   /** In the text format of Prometheus. */

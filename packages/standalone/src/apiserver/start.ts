@@ -52,7 +52,7 @@ export interface ApiServerOptions {
   bounds?: ClientBounds;
 }
 
-/** An API server that answers. */
+/** An API server that serves. */
 export interface ApiServer {
   /** `https://127.0.0.1:6443` */
   url: string;

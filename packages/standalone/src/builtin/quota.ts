@@ -27,7 +27,7 @@ const metadataOf = ({ metadata }: UnstructuredObject): Pick<StorageClass, "metad
 
 /**
  * Throws Forbidden when a claim, new or changed, takes more than a quota of its namespace has left. It runs in the same turn
- * as the write, for whoever writes: two claims that fit one at a time never both pass, and those that controllers make
+ * as the write, whichever client writes: two claims that fit one at a time never both pass, and those that controllers make
  * count as all others.
  */
 export function requireQuota(

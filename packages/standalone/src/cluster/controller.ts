@@ -29,7 +29,7 @@ export interface ClusterControllerOptions {
   sidecars: Omit<SidecarOptions, "store" | "endpoint" | "logger" | "signal" | "leaderElection">;
   /** As the nodes have them. */
   leases: Partial<LeaseTimes>;
-  /** A node that does not answer for so long is suspect; milliseconds. */
+  /** A node that does not respond for so long is suspect; milliseconds. */
   nodeGraceMs: number;
   /** Absent: this is the only process of its kind. */
   leaderElection?: LeaderElectionOptions;

@@ -15,8 +15,8 @@ export interface KubeletFolder {
 const SOCKET_PATH_BYTES = 108;
 
 /**
- * The sockets of a driver below a kubelet's folder, which has to be there: one that this process made would be watched by
- * nobody. Throws FAILED_PRECONDITION.
+ * The sockets of a driver below a kubelet's folder, which has to be there: no kubelet would watch one that this process
+ * made. Throws FAILED_PRECONDITION.
  */
 export async function kubeletFolder(kubeletDir: string, driver: string): Promise<KubeletFolder> {
   const root = resolve(kubeletDir);

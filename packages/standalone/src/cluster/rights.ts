@@ -56,8 +56,8 @@ export const NODE_RIGHTS: readonly Right[] = [
 const MADE_BY_OTHERS: ReadonlySet<string> = new Set(["node-registration", "csi-driver"]);
 
 /**
- * What the accounts of a cluster's processes need, by account and by who of it needs it. The node's kubelet registers the driver,
- * so no controller does, and its CSIDriver object comes with the manifests.
+ * What the accounts of a cluster's processes need, by account and by the controller that needs it. The node's kubelet
+ * registers the driver, so no controller does, and its CSIDriver object comes with the manifests.
  */
 export const ACCOUNT_RIGHTS: Readonly<Record<string, ReadonlyMap<string, readonly Right[]>>> = {
   "mooring-controller": new Map<string, readonly Right[]>([

@@ -52,7 +52,7 @@ export interface ClusterView {
   readonly done: Promise<void>;
 }
 
-/** Resolves when every copy is complete. `podsOf`: only the pods of this node, as others are none of a node's business. */
+/** Resolves when every copy is complete. `podsOf`: only the pods of this node, as a node may not read others. */
 export async function openClusterView(
   store: ObjectStore,
   { logger, signal, podsOf }: { logger: Logger; signal: AbortSignal; podsOf?: string },

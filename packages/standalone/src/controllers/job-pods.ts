@@ -12,7 +12,7 @@ export function controllerOf({ metadata }: Pick<Pod, "metadata">): OwnerReferenc
   return metadata.ownerReferences?.find(({ controller }) => controller === true);
 }
 
-/** True while the pod's end has to be counted, or its Job has not let go of it. */
+/** True while the pod's end has to be counted, or its Job has not released it. */
 export function isTracked({ metadata }: Pick<Pod, "metadata">): boolean {
   return metadata.finalizers?.includes(JOB_TRACKING) ?? false;
 }

@@ -24,7 +24,7 @@ export function isOutOfService(node: Node | undefined): boolean {
   return !isReady(node) && (node?.spec?.taints ?? []).some(({ key }) => key === OUT_OF_SERVICE);
 }
 
-/** The node does not answer, and cannot write to volumes of Mooring's driver any more. */
+/** The node does not respond, and cannot write to volumes of Mooring's driver any more. */
 export function isFenced(node: Node | undefined): boolean {
   return !isReady(node) && conditionOf(node, FENCED_CONDITION)?.status === "True";
 }

@@ -8,7 +8,7 @@ const LEAST_SHARE = 0.05;
 /** Files count as well: each takes one of a fixed number on most file systems. */
 const LEAST_FILES_SHARE = 0.02;
 
-/** What a file system has, and what of it is free for anybody but root's reserve. */
+/** What a file system has, and what of it is free besides root's reserve. */
 export interface DiskRoom {
   bytes: number;
   freeBytes: number;

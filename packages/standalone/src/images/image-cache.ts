@@ -15,7 +15,7 @@ export interface Image {
 
 /**
  * Unpacked images by digest, `unpacked/HEX/rootfs`, and what digest each name had when it was last asked for, `names/`.
- * `incoming-*` contains what is not complete; whoever opens the cache removes it.
+ * `incoming-*` contains what is not complete; the process that opens the cache removes it.
  */
 export interface ImageCache {
   /** Digest that the name had when it was last brought here, if that image is still here. */
@@ -111,7 +111,7 @@ export async function openImageCache(folder: string): Promise<ImageCache> {
     async add({ name, digest }, fill, inUse) {
       const incoming = (await cache.open(digest)) === undefined ? await fetch(fill) : undefined;
       try {
-        // Nobody removes what somebody else is about to give a name.
+        // No clean-up removes what another pull is about to give a name.
         await lock.run("", async () => {
           if ((await cache.open(digest)) === undefined) await putInPlace(incoming, digest);
           await note(name, digest);

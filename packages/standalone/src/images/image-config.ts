@@ -13,7 +13,7 @@ export interface ImageConfig {
   StopSignal?: string;
 }
 
-/** Reads the JSON of an image's configuration. Whoever made the image wrote it. */
+/** Reads the JSON of an image's configuration. The maker of the image, who is not trusted, wrote it. */
 export function parseImageConfig(text: string): ImageConfig {
   const { config } = asObject(JSON.parse(text), "the configuration");
   // A file system alone is an image, too.

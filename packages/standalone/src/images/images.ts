@@ -29,7 +29,10 @@ export class ImageNeverPull extends Error {}
 /** Credentials of registries: `auths` of a `.dockerconfigjson`. */
 export type RegistryAuths = Readonly<Record<string, unknown>>;
 
-/** The images that containers of this node start from: found here, or pulled. Everybody who needs the same one waits for one pull. */
+/**
+ * The images that containers of this node start from: found here, or pulled. Everybody who needs the same one waits for one
+ * pull.
+ */
 export class Images {
   readonly #options: ImagesOptions;
   readonly #cache: Promise<ImageCache>;
@@ -66,7 +69,8 @@ export class Images {
   /** Asks what the name stands for now, brings that here where it is not, and returns it. */
   async pull(text: string, auths: RegistryAuths): Promise<Image> {
     const image = parseImage(text);
-    if (image.kind === "host" || image.kind === "folder") throw new Error(`nobody pulls ${text}`);
+    if (image.kind === "host" || image.kind === "folder")
+      throw new Error(`${text} is not in a registry, and cannot be pulled`);
     return this.#pullOnce(image, auths);
   }
 

@@ -38,7 +38,7 @@ function typeOf(manifest: Buffer): string {
   return manifests === undefined ? MANIFEST : INDEX;
 }
 
-/** Whoever made the layout may have put a pipe there. */
+/** The maker of the layout may have put a pipe there. */
 async function readPlain(path: string): Promise<Buffer> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {

@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { badRequest, type Pod, Pods, withTimeLimit } from "@mooring/store";
 import { notHere, type Place } from "./exec.ts";
 
-/** A port of a pod that somebody wants to reach. */
+/** A port of a pod that a client wants to reach. */
 export interface ForwardRequest {
   namespace: string;
   pod: string;
@@ -13,8 +13,8 @@ export interface ForwardRequest {
 const CONNECT_MS = 10_000;
 
 /**
- * Connects to a port of a pod: one on which a program of the pod listens. All pods share the machine's network, and whoever
- * may reach one of them must not thereby reach what else listens there.
+ * Connects to a port of a pod: one on which a program of the pod listens. All pods share the machine's network, and a
+ * client that may reach one of them must not thereby reach what else listens there.
  */
 export async function openPort(
   { store, runtime, nodeName }: Place,

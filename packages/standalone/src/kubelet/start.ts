@@ -58,7 +58,9 @@ export interface KubeletOptions {
   host?: Host;
   /** How often it is measured what pods have on disk; default 10 s. */
   measureMs?: number;
-  /** Milliseconds between two publications for drivers with `requiresRepublish`; default a minute, as of upstream's kubelet. */
+  /**
+   * Milliseconds between two publications for drivers with `requiresRepublish`; default a minute, as of upstream's kubelet.
+   */
   republishMs?: number;
   /** Ends everything cleanly: see {@link startKubelet}. */
   signal: AbortSignal;
@@ -187,7 +189,7 @@ interface RegistrationParts extends Pick<Parts, "view" | "drivers" | "manager" |
   signal: AbortSignal;
 }
 
-/** As long as volumes are worked on: their drivers are needed until the last is gone. */
+/** Registers drivers for as long as volumes are worked on: their drivers are needed until the last volume is gone. */
 async function registerDrivers(
   { store, nodeName, driverHost: host, logger }: KubeletOptions,
   { paths, ...parts }: RegistrationParts,
@@ -220,7 +222,7 @@ function podImages(
   return pods;
 }
 
-/** Before anything is let go: what runs keeps its volumes. */
+/** Asks for the volumes of pods that run, before the kubelet releases any: they keep theirs. */
 function wantRunning({ view, runtime, node, manager }: Parts): void {
   const running = new Set(
     runtime
@@ -267,7 +269,10 @@ async function run(options: KubeletOptions, parts: Parts, working: AbortControll
   }
 }
 
-/** Whose driver is not here has volumes on the node, and so stays attached. */
+/**
+ * Waits until the volumes are detached. Those of a driver that is not here are still mounted on the node, and so stay
+ * attached.
+ */
 async function detached(store: ObjectStore, nodeName: string, drivers: Drivers): Promise<void> {
   const deadline = Date.now() + DETACH_MS;
   for (;;) {

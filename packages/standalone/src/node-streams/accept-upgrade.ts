@@ -16,7 +16,7 @@ export interface UpgradeRequest {
   url: URL;
 }
 
-/** A stream into a pod of this node, which the API server has let somebody open. Throws before anything was answered. */
+/** A stream into a pod of this node, which the API server has let a client open. Throws before it has sent any response. */
 export async function acceptUpgrade(
   kubelet: Pick<Kubelet, "exec" | "forward">,
   { request, response, upgrade, url }: UpgradeRequest,

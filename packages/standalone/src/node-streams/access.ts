@@ -17,18 +17,18 @@ export interface NodeAccess {
   /** IP address and port that the node listens on. */
   host: string;
   port: number;
-  /** PEM of the authority that the node has made for itself at this start, and nobody else has the key of. */
+  /** PEM of the authority that the node has made for itself at this start, and of which only it has the key. */
   ca: string;
-  /** Whoever has this bearer token was let into the API server's secrets. */
+  /** A client with this bearer token was let into the API server's secrets. */
   token: string;
 }
 
-/** The node of this process: its socket, below a folder that nobody else can enter. */
+/** The node of this process: its socket, below a folder that no other user can enter. */
 export interface LocalAccess {
   socketPath: string;
 }
 
-/** A request to a node, and the event by which its socket says that somebody is there. */
+/** A request to a node, and the event by which its socket says that the node is there. */
 export function requestTo(
   access: NodeAccess | LocalAccess,
   options: RequestOptions,
@@ -64,7 +64,7 @@ export async function publishAccess(store: ObjectStore, nodeName: string, access
   }
 }
 
-/** Deletes the Secret of a node that stops, so that nobody waits for what no longer listens. */
+/** Deletes the Secret of a node that stops, so that no client waits for what no longer listens. */
 export async function withdrawAccess(store: ObjectStore, nodeName: string): Promise<void> {
   await store.delete(Secrets, keyOf(nodeName)).catch((error: unknown) => {
     if (!isNotFound(error)) throw error;

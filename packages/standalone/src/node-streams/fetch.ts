@@ -5,7 +5,7 @@ import type { LogRequest } from "../kubelet/index.ts";
 import { type LocalAccess, type NodeAccess, requestTo } from "./access.ts";
 import { LOGS_PATH, writeQuery } from "./query.ts";
 
-/** How long a node may take to answer the handshake. The body may take as long as it likes. */
+/** How long a node may take to respond to the handshake. The body may take as long as it likes. */
 const CONNECT_MS = 5000;
 
 /**
@@ -22,7 +22,7 @@ export async function* fetchNodeLog(
   for await (const chunk of response) yield chunk as Buffer;
 }
 
-/** What a node answers to a GET, whatever its status; its body is still to be read. */
+/** What a node responds to a GET with, whatever its status; its body is still to be read. */
 export async function openResponse(
   access: NodeAccess | LocalAccess,
   path: string,
@@ -57,6 +57,6 @@ export async function failure(response: IncomingMessage): Promise<StatusError> {
       Number(code),
     );
   } catch {
-    return new StatusError("InternalError", `the node answered ${response.statusCode}`);
+    return new StatusError("InternalError", `the node responded with ${response.statusCode}`);
   }
 }

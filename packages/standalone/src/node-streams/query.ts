@@ -55,7 +55,7 @@ export function readQuery(query: URLSearchParams, signal: AbortSignal): WholeLog
   return request;
 }
 
-/** Which of its outputs whoever runs a program wants. */
+/** Which outputs of a program the client wants. */
 export type WantedExec = ExecRequest & { stdout: boolean; stderr: boolean };
 /** The pod whose ports are forwarded; which ports, the stream itself names. */
 export type ForwardPlace = Omit<ForwardRequest, "port">;

@@ -17,7 +17,7 @@ const PASSED = [
 
 /**
  * Hands a client's connection on to a node, and resolves when it has ended. `path`: of `execPath` or `forwardPath`. Throws a
- * StatusError before anything was answered.
+ * StatusError before it has sent any response.
  */
 export type Relay = (connection: Relayed, path: string, stop: AbortSignal) => Promise<void>;
 
@@ -29,8 +29,8 @@ export interface Relayed {
 }
 
 /**
- * Hands a client's connection on to a node, which answers its handshake, and copies both ways until either end is closed.
- * Throws what the node refuses it with, before anything was answered.
+ * Hands a client's connection on to a node, which responds to its handshake, and copies both ways until either end is closed.
+ * Throws what the node refuses it with, before it has sent any response.
  */
 export async function relay(
   { request, response, upgrade }: Relayed,
@@ -88,7 +88,7 @@ async function ask(
   const taken = once(sent, "upgrade").then(
     ([response, socket, head]): Taken => ({ response, socket: socket as Duplex, head: head as Buffer }),
   );
-  // Whichever comes second is nobody's.
+  // No client reads the second one.
   refused.catch(() => {});
   taken.catch(() => {});
   try {

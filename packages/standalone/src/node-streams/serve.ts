@@ -30,8 +30,8 @@ export interface StreamServerOptions {
 }
 
 /**
- * Serves the logs of this node's pods, streams into them, and what their claims have left, to the API server, over TLS with an authority and a token that are made for this
- * start and handed over in a Secret. Resolves when they can be asked for.
+ * Serves the logs of this node's pods, streams into them, and what their claims have left, to the API server, over TLS with
+ * an authority and a token that are made for this start and handed over in a Secret. Resolves when they can be asked for.
  */
 export async function serveNodeStreams(options: StreamServerOptions): Promise<{ done: Promise<void> }> {
   const { store, nodeName, host, logger, signal } = options;
@@ -39,7 +39,7 @@ export async function serveNodeStreams(options: StreamServerOptions): Promise<{ 
   const { ca, pair } = await issue(host);
   const server = createServer({ ...pair, minVersion: "TLSv1.2" });
   server.on("tlsClientError", () => {});
-  answer(server, (request, answered) => serve(options, token, request, answered));
+  handleRequests(server, (request, exchange) => serve(options, token, request, exchange));
   server.listen(0, host);
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -57,13 +57,13 @@ export async function serveNodeStreams(options: StreamServerOptions): Promise<{ 
   return { done };
 }
 
-/** The same for this process's own API server, which runs in another thread: over a socket that nobody else can reach. */
+/** The same for this process's own API server, which runs in another thread: over a socket that no other user can reach. */
 export async function serveLocalStreams({
   socketPath,
   ...options
 }: Served & LocalAccess): Promise<{ done: Promise<void> }> {
   const server = createLocalServer();
-  answer(server, (request, answered) => serve(options, undefined, request, answered));
+  handleRequests(server, (request, exchange) => serve(options, undefined, request, exchange));
   await rm(socketPath, { force: true });
   server.listen(socketPath);
   await once(server, "listening");
@@ -72,21 +72,21 @@ export async function serveLocalStreams({
 
 /** Whose streams are served, as far as a request needs it. */
 interface Served extends Pick<StreamServerOptions, "logger" | "signal"> {
-  /** In the process of the API server nobody asks over a socket what claims have left. */
+  /** Absent in the process of the API server, which does not ask over a socket what claims have left. */
   kubelet: Pick<Kubelet, "exec" | "forward"> &
     Partial<Pick<Kubelet, "measureClaims">> & {
       logs(request: WholeLogRequest): AsyncIterable<string | Uint8Array>;
     };
 }
 
-interface Answered {
+interface Exchange {
   response: ServerResponse;
   upgrade?: Upgrade;
 }
 
-function answer(
+function handleRequests(
   server: Server | LocalServer,
-  serve: (request: IncomingMessage, answered: Answered) => Promise<void>,
+  serve: (request: IncomingMessage, exchange: Exchange) => Promise<void>,
 ): void {
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     void serve(request, { response });
@@ -118,7 +118,7 @@ async function serve(
   { kubelet, logger, signal }: Served,
   token: string | undefined,
   request: IncomingMessage,
-  { response, upgrade }: Answered,
+  { response, upgrade }: Exchange,
 ): Promise<void> {
   const over = new AbortController();
   response.on("error", () => {});
@@ -156,7 +156,7 @@ function refuse(response: ServerResponse, error: unknown, over: AbortSignal, log
   }
   const message = error instanceof Error ? error.message : String(error);
   const status = isStatus(error) ? error : new StatusError("InternalError", message);
-  if (status !== error) logger.error({ err: error }, "the API server could not be answered");
+  if (status !== error) logger.error({ err: error }, "cannot respond to the API server");
   response.writeHead(status.code, { "Content-Type": "application/json" });
   response.end(`${JSON.stringify(status.toStatus())}\n`);
 }

@@ -91,7 +91,8 @@ export function serverNames(host: string): string[] {
 
 /**
  * Loads authority, server certificate and token from `folder`, and makes what is missing, broken, does not cover
- * `names`, is not good yet, or expires within 30 days. An authority stays when the clock is put back: nobody would trust another. Safe to call again while serving: unchanged files stay as they are.
+ * `names`, is not good yet, or expires within 30 days. An authority stays when the clock is put back: no node would trust
+ * another. Safe to call again while serving: unchanged files stay as they are.
  */
 export async function ensurePki(folder: string, names: readonly string[], now = new Date()): Promise<Pki> {
   let authority = await load(folder, "ca", (cert) => fresh(cert, now));

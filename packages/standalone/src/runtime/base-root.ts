@@ -24,7 +24,7 @@ export interface BaseRoot {
   mountPoint(target: string, kind: "directory" | "file"): Promise<string>;
   /**
    * Lets containers see what the machine has by now. An overlay does not expect its lower layer to change: a program
-   * that was not found stays missing after somebody installed it, until the cached result is dropped.
+   * that was not found stays missing after an administrator installed it, until the cached result is dropped.
    */
   refresh(): Promise<void>;
 }
@@ -41,13 +41,13 @@ const SYSTEM_FOLDERS = ["/usr", "/usr/local", "/opt", "/srv", "/home", "/root", 
 export const FRESH = ["/proc", "/dev", "/sys", "/tmp", "/run"];
 
 /**
- * The machine's root file system, read-only, as the root of containers that have no image: mounted once below `folder`, and found again after
- * a restart.
+ * The machine's root file system, read-only, as the root of containers that have no image: mounted once below `folder`, and
+ * found again after a restart.
  */
 export async function openBaseRoot(host: Host, folder: string): Promise<BaseRoot> {
   const path = join(folder, "root");
   if ((await host.mounts.at(path)).length === 0) {
-    // What a start that was killed half-way left here has nothing that anyone uses yet.
+    // What a start that was killed half-way left here has nothing that a container uses yet.
     await closeBaseRoot(host, folder);
     await build(host, folder, path);
   }

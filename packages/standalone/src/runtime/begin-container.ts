@@ -47,7 +47,7 @@ export async function beginContainer(
   try {
     return await launchContainer(context, record, config, hostRoot);
   } catch (error) {
-    // Nobody would know of it any more.
+    // No record would have it any more.
     await discard(own, record);
     throw error;
   }
@@ -64,7 +64,7 @@ async function launchContainer(
   const own = context.of(record);
   const logs = logFolderOf(context.logs, record);
   await mkdir(own.files.folder, { recursive: true, mode: 0o700 });
-  // The record takes the longest, and nothing of this is without it after a kill: a bundle that nobody knows is removed.
+  // The record takes the longest, and nothing of this is without it after a kill: a bundle without a record is removed.
   const work = [
     writeRecord(own.files, record),
     mkdir(logs, { recursive: true, mode: 0o750 }),

@@ -24,8 +24,8 @@ export interface Cgroups {
   kill(podUID: string, container?: string): Promise<void>;
   freeze(podUID: string, frozen: boolean): Promise<void>;
   /**
-   * Has something done while no process of the container is in a system call, or begins one. Throws when one does not come back
-   * within a second, as from a disk that does not answer.
+   * Has something done while no process of the container is in a system call, or begins one. Throws when one does not come
+   * back within a second, as from a disk that does not respond.
    */
   whileStill(podUID: string, container: string, work: () => Promise<void>): Promise<void>;
   /** Lets a container go on that an earlier life has stopped for {@link whileStill}. */
@@ -43,7 +43,7 @@ const MOUNTED = "/sys/fs/cgroup";
 /** Container ids have no such character. */
 const MONITOR = "~monitor";
 const SETTLE_MS = 10_000;
-/** Nobody's program stands still for longer than that for the sake of a log. */
+/** No program stands still for longer than that for the sake of a log. */
 const STILL_MS = 1_000;
 const HIERARCHIES = [
   { path: "/sys/fs/cgroup", version: 2 },

@@ -162,7 +162,7 @@ export async function superviseContainer(
     }
   }
 
-  /** The rest of a start that was interrupted by the death of who asked for it: nobody waits for that. */
+  /** The rest of a start that was interrupted by the death of the process that asked for it: no caller waits for that. */
   function goOn(): Promise<void> {
     return start().catch((error: unknown) => {
       if (!closing.signal.aborted) logger.warn({ container: record.id, err: error }, "cannot follow a start");
@@ -234,7 +234,10 @@ async function keepFiles(
   };
 }
 
-/** Not again at once where it could not be done: a program that waits for a disk may do so for long, and others of its container stand. */
+/**
+ * Not again at once where it could not be done: a program that waits for a disk may do so for long, and others of its
+ * container stand.
+ */
 function patiently(whileStill: WhileStill): WhileStill {
   let again = 0;
   return async (work) => {

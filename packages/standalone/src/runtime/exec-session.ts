@@ -38,7 +38,7 @@ export async function openSession(
   const exit = ended(child, files).finally(async () => {
     for (const file of Object.values(files)) await rm(file, { force: true });
   });
-  // Whoever waits for it hears of it; nobody may, and that must not end the process.
+  // A caller that waits for it gets the error; there may be none, and that must not end the process.
   exit.catch(() => {});
   const [stdin, stdout, stderr, sizes] = child.stdio as unknown as Pipes;
   // What is written to a program that has ended is of no use any more.

@@ -15,8 +15,8 @@ interface Found {
 }
 
 /**
- * Walks a path as a process would whose root is `root`, from open folder to open folder: whoever can write there may turn
- * any part of it into a link at any moment, and still nothing outside of it is reached.
+ * Walks a path as a process would whose root is `root`, from open folder to open folder: a program that can write there may
+ * turn any part of it into a link at any moment, and still nothing outside of it is reached.
  */
 async function walk<T>(root: string, path: string, use: (found: Found) => Promise<T>): Promise<T> {
   const handles = [await open(root, O_PATH | constants.O_DIRECTORY)];

@@ -2,7 +2,7 @@ import { readdir, readFile, readlink } from "node:fs/promises";
 
 const LISTEN = "0A";
 
-/** By inode of its socket, the address on which somebody listens on this port, as the kernel's tables write it. */
+/** By inode of its socket, the address on which a process listens on this port, as the kernel's tables write it. */
 async function listenersOn(port: number): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   const wanted = port.toString(16).toUpperCase().padStart(4, "0");

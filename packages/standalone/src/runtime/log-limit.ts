@@ -19,7 +19,7 @@ interface Extent {
   blocks: number;
 }
 
-/** Has something done while nobody writes into the file. */
+/** Has something done while no process writes into the file. */
 export type WhileStill = (work: () => Promise<void>) => Promise<void>;
 
 const beginFile = (logFile: string): string => `${logFile}.begin`;
@@ -52,7 +52,7 @@ export async function trimLog(
   return next;
 }
 
-/** The same for a container's termination message, which nobody reads from its begin. */
+/** The same for a container's termination message, which the kubelet does not read from its beginning. */
 export async function trimMessage(file: string, whileStill: WhileStill): Promise<void> {
   const extent = await stat(file);
   if (bytesOf(extent) <= MESSAGE_LIMIT_BYTES) return;

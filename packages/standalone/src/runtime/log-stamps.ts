@@ -18,7 +18,7 @@ const MOST_STAMPS = 16_384;
 
 const stampsFile = (logFile: string): string => `${logFile}.times`;
 
-/** The stamps of a log, oldest first; none where the log has none. A line that was cut off by a crash is left out. */
+/** The stamps of a log, oldest first; none where the log has none. A line that a crash has left incomplete is left out. */
 export async function readStamps(logFile: string): Promise<Stamp[]> {
   const text = await readFile(stampsFile(logFile), "utf8").catch(() => "");
   return text
@@ -46,13 +46,13 @@ export async function keepStamps(logFile: string, whileStill: WhileStill): Promi
     begin = await trimLog(logFile, info, { begin, whileStill }).catch(() => begin);
     if (info.size <= last) return;
     last = info.size;
-    // The time of the write, not of this read: what was written while nobody read gets a time that is right too.
+    // The time of the write, not of this read: what was written while the kubelet did not read gets a time that is right too.
     await appendFile(stampsFile(logFile), `${info.size} ${info.mtime.toISOString()}\n`).catch(() => {});
     count += 1;
     if (count > MOST_STAMPS) count = await thinOut(logFile, begin).catch(() => count);
   }
 
-  /** It was cut: what is written from now on is where something else was. */
+  /** It was truncated: what is written from now on is where something else was. */
   async function startAgain(size: number): Promise<void> {
     last = size;
     begin = Math.min(begin, size);
@@ -82,7 +82,7 @@ async function rewrite(logFile: string, stamps: readonly Stamp[]): Promise<numbe
   return stamps.length;
 }
 
-/** When the byte before `end` was written; undefined when nobody has noted it yet. */
+/** When the byte before `end` was written; undefined when the kubelet has not noted it yet. */
 export function timeOf(stamps: readonly Stamp[], end: number): number | undefined {
   return stamps[firstAtOrAfter(stamps, (stamp) => stamp.offset >= end)]?.time;
 }

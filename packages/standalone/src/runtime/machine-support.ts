@@ -12,7 +12,7 @@ export interface MachineSupport {
   appArmor: AppArmor;
 }
 
-/** Since then memory file systems show their files as somebody else's, too. */
+/** Since then memory file systems show their files as another user's, too. */
 const LEAST = [6, 3] as const;
 
 /** Read anew: controllers are mounted and profiles loaded while we run. */

@@ -2,8 +2,9 @@ import type { Exec, Host } from "@mooring/engine";
 import type { UserRange } from "./runtime.ts";
 
 /**
- * A copy of a mount, at another place, on which every file belongs to others: an id-mapped mount (mount_setattr(2)). Neither mount
- * of util-linux before 2.39 nor runc before 1.2 makes one. What names the mapping is a user namespace of a child that does nothing.
+ * A copy of a mount, at another place, on which every file belongs to others: an id-mapped mount (mount_setattr(2)).
+ * Neither mount of util-linux before 2.39 nor runc before 1.2 makes one. What names the mapping is a user namespace of a
+ * child that does nothing.
  */
 const PROGRAM = `
 use strict;
@@ -42,7 +43,7 @@ const UNSHARE: Readonly<Record<string, string>> = {
   ppc64: "282",
 };
 
-/** The file system of a mount cannot show its files as somebody else's. */
+/** The file system of a mount cannot show its files as another user's. */
 export class UnmappableError extends Error {
   /** Of the mount among those of the container. */
   readonly index: number | undefined;

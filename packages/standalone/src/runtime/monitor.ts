@@ -1,7 +1,7 @@
 /**
- * Starts monitors of containers, one for each order on its standard input, and reports on standard output what becomes of them:
- * `opened 3 4711` (order, process id), `ended 3`, `failed 3 why`. It is there before it is needed and forks a few MB, so
- * that a container's start waits neither for a fork of Mooring nor for a program to be loaded. Ends with its input;
+ * Starts monitors of containers, one for each order on its standard input, and reports on standard output what becomes of
+ * them: `opened 3 4711` (order, process id), `ended 3`, `failed 3 why`. It is there before it is needed and forks a few MB,
+ * so that a container's start waits neither for a fork of Mooring nor for a program to be loaded. Ends with its input;
  * monitors live on.
  *
  * A monitor stays with a container from its start to its end, and writes both down in the status file: `{"child-pid": 7}` and
@@ -13,9 +13,10 @@
  * it anew with the same names. So its files are opened through the process that has given the order, which has to be
  * alive for that, and the status file has to be the one in the folder still.
  *
- * runc leaves as soon as the container runs; whoever is its nearest subreaper gets the container's first process as a child,
- * and so its end. Everything that a supervisor in another language would need some ten megabytes for, perl does in a few.
- * How a monitor ends is seen by a pipe that it alone keeps open: no signal that could come between two system calls.
+ * runc leaves as soon as the container runs; the process that is its nearest subreaper gets the container's first process
+ * as a child, and so its end. Everything that a supervisor in another language would need some ten megabytes for, perl does
+ * in a few. How a monitor ends is seen by a pipe that it alone keeps open: no signal that could come between two system
+ * calls.
  *
  * Arguments: the numbers of prctl and setsid, and the process id of Mooring. An order is the {@link MonitorOrder}'s values
  * in order, with NUL between them, and NUL and a line feed behind them. Signals that are sent round end neither; handlers,

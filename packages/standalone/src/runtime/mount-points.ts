@@ -16,8 +16,8 @@ export class MountPointError extends Error {
 }
 
 /**
- * What nobody may mount over, nor reach by a link. runc masks parts of `/proc` with the container's own `/dev/null`: who brings
- * their own `/dev` says what is shown there. A container whose root is a volume would have none of its own.
+ * What no pod may mount over, nor reach by a link. runc masks parts of `/proc` with the container's own `/dev/null`: who
+ * brings their own `/dev` says what is shown there. A container whose root is a volume would have none of its own.
  */
 const ITS_OWN: Readonly<Record<string, string>> = {
   "/": "a container's root is its image's",

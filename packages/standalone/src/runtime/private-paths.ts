@@ -1,7 +1,7 @@
 import { readdir, stat } from "node:fs/promises";
 import type { OciMount } from "./oci/mounts.ts";
 
-/** Folders of the machine that are nobody's business in a container: keys, and what others keep there for root alone. */
+/** Folders of the machine that no container may see: keys, and what others keep there for root alone. */
 const FOLDERS: readonly string[] = [
   "/etc/ssl/private",
   "/etc/pki/tls/private",

@@ -11,12 +11,12 @@ const ROOT = "/run/mooring";
 export interface RunFolder {
   /** `--root` of runc. */
   readonly runc: string;
-  /** For secrets of whoever needs a place for some; made by them. */
+  /** For secrets of the part that needs a place for some, and makes it. */
   readonly secrets: string;
   bundle(container: string): string;
   /** Where the root of a container that runs from an image is mounted. */
   root(container: string): string;
-  /** Where what is mounted for a container with a user namespace of its own is; made by whoever needs it. */
+  /** Where what is mounted for a container with a user namespace of its own is; made by the part that needs it. */
   mapped(container: string): string;
   /** Containers that have a bundle, or such a root. */
   containers(): Promise<string[]>;

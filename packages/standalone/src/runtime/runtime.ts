@@ -104,7 +104,10 @@ export interface ContainerStatus {
   exit?: ContainerExit;
 }
 
-/** How a container is ended: SIGTERM, then SIGKILL after `graceMs` or when `signal` aborts. With `shutdown` its exit counts as none of its own. */
+/**
+ * How a container is ended: SIGTERM, then SIGKILL after `graceMs` or when `signal` aborts. With `shutdown` its exit counts
+ * as none of its own.
+ */
 export interface StopOptions {
   graceMs: number;
   signal?: AbortSignal;
@@ -138,7 +141,7 @@ export interface ExecResult {
  * containers that were started by the last one, running or ended.
  */
 export interface Runtime {
-  /** For what is secret, and ends with the machine; in memory. Made by whoever uses it. */
+  /** For what is secret, and ends with the machine; in memory. The part that uses it makes it. */
   readonly secretFolder: string;
   /** Folders that no container may see. */
   hiddenFolders(): Promise<string[]>;
@@ -163,7 +166,7 @@ export interface Runtime {
     argv: readonly string[],
     options: { timeoutMs: number; signal?: AbortSignal },
   ): Promise<ExecResult>;
-  /** The same for somebody who writes to it and reads of it while it runs. Throws when the container does not run. */
+  /** The same for a client that writes to it and reads from it while it runs. Throws when the container does not run. */
   open(id: string, argv: readonly string[], options: SessionOptions): Promise<ExecSession>;
   /** Address by which a program of the pod is reached on a TCP port; undefined when none listens on it. */
   listenerOf(podUID: string, port: number): Promise<string | undefined>;

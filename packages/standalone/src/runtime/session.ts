@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 
-/** How the program of an exec is connected to whoever started it. */
+/** How the program of an exec is connected to the client that started it. */
 export interface SessionOptions {
   /** It reads from `stdin`; else it has `/dev/null`. */
   stdin: boolean;

@@ -1,8 +1,8 @@
 /**
  * Runs a program on a terminal of its own and copies between that and its own standard input and output, which are pipes:
  * runc wants a terminal where the program in the container is to have one, and Node makes none. Sizes come as lines of
- * `columns rows` on descriptor 3. Neither direction waits for the other, so that an interrupt gets through while nobody reads
- * what the program writes. Ends as the program ends.
+ * `columns rows` on descriptor 3. Neither direction waits for the other, so that an interrupt gets through while the client
+ * does not read what the program writes. Ends as the program ends.
  */
 export const TERMINAL_PROGRAM = `
 use strict;
@@ -53,7 +53,7 @@ while ($open || $out ne "") {
   }
   if (vec($r, fileno($master), 1)) {
     my $got = sysread($master, $out, $most, length($out));
-    # Not EAGAIN: nobody has the terminal open any more.
+    # Not EAGAIN: no process has the terminal open any more.
     $open = 0 if !$got && !($!{EAGAIN} || $!{EINTR});
   }
   if (vec($w, fileno(STDOUT), 1)) {

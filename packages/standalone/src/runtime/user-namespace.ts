@@ -15,7 +15,7 @@ export async function makeMappedFolder(folder: string, { first }: UserRange): Pr
   await chown(folder, first, first);
 }
 
-/** Lays the machine's root, which belongs to nobody whom the container knows, where its root user gets at it. */
+/** Lays the machine's root, which belongs to no user that the container knows, where its root user gets at it. */
 export async function bindRoot(host: Host, base: string, root: string): Promise<void> {
   await mkdir(root, { recursive: true });
   if ((await host.mounts.at(root)).length > 0) return;
@@ -23,8 +23,8 @@ export async function bindRoot(host: Host, base: string, root: string): Promise<
 }
 
 /**
- * The container's mounts with files that belong to its own users. The copies are needed until it runs: it has its own by then.
- * Throws an {@link UnmappableError} with the mount's index for a volume that cannot be shown to it.
+ * The container's mounts with files that belong to its own users. The copies are needed until it runs: it has its own by
+ * then. Throws an {@link UnmappableError} with the mount's index for a volume that cannot be shown to it.
  */
 export async function mapMounts(
   host: Host,

@@ -10,12 +10,12 @@ import { failedStart, readEnd } from "./start-error.ts";
 const LOG_BYTES = 64 * 1024;
 
 /**
- * A monitor of an earlier process notifies nobody when it ends without leaving an exit code; this is how long that may go
- * unnoticed. The end of one that we have started is reported, so polling it is only a precaution.
+ * A monitor of an earlier process notifies no process of ours when it ends without leaving an exit code; this is how long
+ * that may go unnoticed. The end of one that we have started is reported, so polling it is only a precaution.
  */
 const POLL_MS = { started: 60_000, adopted: 1000 };
 
-/** Wakes whoever waits, when the folder's files change or the monitor ends, and now and then without a reason. */
+/** Wakes the callers that wait, when the folder's files change or the monitor ends, and now and then without a reason. */
 export function changesOf(files: ContainerFiles, monitor: StartedMonitor | undefined, signal: AbortSignal) {
   let wake = () => {};
   let changed = false;
@@ -64,7 +64,7 @@ async function isMonitored(files: ContainerFiles): Promise<boolean> {
   return monitor !== undefined && isAlive(monitor);
 }
 
-/** Waits for the end of a container, whoever started it. */
+/** Waits for the end of a container, whichever process started it. */
 export async function waitForExit(
   files: ContainerFiles,
   monitor: ProcessIdentity | undefined,
@@ -80,7 +80,7 @@ export async function waitForExit(
   }
 }
 
-/** How a container ended that nobody saw the end of, as the kubelet calls it. */
+/** How a container ended whose end no process saw, as the kubelet calls it. */
 function lostExit(): ContainerExit {
   return {
     code: 137,

@@ -59,7 +59,7 @@ export interface ValidationRule {
   optionalOldSelf?: boolean;
 }
 
-/** An object of JSON whose fields nobody has checked yet. */
+/** An object of JSON whose fields are not checked yet. */
 export type JsonObject = Record<string, unknown>;
 
 /** An object of JSON: neither null nor an array. */

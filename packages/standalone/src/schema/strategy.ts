@@ -68,8 +68,8 @@ function admitted(kind: KindSchema, object: UnstructuredObject): UnstructuredObj
 }
 
 /**
- * The object as it is stored after a change: what the subresource may not change is as before, defaults are filled in. Throws Invalid with
- * every field that breaks a rule, or TooLarge for rules that cost too much to check.
+ * The object as it is stored after a change: what the subresource may not change is as before, defaults are filled in.
+ * Throws Invalid with every field that breaks a rule, or TooLarge for rules that cost too much to check.
  */
 export function admitUpdate(
   kind: KindSchema,
@@ -82,7 +82,7 @@ export function admitUpdate(
   return made;
 }
 
-/** What costs too much to check is refused: rules and patterns run on what somebody sent. */
+/** What costs too much to check is refused: rules and patterns run on what a client sent. */
 function bounded<T>(kind: KindSchema, object: UnstructuredObject, work: () => T): T {
   try {
     return withinBudget(work);

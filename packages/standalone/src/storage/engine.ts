@@ -15,11 +15,14 @@ interface EngineControl {
   logger: Logger;
   /** As the agents have them. */
   leases: Partial<LeaseTimes>;
-  /** A node that does not answer for so long is suspect; milliseconds. */
+  /** A node that does not respond for so long is suspect; milliseconds. */
   nodeGraceMs: number;
 }
 
-/** What decides for all nodes: who is lost, where a volume may be attached, and what the data services do next. Once in a cluster. */
+/**
+ * The parts that decide for all nodes: which node is lost, where a volume may be attached, and what the data services do
+ * next. Once in a cluster.
+ */
 export async function startEngine({
   store,
   parts,

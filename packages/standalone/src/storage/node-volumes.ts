@@ -24,7 +24,7 @@ interface NodeVolumes {
   releaseOnStop: boolean;
 }
 
-/** What makes images, opens devices and makes snapshots here. */
+/** The agent, which makes images, opens devices and makes snapshots here. */
 export async function startNodeAgent(node: NodeVolumes): Promise<void> {
   const { store, nodeName: nodeID, stateDir, parts, logger, pools, leases } = node;
   const { trustedNetworks, address, releaseOnStop } = node;

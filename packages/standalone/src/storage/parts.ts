@@ -29,7 +29,7 @@ export class Parts {
 
   readonly #until: AbortSignal | undefined;
 
-  /** `until`: gives up what is still being started then, as a server that never answers would let it hang. */
+  /** `until`: gives up what is still being started then, as a server that never responds would let it hang. */
   constructor(logger: Logger, onFailure: (error: unknown) => void, until?: AbortSignal) {
     this.#logger = logger;
     this.#onFailure = onFailure;

@@ -48,7 +48,7 @@ export class Channels {
 
   close(): void {
     this.#ws.close(1000);
-    // A client that answers the close frame ends the connection itself; one that does not is not waited for.
+    // A client that responds to the close frame ends the connection itself; one that does not is not waited for.
     setTimeout(() => this.#ws.terminate(), 5_000).unref();
   }
 }

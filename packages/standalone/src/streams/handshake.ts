@@ -3,14 +3,14 @@ import type { Duplex } from "node:stream";
 import { badRequest } from "@mooring/store";
 import { type WebSocket, WebSocketServer } from "ws";
 
-/** A request that asks for another protocol on its connection, before anything was answered. */
+/** A request that asks for another protocol on its connection, before the server has sent any response. */
 export interface Upgrade {
   socket: Duplex;
   /** What the client has sent after its request. */
   head: Buffer;
 }
 
-/** Nobody types more at once, and clients split what they copy into smaller pieces. */
+/** No user types more at once, and clients split what they copy into smaller pieces. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
 const server = new WebSocketServer({
@@ -36,7 +36,7 @@ export function chooseProtocol(request: IncomingMessage, ours: readonly string[]
   return protocol;
 }
 
-/** Answers the handshake; from then on the connection is the WebSocket's. */
+/** Responds to the handshake; from then on the connection is the WebSocket's. */
 export function accept(
   request: IncomingMessage,
   response: ServerResponse,

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 
 /**
- * Answers with a log, as it is read. Nothing is sent before its first chunk: until then a failure can still become a
+ * Responds with a log, as it is read. Nothing is sent before its first chunk: until then a failure can still become a
  * Status. `stop` ends it, as does a caller who leaves. While one reads slowly, `seat` is for others.
  */
 export async function sendLog(

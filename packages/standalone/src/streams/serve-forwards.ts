@@ -46,7 +46,7 @@ function pairUp(halves: Map<string, SpdyStream>, stream: SpdyStream): Pair | und
     stream.destroy();
     return undefined;
   }
-  // Nobody sends anything on it, but its end.
+  // The client sends nothing on it, but its end.
   if (type === "error") stream.resume();
   const key = `${stream.headers.get("requestid") ?? ""} ${port}`;
   const other = halves.get(key);

@@ -4,7 +4,7 @@ import type { ExecSession } from "../runtime/index.ts";
 import { Channel, Channels } from "./channels.ts";
 import { failureOf, outcomeOf } from "./outcome.ts";
 
-/** A background program may keep the pipes open: what it writes later than this after the end is nobody's. */
+/** A background program may keep the pipes open: no client gets what it writes later than this after the end. */
 const LAST_WORDS_MS = 1_000;
 
 interface ServedSession {

@@ -25,7 +25,7 @@ export function chooseTunnel(request: IncomingMessage): TunnelKind {
   return "spdy";
 }
 
-/** Answers the handshake; what is returned carries SPDY/3.1. */
+/** Responds to the handshake; what is returned carries SPDY/3.1. */
 export async function acceptTunnel(
   kind: TunnelKind,
   request: IncomingMessage,

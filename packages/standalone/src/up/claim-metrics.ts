@@ -6,7 +6,7 @@ import type { AmountName, ClaimUsage } from "../kubelet/volumes/usage.ts";
 import { readAccess } from "../node-streams/access.ts";
 import { fetchClaims } from "../node-streams/fetch-claims.ts";
 
-/** A scrape does not wait longer for a node that does not answer; its claims are left out. */
+/** A scrape does not wait longer for a node that does not respond; its claims are left out. */
 const LONGEST_MS = 6_000;
 
 const HELP: Readonly<Record<AmountName, string>> = {
@@ -28,9 +28,9 @@ export interface ClaimSources {
 }
 
 /**
- * What the claims have, and have left, that pods use now, on every node: `kubelet_volume_stats_*`, under the names and with the
- * labels of upstream's kubelet, so that its dashboards and alerts fit. Which node it is, its scraper adds there; here one
- * scrape is of all nodes, and several may use one claim.
+ * What the claims have, and have left, that pods use now, on every node: `kubelet_volume_stats_*`, under the names and with
+ * the labels of upstream's kubelet, so that its dashboards and alerts fit. Which node it is, its scraper adds there; here
+ * one scrape is of all nodes, and several may use one claim.
  */
 export async function claimMetrics(sources: ClaimSources): Promise<MetricFamily[]> {
   const { nodes, nodeName, kubelet } = sources;
@@ -58,7 +58,7 @@ async function elsewhere({ store }: ClaimSources, name: string, until: AbortSign
   return access === undefined ? [] : fetchClaims(access, until);
 }
 
-/** For itself a node speaks, and for no other. One that does not answer leaves a gap, as one that is not scraped does. */
+/** A node reports for itself, and for no other. One that does not respond leaves a hole, as one that is not scraped does. */
 async function measured(
   node: string,
   claims: Promise<ClaimUsage[]>,

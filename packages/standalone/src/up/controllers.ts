@@ -50,7 +50,7 @@ interface WorkloadsOptions extends Pick<Starting, "logger" | "parts"> {
   view: ClusterView;
 }
 
-/** What makes pods of other objects. */
+/** The controllers that make pods for other objects. */
 async function startWorkloads({ parts, ...manager }: WorkloadsOptions): Promise<void> {
   const workloads = await parts.start("workloads view", (signal) =>
     openWorkloadsView(manager.store, { logger: manager.logger, signal }),
@@ -63,7 +63,9 @@ async function startWorkloads({ parts, ...manager }: WorkloadsOptions): Promise<
   await parts.start("stateful sets", async (signal) => startStatefulSets({ ...common, signal }));
 }
 
-/** The part of the controller manager that speaks of nodes which do not; after those that say which node is fenced. */
+/**
+ * The part of the controller manager that reports silent nodes; it starts after the parts that report which node is fenced.
+ */
 export async function watchNodes(
   { options, store, parts, logger }: Starting,
   view: ClusterView,

@@ -14,14 +14,14 @@ export interface StandaloneOptions {
   leases: Partial<LeaseTimes>;
   /** IPv4 networks, like `10.0.0.0/24`, over which nodes may share volumes unencrypted. */
   trustedNetworks: readonly string[];
-  /** A node that does not answer for so long is suspect; milliseconds. */
+  /** A node that does not respond for so long is suspect; milliseconds. */
   nodeGraceMs: number;
   listen: { host: string; port: number };
   /** What clients of the API server may have open at once. */
   clients: ClientBounds;
   /** Name of the Node and of the CSI node: a DNS-1123 subdomain. */
   nodeName: string;
-  /** Whether drivers that register themselves get controllers here; without, somebody else runs theirs. */
+  /** Whether drivers that register themselves get controllers here; without, an administrator runs theirs. */
   driverControllers: boolean;
   logger: Logger;
   /** Ends everything cleanly. */

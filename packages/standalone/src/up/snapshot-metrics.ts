@@ -24,7 +24,7 @@ export class SnapshotMetrics {
   readonly #begun = new Map<string, number>();
   readonly #passedMs: () => number;
 
-  /** `passedMs`: a clock that nobody sets. */
+  /** `passedMs`: a clock that an operator cannot set. */
   constructor(passedMs: () => number = () => performance.now()) {
     this.#passedMs = passedMs;
   }

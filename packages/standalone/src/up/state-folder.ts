@@ -15,7 +15,7 @@ export interface StateFolder {
   kubelet: string;
 }
 
-/** Makes the folder, readable by nobody else: it contains a token, secrets and data. Throws FolderError. */
+/** Makes the folder, which no other user can read: it contains a token, secrets and data. Throws FolderError. */
 export async function openStateFolder(path: string): Promise<StateFolder> {
   await makeFolder(resolve(path), 0o700);
   // As the kernel names it: mounts, devices and sockets below a symbolic link would not be found again under its name.

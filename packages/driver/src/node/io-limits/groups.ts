@@ -8,7 +8,8 @@ const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 /** Slices in slices in slices: kubelets nest three, schedulers of their own a few more. */
 const DEPTH = 6;
 
-/** The workload for which the volume is published, as its target path names it: kubelets have the pod's UID in it, Nomad the
+/**
+ * The workload for which the volume is published, as its target path names it: kubelets have the pod's UID in it, Nomad the
  * allocation's. Control groups are named after the same.
  */
 export function workloadsOf(targetPath: string): string[] {

@@ -18,7 +18,8 @@ interface Kept {
   workloads: ReadonlySet<string>;
 }
 
-/** Keeps workloads within the limits of the volumes that are published for them. Knows only volumes with limits, so a node
+/**
+ * Keeps workloads within the limits of the volumes that are published for them. Knows only volumes with limits, so a node
  * without any costs nothing. What it has is read again from records and objects after a restart.
  */
 export class IoLimitKeeper {

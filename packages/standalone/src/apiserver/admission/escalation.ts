@@ -25,7 +25,7 @@ interface Granting {
   store: JsonStore;
 }
 
-/** Nobody hands out by a role or a binding what they have not got, unless they may `escalate` or `bind`. */
+/** No user gives away by a role or a binding what they do not have themselves, unless they may `escalate` or `bind`. */
 export function escalationCheck(granting: Granting): Admit | undefined {
   const { target, user } = granting;
   if (target.group !== RBAC_GROUP || user.groups.includes("system:masters")) return undefined;
@@ -36,7 +36,7 @@ export function escalationCheck(granting: Granting): Admit | undefined {
 
 const same = (a: unknown, b: unknown) => JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
 
-/** Nothing is changed but what the garbage collector changes: whoever writes another's role takes it on. */
+/** Nothing is changed but what the garbage collector changes: a user who writes another's role takes it on. */
 function isCollected(next: UnstructuredObject, old: UnstructuredObject): boolean {
   const rest = ({ metadata, ...object }: UnstructuredObject) => {
     const { ownerReferences: _, finalizers: __, resourceVersion: ___, ...named } = metadata;

@@ -3,7 +3,7 @@ import { requireSecure } from "./pod-security/admit.ts";
 import { requireKnownPriority } from "./pods.ts";
 
 /**
- * The same store for controllers that make pods of other objects, and write without the API server: a pod that nobody may
+ * The same store for controllers that make pods of other objects, and write without the API server: a pod that no user may
  * create in a namespace is not made there for a Deployment or a Job either.
  */
 export function admittingPods(store: ObjectStore): ObjectStore {

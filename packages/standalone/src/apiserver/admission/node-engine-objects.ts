@@ -3,12 +3,12 @@ import { isNotFound, type JsonStore, type Resource, type UnstructuredObject } fr
 import { fields, type Objects, ownName, same } from "./node-objects.ts";
 
 /*
- * What a node writes of the engine's objects. The same for a node of a cluster, where the API server does not know these kinds, is in
- * deploy/chart/templates/node-admission.yaml.
+ * What a node writes of the engine's objects. The same for a node of a cluster, where the API server does not know these
+ * kinds, is in deploy/chart/templates/node-admission.yaml.
  */
 
 const IMAGE_LABEL = "storage.mooring.dev/image";
-/** Who has an image: nobody is made that by another node. */
+/** The node that has an image: no node makes another one that. */
 const HOLDERS = ["currentNodeID", "currentMigrationNodeID", "ownerID"];
 
 interface Context {
@@ -79,14 +79,14 @@ export function ownLease(node: string, { next, old }: Objects, { store }: Contex
   if (next.metadata.namespace !== "kube-system" || !isImages)
     return "writes leases of images and its own only";
   const volume = find(store, Volumes, image);
-  // What is left of an image whose volume is gone is removed by whoever finds it.
+  // The node that finds what is left of an image whose volume is gone removes it.
   if (volume === undefined && old !== undefined) return undefined;
   return hasPool(fields(volume?.spec).pool, node, store) ? undefined : "does not have the pool of this image";
 }
 
 /**
- * Why not: another node has the image and was not found to be lost, or the write makes another node have it. Who is to get it, or has a
- * part of it, writes it as it is.
+ * Why not: another node has the image and was not found to be lost, or the write makes another node have it. Who is to get
+ * it, or has a part of it, writes it as it is.
  */
 function wrongHolder(node: string, { next, old }: Objects, store: JsonStore): string | undefined {
   const [spec, before, after] = [fields(old?.spec), fields(old?.status), fields(next.status)];
@@ -97,13 +97,13 @@ function wrongHolder(node: string, { next, old }: Objects, store: JsonStore): st
   const holders = HOLDERS.map((field) => before[field]).filter(
     (each) => typeof each === "string" && each !== "",
   );
-  const concerned = [spec.nodeID, spec.migrationNodeID, ...holders].includes(node);
-  if (concerned || (before.ownerID ?? "") === "") return undefined;
+  const affected = [spec.nodeID, spec.migrationNodeID, ...holders].includes(node);
+  if (affected || (before.ownerID ?? "") === "") return undefined;
   const alive = holders.find((each) => !isLost(String(each), store));
   return alive === undefined ? undefined : `it is on node ${String(alive)}, which is not fenced`;
 }
 
-/** A node that is gone holds nobody up. */
+/** A node that is gone delays no other. */
 function isLost(name: string, store: JsonStore): boolean {
   const agent = find(store, NodeAgents, name);
   return agent === undefined || isFencedNode(agent as unknown as NodeAgent);

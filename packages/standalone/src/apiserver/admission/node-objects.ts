@@ -26,7 +26,10 @@ export function ownName(node: string, { next }: Objects): string | undefined {
     : `is not allowed to write the object of ${next.metadata.name}`;
 }
 
-/** Whoever has a node must not draw pods to it that others keep away, nor have it taken away as somebody's dependent, nor keep it from being deleted. */
+/**
+ * An attacker who has a node must not draw pods to it that others keep away, nor have it deleted as another object's
+ * dependent, nor keep it from being deleted.
+ */
 export function ownNode(node: string, { next, old }: Objects): string | undefined {
   const wrong = ownName(node, { next, old });
   if (wrong !== undefined) return wrong;
@@ -60,7 +63,10 @@ export function ownPod(node: string, { next, old }: Objects): string | undefined
 /** What a kubelet reports of a claim: how large it is by now, and what came of asking for more. */
 const OF_KUBELET = ["capacity", "conditions", "allocatedResources", "allocatedResourceStatuses"];
 
-/** Why not, when a node changes more of a claim than a kubelet does: its capacity, its conditions, and the growth on the node. */
+/**
+ * Why not, when a node changes more of a claim than a kubelet does: its capacity, its conditions, and the growth on the
+ * node.
+ */
 export function claimOfPod(_node: string, { next, old }: Objects): string | undefined {
   const left = (claim: UnstructuredObject | undefined) =>
     Object.entries(fields(claim?.status))

@@ -3,7 +3,7 @@ import type { Call } from "../http/call.ts";
 import { flag } from "../http/call.ts";
 import { parseResourcePath } from "../resources/target.ts";
 
-/** What somebody wants to do: with a resource, or with a path that is none. */
+/** What a user wants to do: with a resource, or with a path that is none. */
 export type Attributes =
   | { type: "path"; verb: string; path: string }
   | {
@@ -60,14 +60,14 @@ function collectionVerb(call: Call, verb: string): string {
   return verb === "delete" ? "deletecollection" : verb;
 }
 
-/** A collection of one: whoever may read a single object may list and watch it, too. */
+/** A collection of one: a user who may read a single object may list and watch it, too. */
 function exactName(fields: readonly FieldRequirement[]): string {
   return fields.find(({ field, equal }) => equal && field === "metadata.name")?.value ?? "";
 }
 
 /**
- * By the parser that selects the objects: whoever is let in by one reading of a selector must not be given what another one
- * selects. Of one that cannot be read nothing is known; the list refuses it.
+ * By the parser that selects the objects: a user who is let in by one reading of a selector must not be given what another
+ * one selects. Of one that cannot be read nothing is known; the list refuses it.
  */
 function requirementsOf({ query }: Call): FieldRequirement[] {
   try {

@@ -38,7 +38,7 @@ export async function authenticate(request: IncomingMessage, { store, readToken 
   const node = nodeByCertificate(request, store);
   if (node !== undefined) return node;
   const { authorization } = request.headers;
-  // Join tokens are nobody's yet: whoever hands one out checks it.
+  // Join tokens are no user's yet: the handler that signs certificates checks them.
   if (authorization === undefined || request.url === "/join") return ANONYMOUS;
   const token = tokenOf(request);
   const user = token === undefined ? undefined : await readToken(token);
@@ -49,7 +49,10 @@ export async function authenticate(request: IncomingMessage, { store, readToken 
 const tokenOf = ({ headers }: IncomingMessage) =>
   /^bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? "")?.[1];
 
-/** What the credential of a user lives by who was let in; nothing: the administrator's has no end, and nobody's neither. */
+/**
+ * What the credential of a user lives by who was let in; nothing: the administrator's has no end, and an anonymous user has
+ * none.
+ */
 export function groundsOf(request: IncomingMessage, user: User, tokens: ServiceAccountTokens): Ground[] {
   const node = nodeOf(user);
   if (node !== undefined) return [{ resource: Nodes, key: { name: node } }];
@@ -57,7 +60,7 @@ export function groundsOf(request: IncomingMessage, user: User, tokens: ServiceA
   return token === undefined || user === ADMIN || user === ANONYMOUS ? [] : tokens.groundsOf(token);
 }
 
-/** Whether whoever has sent a request would be let in as the same user now. */
+/** Whether the sender of a request would be let in as the same user now. */
 export async function isStillLetIn(
   request: IncomingMessage,
   { username }: User,

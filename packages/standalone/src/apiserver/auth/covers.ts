@@ -97,7 +97,8 @@ interface UncoveredLimits {
 }
 
 /**
- * What of `wanted` nobody has who has `held`, piece by piece. Throws BadRequest where there is too much to compare.
+ * What of `wanted` a user with the rules `held` does not have, piece by piece. Throws BadRequest where there is too much to
+ * compare.
  */
 export function uncovered(
   held: readonly PolicyRule[],

@@ -43,7 +43,7 @@ interface Claims {
   };
 }
 
-/** A token that somebody asks for. */
+/** A token that a client asks for. */
 export interface TokenOrder {
   namespace: string;
   account: Reference;
@@ -88,7 +88,7 @@ export class ServiceAccountTokens {
     return new ServiceAccountTokens(store, createPrivateKey(pem));
   }
 
-  /** Whom a token is for that asks for these; nobody named means this server. */
+  /** Whom a token is for that asks for these; none named means this server. */
   audiencesOf(asked: readonly string[]): string[] {
     return asked.length === 0 ? [ISSUER] : [...asked];
   }

@@ -49,7 +49,7 @@ export function kindsOf(kinds: KindRegistry, { group, version }: GroupVersion): 
     .sort((a, b) => (a.resource.plural < b.resource.plural ? -1 : 1));
 }
 
-/** The kinds of this version that are answered or refused and never stored. */
+/** The kinds of this version that are evaluated or refused and never stored. */
 export function virtualKindsOf(kinds: KindRegistry, { group, version }: GroupVersion): VirtualKind[] {
   return [...VIRTUAL_KINDS, ...ABSENT_KINDS].filter(
     (kind) =>

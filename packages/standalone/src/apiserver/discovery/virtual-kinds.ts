@@ -17,7 +17,7 @@ const review = (base: typeof AUTHENTICATION, kind: string, plural: string) => ({
   singular: kind.toLowerCase(),
 });
 
-/** Kinds that are answered and never stored, such as reviews. */
+/** Kinds that are evaluated and never stored, such as reviews. */
 export const VIRTUAL_KINDS: readonly VirtualKind[] = [
   review(AUTHENTICATION, "SelfSubjectReview", "selfsubjectreviews"),
   review(AUTHENTICATION, "TokenReview", "tokenreviews"),

@@ -10,7 +10,10 @@ export interface Most {
 export interface ClientBounds {
   /** Watches, followed logs and streams. */
   lasting: Most;
-  /** Whoever has not said yet who they are is one user. What lasts has a connection each, and other requests have some more. */
+  /**
+   * All clients that have not authenticated yet are one user. What lasts has a connection each, and other requests have
+   * some more.
+   */
   connections: Most;
 }
 

@@ -1,6 +1,8 @@
-/** Bytes that clients have the server keep, over all users: bodies until they are worked on, responses until they are read. */
+/**
+ * Bytes that clients have the server keep, over all users: bodies until they are worked on, responses until they are read.
+ */
 const MOST_BYTES = 64 * 1024 * 1024;
-/** Whoever has had bytes kept for so long is the first to lose them. */
+/** A client whose bytes were kept for so long is the first to lose them. */
 const SLOW_MS = 5_000;
 
 /** What one request has the server keep. */
@@ -22,8 +24,8 @@ interface BuffersOptions {
 }
 
 /**
- * Counts what is kept for clients that have not sent everything, wait for their turn or do not read. Nobody waits for room:
- * when it is too much, a request is dropped with its connection. That is the oldest of those that are slow, else the
+ * Counts what is kept for clients that have not sent everything, wait for their turn or do not read. No client waits for
+ * room: when it is too much, a request is dropped with its connection. That is the oldest of those that are slow, else the
  * oldest of the user who has most.
  */
 export class Buffers {
@@ -59,7 +61,7 @@ export class Buffers {
 
   #dropOne(): void {
     const dropped = this.#slowest() ?? this.#oldestOfGreediest();
-    if (dropped === undefined) throw new Error("bytes are counted that nobody keeps");
+    if (dropped === undefined) throw new Error("bytes are counted that no client has");
     this.#release(dropped);
     dropped.drop();
   }

@@ -7,7 +7,7 @@ import { type Holder, Places } from "./places.ts";
 interface Connection extends Holder {
   /** Requests that are under way on it. */
   busy: number;
-  /** Absent: nobody's bound counts it. */
+  /** Absent: no user's bound counts it. */
   places?: Places | undefined;
 }
 
@@ -19,9 +19,10 @@ export interface Use {
 }
 
 /**
- * Counts connections. Nobody is kept from connecting: beyond the bound the oldest connection on which nothing is under way is closed, of
- * whoever has the most; where something is under way on each, the oldest of theirs. So a place for one who says next that they are an administrator or a node is never taken by
- * connections that wait. Those two are not among the rest then, and lose none to others.
+ * Counts connections. No client is kept from connecting: beyond the bound the oldest connection on which nothing is under
+ * way is closed, of the user who has the most; where something is under way on each, the oldest of theirs. So a place for
+ * one who says next that they are an administrator or a node is never taken by connections that wait. Those two are not
+ * among the rest then, and lose none to others.
  */
 export class Connections {
   readonly #users: Places;

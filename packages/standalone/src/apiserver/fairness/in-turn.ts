@@ -36,7 +36,7 @@ async function inSeat(call: Call, { turns }: Api, work: Work): Promise<void> {
   const seat = await turns.take(call.user.username);
   call.seat = seat;
   try {
-    // Whoever has left meanwhile wants nothing any more.
+    // A client that has left meanwhile wants nothing any more.
     call.signal.throwIfAborted();
     await work();
   } finally {

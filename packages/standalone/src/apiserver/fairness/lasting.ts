@@ -7,9 +7,9 @@ import { type Holder, Places } from "./places.ts";
 const RETRY_SECONDS = 1;
 
 /**
- * Requests that last, of which each has the server keep a connection and what is read ahead. A user has so many; when all together
- * have too many, whoever has the most loses their oldest: its client begins it again where it ended, as after any other end
- * of a watch. Administrators have no bound; nodes have that of one user.
+ * Requests that last, of which each has the server keep a connection and what is read ahead. A user has so many; when all
+ * together have too many, the user who has the most loses their oldest: its client begins it again where it ended, as after
+ * any other end of a watch. Administrators have no bound; nodes have that of one user.
  */
 export class LastingRequests {
   readonly #users: Places;

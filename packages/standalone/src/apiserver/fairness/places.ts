@@ -2,7 +2,7 @@ import type { Most } from "./bounds.ts";
 
 /** What takes up a place: a connection, or a request that lasts. */
 export interface Holder {
-  /** Empty while nobody has said who they are. */
+  /** Empty while the client has not authenticated. */
   user: string;
   /** Whether it may be ended now, for the sake of others. */
   mayEnd(): boolean;
@@ -44,9 +44,9 @@ export class Places {
   }
 
   /**
-   * Ends the oldest one of those who have the most, but neither `spared` nor of anybody who has less than whoever `spared` belongs
-   * to. The service accounts of a namespace count together: whoever may make one may make a thousand. `busy`: where none may be
-   * ended, then one that may not, of whoever has more than that.
+   * Ends the oldest one of those who have the most, but neither `spared` nor of any user who has less than the user of
+   * `spared`. The service accounts of a namespace count together: a user who may make one may make a thousand. `busy`:
+   * where none may be ended, then one that may not, of a user who has more than that.
    */
   endOneOfMost(spared: Holder, { busy = false } = {}): boolean {
     const counts = new Map<string, number>();

@@ -2,7 +2,7 @@ import { StatusError } from "@mooring/store";
 
 /** Requests that are worked on at the same time, over all users; those that wait for ever (watches, logs) do not count. */
 const SEATS = 64;
-/** Of them, those of one user: what costs much keeps their own requests waiting, and nobody else's. */
+/** Of them, those of one user: what costs much keeps their own requests waiting, and no other user's. */
 const SEATS_OF_ONE = 16;
 /** Requests of one user that wait; the next one is asked to retry. */
 const MOST_WAITING = 128;
@@ -25,7 +25,7 @@ interface TurnsOptions {
 
 /** The place of a request that is worked on. */
 export interface Seat {
-  /** Gives it to whoever is next, for as long as the request waits for its client. */
+  /** Gives it to the next request, for as long as the request waits for its client. */
   pause(): void;
   /** Takes one again, before other requests of the same user and however long that lasts: the response has begun. */
   resume(): Promise<void>;
@@ -34,7 +34,7 @@ export interface Seat {
 }
 
 /**
- * Users take turns, one request each, when there are more requests than seats: whoever sends a thousand waits behind their
+ * Users take turns, one request each, when there are more requests than seats: a user who sends a thousand waits behind their
  * own, and everybody else for one of theirs. Those who keep the place running do not wait at all.
  */
 export class Turns {

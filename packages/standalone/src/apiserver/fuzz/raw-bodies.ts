@@ -1,6 +1,6 @@
 import type { Dice } from "./dice.ts";
 
-/** Bodies that are hostile as bytes, before anybody asks what they mean. */
+/** Bodies that are hostile as bytes, before the server asks what they mean. */
 const RAW: readonly ((dice: Dice) => string | Buffer)[] = [
   () => "",
   (dice) => "{".repeat(dice.below(3_000)),

@@ -2,10 +2,13 @@ import type { Collection } from "./requests.ts";
 
 /** Where the API server's thread is asked what its turns were. */
 export const CHANNEL = "mooring-fuzz";
-/** What it is asked; it answers a report with {@link Turns}. */
+/** What it is asked; it responds to a report with {@link Turns}. */
 export type ToMeter = "begin" | "report";
 
-/** What the server of a fuzz receives. `thread`: the program of the API server's thread, `parseThread`: the text of that of large bodies. */
+/**
+ * What the server of a fuzz receives. `thread`: the program of the API server's thread, `parseThread`: the text of that of
+ * large bodies.
+ */
 export type Command =
   | { do: "start"; thread: string; parseThread: string | undefined }
   | { do: "begin" | "report" | "stop" };

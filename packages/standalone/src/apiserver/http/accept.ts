@@ -47,7 +47,7 @@ function shapeOf({ g, v, as }: MediaRange["parameters"]): Shape | undefined {
   return META_SHAPES.has(as) ? (as as Shape) : undefined;
 }
 
-/** Chooses how to answer; throws NotAcceptable (406), which makes clients that prefer protobuf fall back. */
+/** Chooses the form of the response; throws NotAcceptable (406), which makes clients that prefer protobuf fall back. */
 export function negotiate(header: string | undefined, shapes: readonly Shape[]): Representation {
   for (const range of parseAccept(header)) {
     const format = Object.hasOwn(FORMATS, range.type) ? FORMATS[range.type] : undefined;

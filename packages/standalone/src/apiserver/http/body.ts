@@ -41,7 +41,7 @@ function readBytes({ request, response, signal }: Call, kept: Kept, most: number
       if (size > most) refuse();
       else chunks.push(chunk);
     };
-    // Whoever left before that sends nothing more, and no event says so.
+    // A client that left before that sends nothing more, and no event says so.
     if (request.destroyed && !request.readableEnded)
       return reject(request.errored ?? new Error("the client has left"));
     if (Number(request.headers["content-length"] ?? 0) > most) return refuse();
@@ -83,7 +83,7 @@ const FORMATS: ReadonlyMap<string, BodyFormat> = new Map([
 /** Parses the body that was received; undefined when there is none. Throws BadRequest or UnsupportedMediaType. */
 export async function readBody(call: Call): Promise<Body | undefined> {
   const bytes = receivedBody(call);
-  // Whoever sends deletes without a body may name any type.
+  // A client that sends deletes without a body may name any type.
   if (bytes.length === 0) return undefined;
   const format = FORMATS.get(contentType(call));
   if (format === undefined) throw unsupportedMediaType([...FORMATS.keys()]);
@@ -95,14 +95,14 @@ export async function readAs(call: Call, format: BodyFormat): Promise<Body> {
   return parsed(call, format, receivedBody(call));
 }
 
-/** Large ones where they block nobody else. */
+/** Large ones where they block no other request. */
 async function parsed(call: Call, format: BodyFormat, bytes: Buffer): Promise<Body> {
   const most = limitsOf(call);
   if (bytes.length <= SMALL[format]) return parseBody(format, bytes, most);
   return call.parser.parse(call.user.username, { format, bytes, most });
 }
 
-/** How much whoever asks may send at once, and leave in an object. */
+/** How much a client may send at once, and leave in an object. */
 export function limitsOf({ user, segments }: Pick<Call, "user" | "segments">): Limits {
   const trusted = user.groups.includes("system:masters") || segments[1] === "apiextensions.k8s.io";
   if (trusted) return MOST.administrator;

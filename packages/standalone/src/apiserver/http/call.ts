@@ -22,9 +22,9 @@ export interface Call {
   path: string;
   query: URLSearchParams;
   user: User;
-  /** Whose credentials came with it; the same, unless they speak for somebody else. */
+  /** Whose credentials came with it; the same, unless the client impersonates another user. */
   caller: User;
-  /** The client asks for another protocol; whoever takes the connection answers nothing else. */
+  /** The client asks for another protocol; the handler that takes the connection sends no other response. */
   upgrade?: Upgrade;
   /** Reads bodies that are large. */
   parser: ParsePool;

@@ -26,7 +26,7 @@ export async function send(call: Call, code: number, value: unknown, format: For
   await sendBytes(call, code, Buffer.from(text), `application/${format}`);
 }
 
-/** Where it blocks nobody: texts with quotes take a millisecond for each kilobyte. */
+/** Where it blocks no other request: texts with quotes take a millisecond for each kilobyte. */
 async function yamlOf({ parser, user }: Call, json: string): Promise<string> {
   if (json.length <= SMALL_YAML) return yamlText(JSON.parse(json));
   return parser.toYaml(user.username, json);
@@ -73,7 +73,7 @@ export function toStatusError(error: unknown): StatusError {
   });
 }
 
-/** Answers with a Status, or closes the connection when a response has already begun. */
+/** Responds with a Status, or closes the connection when a response has already begun. */
 export async function sendError(call: Call, error: StatusError): Promise<void> {
   const { response } = call;
   if (response.headersSent) {

@@ -3,7 +3,10 @@ import { stringify } from "yaml";
 /** Far more than objects of Kubernetes have; the package needs a few frames of the stack for each. */
 const INDENTED_DEPTH = 100;
 
-/** A value as YAML. What is nested deeper than anybody reads is written as JSON, which is YAML as well: no depth overflows the stack. */
+/**
+ * A value as YAML. What is nested deeper than a user reads is written as JSON, which is YAML as well: no depth overflows
+ * the stack.
+ */
 export function yamlText(value: unknown): string {
   if (isDeeper(value, INDENTED_DEPTH)) return `${JSON.stringify(value)}\n`;
   return stringify(value, { aliasDuplicateObjects: false });

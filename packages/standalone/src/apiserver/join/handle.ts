@@ -24,9 +24,9 @@ interface JoinRequest {
 }
 
 /**
- * `POST /join`: gives a machine a certificate of its own. Whoever has a join token gets one as a new node, once; a node that
- * has one gets the next. The response is `{certificate, ca}`, both PEM. The Node names the key before anybody has the
- * certificate.
+ * `POST /join`: gives a machine a certificate of its own. A machine with a join token gets one as a new node, once; a node
+ * that has one gets the next. The response is `{certificate, ca}`, both PEM. The Node names the key before the machine has
+ * the certificate.
  */
 export async function handleJoin(call: Call, api: Api): Promise<void> {
   if (call.method !== "POST") throw methodNotAllowed();
@@ -42,7 +42,7 @@ export async function handleJoin(call: Call, api: Api): Promise<void> {
   await send(call, 201, { certificate, ca: api.authority.cert });
 }
 
-/** Whoever asks is nobody yet. */
+/** The machine that asks is no user yet. */
 async function receiveOrder(call: Call): Promise<JoinRequest> {
   const kept = keepFor(call);
   try {
@@ -53,7 +53,10 @@ async function receiveOrder(call: Call): Promise<JoinRequest> {
   }
 }
 
-/** Without a good token nobody learns which nodes there are, and nothing is signed; a request that fails keeps its token. */
+/**
+ * Without a good token a client does not learn which nodes there are, and nothing is signed; a request that fails keeps its
+ * token.
+ */
 async function admit(call: Call, api: Api, order: JoinRequest): Promise<string> {
   const [id = "", secret = ""] =
     /^bearer\s+(\S+)$/i.exec(call.request.headers.authorization ?? "")?.[1]?.split(".") ?? [];
@@ -119,7 +122,7 @@ async function sign({ authority }: Api, { csr, nodeName }: JoinRequest): Promise
   }
 }
 
-/** A token is for new machines: nobody takes the place of a node that is there. */
+/** A token is for new machines: no machine takes the place of a node that is there. */
 async function refuseNamesake({ store }: Api, { nodeName }: JoinRequest): Promise<void> {
   const node = await getIfAny(store, Nodes, { name: nodeName });
   if (node === undefined) return;

@@ -4,7 +4,7 @@ import type { TLSSocket } from "node:tls";
 import { isNotFound, type JsonStore, type Node, Nodes, StatusError } from "@mooring/store";
 import type { User } from "../http/call.ts";
 
-/** Annotation of a Node: SHA-256 of the public key (DER) that speaks for it, in hex. Nobody but an administrator changes it. */
+/** Annotation of a Node: SHA-256 of the public key (DER) that speaks for it, in hex. Only an administrator changes it. */
 export const IDENTITY = "storage.mooring.dev/identity";
 const PREFIX = "system:node:";
 
@@ -33,8 +33,8 @@ const claims = new WeakMap<TLSSocket, Claim | undefined>();
 
 /**
  * The node behind a client certificate; undefined without one. A certificate counts only while the Node object is there and
- * names its key: who deletes the Node has revoked it, on connections that are open as well, and also while finalizers hold the
- * Node back. Throws Unauthorized.
+ * names its key: who deletes the Node has revoked it, on connections that are open as well, and also while finalizers hold
+ * the Node back. Throws Unauthorized.
  */
 export function nodeByCertificate(request: IncomingMessage, store: JsonStore): User | undefined {
   const socket = request.socket as TLSSocket;

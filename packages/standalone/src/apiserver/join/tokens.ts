@@ -37,7 +37,7 @@ const keyOf = (id: string) => ({ namespace: NAMESPACE, name: PREFIX + id });
 
 /**
  * Makes a token with which one machine may join once, before `expires`; under any name, or under `nodeName` only. The
- * server keeps its hash, so that nobody who reads secrets can use it.
+ * server keeps its hash, so that a user who reads secrets cannot use it.
  */
 export async function createJoinToken(
   store: ObjectStore,

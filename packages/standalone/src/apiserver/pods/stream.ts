@@ -27,7 +27,7 @@ export function kubeletOf({ kubelet }: Api): NonNullable<Api["kubelet"]> {
   return kubelet;
 }
 
-/** What somebody does in a pod. */
+/** What a client does in a pod. */
 export interface StreamUse {
   does: string;
   container?: string;

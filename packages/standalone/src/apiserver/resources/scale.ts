@@ -28,7 +28,7 @@ export async function handleScale(call: Call, target: ItemTarget, paths: ScalePa
   if (call.method === "GET" || call.method === "HEAD") return send(call, 200, scaleOf(read(), paths), format);
   const options = writeOptions(call, call.method === "PUT" ? "UpdateOptions" : "PatchOptions");
   const change = await readChange(call, target);
-  // From here to the write nobody else gets a turn, so that a patch cannot conflict.
+  // From here to the write no other request gets a turn, so that a patch cannot conflict.
   const current = read();
   const wanted = change(scaleOf(current, paths));
   const { resourceVersion, uid } = wanted.metadata;

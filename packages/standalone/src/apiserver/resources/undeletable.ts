@@ -5,7 +5,7 @@ import type { Target } from "./target.ts";
 
 const IMMORTAL_NAMESPACES = new Set(["default", "kube-system", "kube-public"]);
 
-/** Throws Forbidden (403) for what nobody may delete now, with what to do instead. */
+/** Throws Forbidden (403) for an object that no user may delete now, with what to do instead. */
 export function requireDeletable({ store }: Api, target: Target, name: string): void {
   const { group, plural, resource } = target;
   const refuse = (why: string) => forbidden(resource, name, why);

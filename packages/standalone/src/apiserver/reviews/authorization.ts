@@ -39,13 +39,13 @@ export function selfAccessReview(review: UnstructuredObject, { user }: Call, api
   return access(user, specOf(review), api);
 }
 
-/** The same about somebody else. */
+/** The same about another user. */
 export function accessReview(review: UnstructuredObject, _call: Call, api: Api): Promise<object> {
   const spec = specOf(review);
   return access({ username: spec.user ?? "", groups: spec.groups ?? [] }, spec, api);
 }
 
-/** About somebody else in the namespace of the path, and nowhere else. Throws Invalid. */
+/** About another user in the namespace of the path, and nowhere else. Throws Invalid. */
 export function localAccessReview(review: UnstructuredObject, call: Call, api: Api): Promise<object> {
   const { namespace = "" } = specOf(review).resourceAttributes ?? {};
   if (namespace !== call.segments[4]) {

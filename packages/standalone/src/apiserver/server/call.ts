@@ -11,7 +11,7 @@ export function createCall(
   const { path, segments, query } = parseUrl(request.url ?? "/");
   const left = new AbortController();
   response.once("close", () => {
-    // After a complete response there is nobody to send it to.
+    // After a complete response the client reads nothing more.
     if (!response.writableFinished) left.abort(new Error("the client has left"));
   });
   return {

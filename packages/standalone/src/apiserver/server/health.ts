@@ -18,7 +18,7 @@ const store: Check = ({ store }) => {
 };
 
 const ALIVE: Readonly<Record<string, Check>> = { ping, store };
-/** A restart does not help against what is only here: reads are answered, and writes are once that is put right. */
+/** A restart does not help against what is only here: reads have responses, and writes have once that is put right. */
 const READY: Readonly<Record<string, Check>> = {
   ...ALIVE,
   "state-disk": ({ store }) => store.diskFull(),
@@ -34,7 +34,7 @@ export function handleHealth(call: Call, api: Api): void {
   if (rest.length > 0 || (only !== undefined && checks.length === 0)) throw pathNotFound();
   const results = checks.map(([name, check]) => ({ name, wrong: check(api) }));
   const failed = results.some(({ wrong }) => wrong !== undefined);
-  // Folders of this machine are nobody's business who has not said who they are.
+  // A client that has not authenticated must not learn of folders of this machine.
   const isKnown = !call.user.groups.includes("system:unauthenticated");
   const lines = results.map(({ name, wrong }) =>
     wrong === undefined ? `[+]${name} ok` : `[-]${name} failed: ${isKnown ? wrong : "reason withheld"}`,

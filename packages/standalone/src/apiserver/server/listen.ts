@@ -31,7 +31,7 @@ export async function listen(
   const server = createServer(
     {
       ...secureContext(pki),
-      // Nodes have certificates; whoever has none is known by a token, or is nobody.
+      // Nodes have certificates; a client without one is known by a token, or is anonymous.
       ...{ requestCert: true, rejectUnauthorized: false },
       ...{ minVersion: "TLSv1.2", ALPNProtocols: ["http/1.1"], keepAlive: true, noDelay: true },
       ...{ headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS, handshakeTimeout: HEADERS_MS },
@@ -62,7 +62,7 @@ export function secureContext({ caPem, server }: Pick<Pki, "caPem" | "server">):
   return { cert: `${server.cert.trimEnd()}\n${caPem}`, key: server.key, ca: caPem };
 }
 
-/** As any other request, which is also how it is refused, until somebody takes the connection. */
+/** As any other request, which is also how it is refused, until a handler takes the connection. */
 async function acceptUpgrade(request: IncomingMessage, upgrade: Upgrade, api: Api): Promise<void> {
   const { socket } = upgrade;
   socket.on("error", () => socket.destroy());

@@ -21,7 +21,7 @@ export interface ApiThreadOptions {
   program?: string | URL;
 }
 
-/** An API server that answers from another thread. */
+/** An API server that serves from another thread. */
 export interface ServingThread extends Omit<ApiServer, "tokens"> {
   /** Lists and watches that it has begun in the store and not ended. */
   streams(): number;

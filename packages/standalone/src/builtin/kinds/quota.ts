@@ -15,7 +15,7 @@ function hardErrors(hard: Record<string, unknown>): FieldError[] {
   });
 }
 
-/** ResourceQuotas of storage: any other resource is refused, as nothing would hold it. */
+/** ResourceQuotas of storage: any other resource is refused, as nothing would enforce it. */
 export const resourceQuotas: BuiltinKind = {
   resource: ResourceQuotas,
   schema: quotaTypes.get("ResourceQuota"),

@@ -6,7 +6,7 @@ import { sharedTypes } from "./shared.ts";
 export const claimTypes = new TypeTable(
   "io.k8s.api.core.v1",
   `
-type PersistentVolumeClaimSpec "The storage that somebody asks for."
+type PersistentVolumeClaimSpec "The storage that a user asks for."
   accessModes: []string -- How the volume must be mountable.
   selector: LabelSelector -- Labels that the volume must have.
   resources: VolumeResourceRequirements ={} -- Size of the volume.

@@ -80,7 +80,7 @@ type RollingUpdateStatefulSetStrategy "How far a rolling update goes."
   partition: int32 =0 min(0) -- Pods with smaller ordinals stay as they are.
   maxUnavailable: intOrString -- Pods that may be missing at a time.
 type StatefulSetUpdateStrategy "How old pods are replaced."
-  type: string =RollingUpdate enum(OnDelete,RollingUpdate) -- By the controller, or by whoever deletes pods.
+  type: string =RollingUpdate enum(OnDelete,RollingUpdate) -- By the controller, or by the user who deletes pods.
   rollingUpdate: RollingUpdateStatefulSetStrategy -- Its limits.
 type StatefulSetPersistentVolumeClaimRetentionPolicy "What becomes of claims."
   whenDeleted: string =Retain enum(Delete,Retain) -- When the StatefulSet is deleted.

@@ -18,7 +18,7 @@ import type { WantedVolume } from "./plan.ts";
 import type { Problem, ReportedProblems } from "./problems.ts";
 import { podsUsing } from "./wanted.ts";
 
-// A step is about all volumes that come or go together: a process may end with some of them done.
+// Failpoints between the volumes of one step, which come or go together: a process may end with some of them done.
 const afterCreate = failpoint("standalone/attach-detach/attachment-created");
 const afterDelete = failpoint("standalone/attach-detach/attachment-deleted");
 

@@ -21,8 +21,8 @@ export interface NodeView {
 /**
  * What to do for one node. A volume may only be detached when no pod needs it *and* the kubelet reports it as not in use:
  * the kubelet reports it before it mounts, and mounts only what is reported as attached. Both lists are in the same
- * object, so that of two racing writes one fails. Only of a node that is lost and fenced the kubelet's report is not
- * waited for.
+ * object, so that of two racing writes one fails. Only for a node that is lost and fenced the controller does not wait for
+ * the kubelet's report.
  */
 export function decideNode(view: NodeView): NodePlan {
   const plan: NodePlan = { create: [], remove: [], blocked: [], attached: [], failed: [] };

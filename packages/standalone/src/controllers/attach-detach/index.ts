@@ -20,7 +20,7 @@ const failpoints = stepFailpoints<AttachDetachStep>("standalone/attach-detach", 
   "delete-attachments": true,
 });
 
-/** Trouble that lasts is reported again after so long. */
+/** A failure that lasts is reported again after so many milliseconds. */
 const REPEAT_MS = 60_000;
 
 interface AttachDetachOptions {

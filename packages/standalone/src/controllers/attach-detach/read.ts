@@ -30,10 +30,13 @@ export type ReadNode = NodeView & NodeReports;
 
 /** How long volumes that come and go together are gathered. */
 const SETTLE_MS = 10;
-/** What follows a change so closely is one of many. */
+/** A change that follows another one so closely is one of many. */
 const BUSY_MS = 50;
 
-/** A node, what its pods need attached, and what is attached. Where something is to be done the store itself is asked. */
+/**
+ * A node, what its pods need attached, and what is attached. Where something is to be done the controller reads the store
+ * itself.
+ */
 export async function readNode(
   nodeName: string,
   from: AttachDetachReads,
@@ -42,7 +45,7 @@ export async function readNode(
   const first = viewOf(nodeName, reader.over(from.nodes).get(nodeName), from, reader);
   const step = decideStep(first);
   if (step.do === "done" || step.do === "wait") return first;
-  // One volume alone waits for nobody. Of many the first goes at once, and one read serves all that come meanwhile.
+  // One volume alone waits for no other. Of many the first goes at once, and one read serves all that come meanwhile.
   const changedAt = from.changed.get(nodeName) ?? Number.NEGATIVE_INFINITY;
   const isLast = step.do === "report-attached" && step.attached.length > 0 && isAllAttached(first);
   if (!isLast && performance.now() - changedAt < BUSY_MS) await delay(SETTLE_MS, signal);

@@ -43,7 +43,7 @@ export type ClaimStep =
   /** Emits an event with what the claim waits for. */
   | { do: "report"; notice: Notice };
 
-/** As {@link decideClaim}; what is reported already is waited for. */
+/** As {@link decideClaim}, but waits where the event is reported already. */
 export function decideUnreported(
   view: ClaimView & { isReported: (notice: Notice) => boolean },
 ): ClaimStep | Outcome {
@@ -85,7 +85,7 @@ function decideUnbound(view: ClaimView): ClaimStep | Outcome {
   return delayed ? waitForConsumer() : decideProvisioning(view);
 }
 
-/** The scheduler is to choose a node first, and has not. */
+/** True while the scheduler has still to choose a node. */
 function waitsForNode({ claim, storageClass }: ClaimView): boolean {
   if (storageClass?.volumeBindingMode !== "WaitForFirstConsumer") return false;
   return !claim.metadata.annotations?.[names.SELECTED_NODE];
@@ -161,7 +161,7 @@ function lost(claim: PersistentVolumeClaim, reason: string, message: string): Cl
 }
 
 /**
- * Binding is four writes to two objects. The volume's reference comes first: with it nobody else takes the volume, and
+ * Binding is four writes to two objects. The volume's reference comes first: with it no other claim takes the volume, and
  * from it an interrupted bind is found and finished.
  */
 function bind({ claim }: ClaimView, volume: PersistentVolume): ClaimStep | Outcome {

@@ -23,7 +23,7 @@ interface BinderReads {
 /** What was read of a claim, and what was reported to it already. */
 export type ReadClaim = ClaimView & { isReported: (notice: Notice) => boolean };
 
-/** A claim, and what it may be bound to. Where something is to be done the store itself is asked. */
+/** A claim, and what it may be bound to. Where something is to be done the binder reads the store itself. */
 export async function readClaim(
   key: string,
   from: BinderReads,
@@ -84,7 +84,7 @@ export async function readVolume(
   return { volume, claim: ofVolume(volume, () => claim) };
 }
 
-/** Another claim of the same name does not count. */
+/** The claim for which the volume is reserved; another claim of the same name does not count. */
 function ofVolume(
   { spec }: PersistentVolume,
   get: (key: string) => PersistentVolumeClaim | undefined,

@@ -25,10 +25,10 @@ export interface CronJobWrites {
   reported: Map<string, readonly string[]>;
 }
 
-/** Whatever is older is no longer asked for. */
+/** Reports of a CronJob that are remembered; decide no longer asks for older ones. */
 const MOST_REPORTED = 100;
 
-/** Makes one step true. */
+/** Makes one step. */
 export async function apply(step: CronJobStep, cronJob: CronJob, writes: CronJobWrites): Promise<void> {
   const { store, cronJobs, events, reported } = writes;
   switch (step.do) {
@@ -62,7 +62,7 @@ async function create(job: Job, cronJob: CronJob, { store, jobs, events }: CronJ
   }
 }
 
-/** Its pods follow it. */
+/** Deletes a Job; its pods follow it. */
 async function remove(job: Job, cronJob: CronJob, { store, jobs, events }: CronJobWrites): Promise<void> {
   const { uid = "" } = job.metadata;
   try {

@@ -150,7 +150,7 @@ const missed = (ms: number): CronJobEvent => ({
   message: `Missed scheduled time to start a job: ${new Date(ms).toUTCString().replace("GMT", "+0000")}`,
 });
 
-/** Of what was reported of its starts. */
+/** The reason of the last event about its starts. */
 function lastReason(reported: readonly string[]): string | undefined {
   return reported.findLast((id) => !id.startsWith("UnexpectedJob"))?.split(" ")[0];
 }
@@ -166,7 +166,10 @@ function begun(cronJob: CronJob, job: Job, scheduledMs: number): CronJobStep {
   return { do: "write-status", status, events: [] };
 }
 
-/** Else nothing would be made until the clock is where it was. */
+/**
+ * Takes back a last start that is in the future, as after the clock was set back: else no Job would be made until the clock
+ * is where it was.
+ */
 function putBack({ status }: CronJob, ms: number): CronJobStep {
   const lastScheduleTime = `${new Date(ms).toISOString().slice(0, 19)}Z`;
   return { do: "write-status", status: { ...status, lastScheduleTime }, events: [] };

@@ -8,7 +8,10 @@ export function jobNameAt({ metadata }: CronJob, scheduledMs: number): string {
   return `${metadata.name}-${Math.floor(scheduledMs / 60_000)}`;
 }
 
-/** The time that a Job's name stands for; milliseconds since the epoch, undefined for a name that somebody else has given. */
+/**
+ * The time that a Job's name stands for; milliseconds since the epoch, undefined for a name that this controller has not
+ * given.
+ */
 export function timeInName({ metadata }: CronJob, name: string): number | undefined {
   const minutes = name.startsWith(`${metadata.name}-`) ? name.slice(metadata.name.length + 1) : "";
   return /^\d{1,9}$/.test(minutes) ? Number(minutes) * 60_000 : undefined;

@@ -14,7 +14,10 @@ interface Rollout {
   limits: Limits;
 }
 
-/** The next change of a rolling update; undefined when none is allowed now. Upstream: rollingUpdate in deployment/rolling.go. */
+/**
+ * The next change of a rolling update; undefined when none is allowed now. Upstream: rollingUpdate in
+ * deployment/rolling.go.
+ */
 export function rollOn(rollout: Rollout): Scale | undefined {
   return growCurrent(rollout) ?? shrinkOld(rollout);
 }
@@ -35,7 +38,7 @@ function shrinkOld({ current, old, limits }: Rollout): Scale | undefined {
   const all = [...old, current];
   const most = sum(all.map(wantedOf)) - least - missing;
   if (most <= 0) return undefined;
-  // What does not serve goes first: nobody misses it.
+  // Pods that do not serve go first: no client misses them.
   const broken = old.find((set) => availableOf(set) < wantedOf(set));
   if (broken !== undefined) {
     const wanted = wantedOf(broken);

@@ -37,8 +37,8 @@ export interface ApplyContext {
 type ActiveStep = Exclude<Step, { do: "done" }>;
 
 /**
- * Makes one step true. An object that has gone or changed meanwhile is for the next read, and what most steps lead to
- * comes with the events of what was done.
+ * Makes one step. An object that has gone or changed meanwhile is for the next read, and the events of what was done bring
+ * the next step.
  */
 export async function apply(
   step: ActiveStep,

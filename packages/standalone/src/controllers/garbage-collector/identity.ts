@@ -30,7 +30,7 @@ export function identityOf(object: KubeObject): Identity {
 export const ownersOf = (object: KubeObject): readonly OwnerReference[] =>
   object.metadata.ownerReferences ?? [];
 
-/** Marked for deletion and holding on for the collector to do its part. */
+/** Marked for deletion, with a finalizer for which the collector has to do its part. */
 export function isDeletingWith(object: KubeObject, finalizer: string): boolean {
   const { deletionTimestamp, finalizers } = object.metadata;
   return deletionTimestamp !== undefined && finalizers?.includes(finalizer) === true;

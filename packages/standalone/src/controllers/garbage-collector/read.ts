@@ -10,7 +10,10 @@ export interface CollectorView extends View {
   node: GraphNode;
 }
 
-/** Asks the store, which no reader could record for every kind there is: the graph finds whom a change affects. */
+/**
+ * Reads the store past the reader, which could not record every kind there is: the graph finds the keys that a change
+ * affects.
+ */
 export async function readObject(
   uid: string,
   lookup: OwnerLookup & { reported: ForeignReports },

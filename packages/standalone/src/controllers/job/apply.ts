@@ -35,7 +35,7 @@ export interface JobWrites {
   events: EventRecorder;
 }
 
-/** Makes one step true. `job` is undefined where pods of a Job that is gone are released. */
+/** Makes one step. `job` is undefined where pods of a Job that is gone are released. */
 export async function apply(step: JobStep, job: Job | undefined, writes: JobWrites): Promise<void> {
   if (step.do === "release-pods") {
     await allInParallel(step.pods, (pod) => release(pod, writes), BATCH);
@@ -44,7 +44,7 @@ export async function apply(step: JobStep, job: Job | undefined, writes: JobWrit
   if (job === undefined) return;
   switch (step.do) {
     case "write-status": {
-      // The version is that of the counts: nobody else has added to them since.
+      // The version is that of the counts: no other pass has added to them since.
       writes.jobs.wrote(await writes.store.updateStatus(Jobs, { ...job, status: step.status }));
       for (const { type, reason, message } of step.events) writes.events.event(job, type, reason, message);
       return;
@@ -79,7 +79,7 @@ async function create(
   }
 }
 
-/** Both in one write: from then on its end is counted. Whoever was faster has it. */
+/** Both in one write: from then on its end is counted. Another writer that was faster has it. */
 async function adopt(job: Job, { key, uid }: JobPod, { store, pods }: JobWrites): Promise<void> {
   try {
     const pod = await mutate(store, Pods, key, (fresh) => {
@@ -121,7 +121,7 @@ async function remove(job: Job, { key, uid }: JobPod, { store, pods, events }: J
   }
 }
 
-/** Nothing keeps the object that was asked to go. */
+/** True when no finalizer and no grace period keeps the deleted object. */
 function isGone({ metadata }: KubeObject): boolean {
   return (metadata.finalizers ?? []).length === 0 && (metadata.deletionGracePeriodSeconds ?? 0) === 0;
 }

@@ -90,7 +90,7 @@ function wantedOf({ spec, status }: Job, active: number): number {
   return Math.min(parallelism, Math.max(0, completions - succeeded - uncounted));
 }
 
-/** Of an Indexed Job: pods for what is done, does not exist, or is being done by another. */
+/** Pods of an Indexed Job that are not needed: their index is done, does not exist, or another pod has it. */
 function superfluousOf(active: readonly JobPod[], job: Job): JobPod[] {
   const count = indexCount(job);
   if (count === undefined) return [];

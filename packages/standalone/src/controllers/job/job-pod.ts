@@ -50,7 +50,7 @@ function stateOf(pod: Pod): JobPod["state"] {
   if (pod.status?.phase === "Succeeded") return "succeeded";
   if (pod.status?.phase === "Failed") return "failed";
   if (!isDeleting(pod)) return "active";
-  // No kubelet has it (any more): nobody will report how it ended.
+  // No kubelet has it (any more), so none will report how it ended.
   return pod.metadata.deletionGracePeriodSeconds === 0 ? "abandoned" : "terminating";
 }
 

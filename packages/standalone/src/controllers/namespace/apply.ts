@@ -41,7 +41,7 @@ export interface ApplyContext {
   now: string;
 }
 
-/** Makes one step true. */
+/** Makes one step. */
 export async function apply(step: ActiveStep, namespace: Namespace, context: ApplyContext): Promise<void> {
   const { name } = namespace.metadata;
   switch (step.do) {

@@ -35,7 +35,7 @@ interface NamespaceControllerOptions {
   clock?: () => number;
 }
 
-/** Deletes of a namespace come in rounds: what goes may take more with it. */
+/** The controller empties a namespace in rounds: an object that goes may take others with it. */
 const MOST_STEPS = 500;
 
 /**

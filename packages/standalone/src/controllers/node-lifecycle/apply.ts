@@ -20,7 +20,9 @@ interface NodeLifeEffects {
   now: string;
 }
 
-/** Every write is upon the version that was decided about: whoever was faster, above all the kubelet, is right. */
+/**
+ * Every write is upon the version that was decided about: another writer that was faster, above all the kubelet, is right.
+ */
 export async function apply(step: NodeLifeStep, node: Node, effects: NodeLifeEffects): Promise<void> {
   const { store, events, nodes } = effects;
   const { name } = node.metadata;

@@ -52,7 +52,10 @@ export type NodeLifeStep =
   /** Removes the object of a pod that nothing runs of any more. */
   | { do: "remove"; pod: NodeLifePod; because: string };
 
-/** The next of them: what follows from a write shows when all is read again. Time alone asks once a second. */
+/**
+ * The first of the steps: what follows from a write shows in the next pass. What changes by time alone is read once a
+ * second.
+ */
 export function decideStep(view: NodeLifeView): NodeLifeStep | Outcome {
   return decideNodeLife(view)[0] ?? DONE;
 }
@@ -110,8 +113,8 @@ function stepsForPods(view: NodeLifeView): NodeLifeStep[] {
   return view.pods.flatMap((pod): NodeLifeStep[] => {
     if (isDeleting(pod)) {
       // Already removed as far as its node goes: a finalizer keeps it.
-      const held = pod.metadata.deletionGracePeriodSeconds === 0;
-      return because === undefined || held ? [] : [{ do: "remove", pod, because }];
+      const isForced = pod.metadata.deletionGracePeriodSeconds === 0;
+      return because === undefined || isForced ? [] : [{ do: "remove", pod, because }];
     }
     if (isFinished(pod)) return [];
     const taint = evictingTaint(view, pod);
@@ -119,16 +122,16 @@ function stepsForPods(view: NodeLifeView): NodeLifeStep[] {
   });
 }
 
-/** Why nothing of the node's pods can write any more. */
+/** Why no process of the node's pods can write any more; undefined: one may. */
 function whyRemovable(view: NodeLifeView): string | undefined {
   const { node } = view;
   if (isStopped(node)) return "Mooring was stopped on the node, and with it its pods";
   if (!isLost(view)) return undefined;
-  if (isOutOfService(node)) return "the node does not answer and is tainted out-of-service";
-  return isFenced(node) ? "the node does not answer and is fenced" : undefined;
+  if (isOutOfService(node)) return "the node does not respond and is tainted out-of-service";
+  return isFenced(node) ? "the node does not respond and is fenced" : undefined;
 }
 
-/** The first taint that the pod does not bear, or not for so long. */
+/** The first taint that the pod does not tolerate, or does not tolerate for so long. */
 function evictingTaint(view: NodeLifeView, pod: NodeLifePod): Taint | undefined {
   const { node, now } = view;
   return (node.spec?.taints ?? []).find((taint) => {

@@ -45,7 +45,7 @@ const CHECK_EVERY_MS = 1000;
 
 const nameOf = ({ metadata }: KubeObject): string => metadata.name;
 
-/** Marks, taints, and one step for each of the pods that a node may have. */
+/** Steps in one round: conditions and taints of the node, and one for each of the pods that it may have. */
 const MOST_STEPS = 1_000;
 
 /** Reports which nodes are lost, and moves pods off them by their taints and tolerations. Keys are names of nodes. */

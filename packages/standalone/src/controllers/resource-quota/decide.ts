@@ -11,7 +11,7 @@ export interface QuotaView {
   defaultClass: string | undefined;
 }
 
-/** The status is written as it should be. */
+/** Writes the status as it should be. */
 export type QuotaStep = { do: "write-status"; status: NonNullable<ResourceQuota["status"]> };
 
 /** The status repeats the limits and has what is used of each. */

@@ -23,7 +23,7 @@ interface ResourceQuotaOptions {
   signal: AbortSignal;
 }
 
-/** Shows how much of each quota is used; what enforces them is part of every write of a claim. */
+/** Shows how much of each quota is used; the API server enforces quotas with every write of a claim. */
 export async function startResourceQuotaController(
   options: ResourceQuotaOptions,
 ): Promise<{ done: Promise<void> }> {

@@ -24,7 +24,7 @@ function tolerates(toleration: Toleration, taint: Taint): boolean {
   return toleration.operator === "Exists" || (toleration.value ?? "") === (taint.value ?? "");
 }
 
-/** For how long the pod bears the taint: 0 when it does not, Infinity when it does for ever. The shortest counts. */
+/** For how long the pod tolerates the taint: 0 when it does not, Infinity when it does for ever. The shortest counts. */
 export function tolerationMs(pod: Pod, taint: Taint): number {
   const matching = (pod.spec?.tolerations ?? []).filter((toleration) => tolerates(toleration, taint));
   if (matching.length === 0) return 0;

@@ -167,7 +167,7 @@ class Steps {
     return undefined;
   }
 
-  /** Undefined: nobody knows. */
+  /** Undefined: not known. */
   #availableInMs(ordinal: number): number | undefined {
     const { set, now } = this.#rollout;
     const pod = this.#podAt.get(ordinal);

@@ -45,7 +45,7 @@ const cronJob = (name: string, suspend: boolean): CronJob => ({
   },
 });
 
-/** What the Job `finder` adopts: two pods that nobody controls, and that it need not make. */
+/** What the Job `finder` adopts: two pods that no object controls, and that it need not make. */
 const foundling = (name: string): Pod => ({
   ...{ apiVersion: "v1", kind: "Pod", metadata: { ...at(name), labels: { found: "yes" } } },
   spec: template.spec,

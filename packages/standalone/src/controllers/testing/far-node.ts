@@ -15,7 +15,7 @@ import {
 } from "@mooring/store";
 import { eventually } from "@mooring/store/testing";
 
-/** More often than anybody looks. */
+/** More often than any controller reads it. */
 const BEAT_MS = 500;
 /** Milliseconds; how long that is in truth depends on the looks. */
 const GRACE_MS = 10_000;
@@ -64,7 +64,7 @@ export class FarNode {
   async falls(name: string = this.name): Promise<void> {
     this.#beating.delete(name);
     await eventually(`silence of ${name} to be noticed`, async () => {
-      // Its namespace may go, and with it all leases: of a node without one nobody can say.
+      // Its namespace may go, and with it all leases: of a node without one no controller can say.
       const lease = await getIfAny(this.#store, Leases, { namespace: "kube-node-lease", name });
       if (lease === undefined) return true;
       const node = await getIfAny(this.#store, Nodes, { name });

@@ -20,7 +20,10 @@ export interface KillStory {
   shows: string;
 }
 
-/** Declares tests: a life that nobody kills passes every failpoint, and one that is killed there is followed by one that ends well. */
+/**
+ * Declares tests: a life that is not killed passes every failpoint, and one that is killed there is followed by one that
+ * ends well.
+ */
 export async function killStory({ program, failpoints, later = [], shows }: KillStory): Promise<void> {
   const story = await bundleProgram(program);
   after(story.remove);
@@ -43,7 +46,7 @@ export async function killStory({ program, failpoints, later = [], shows }: Kill
     return folder;
   }
 
-  test("a life that nobody kills passes every failpoint", thorough(), async (t) => {
+  test("a life that is not killed passes every failpoint", thorough(), async (t) => {
     const [end, output] = await live(await folderFor(t));
     assert.equal(end, 0);
     const passed = new Set(JSON.parse(output) as string[]);

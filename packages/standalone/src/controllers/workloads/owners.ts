@@ -30,7 +30,7 @@ export function selects({ spec }: Selecting, object: KubeObject): boolean {
   }
 }
 
-/** The owner references of an object that its controller lets go, because its labels fit no more. */
+/** The owner references of an object that its controller releases, because its labels do not fit any more. */
 export function withoutController(object: KubeObject): KubeObject["metadata"] {
   const { ownerReferences = [], ...metadata } = object.metadata;
   const rest = ownerReferences.filter(({ controller }) => controller !== true);

@@ -34,12 +34,12 @@ const CLEANUP_POLL_MS = 200;
 /** The next step for a definition. Pure. */
 export function decideDefinition(view: DefinitionView): DefinitionStep | Outcome {
   const { crd, others, served, now } = view;
-  // What was served of it is withdrawn with the event, before anybody's turn.
+  // The server withdraws what it served of it with the event, before any request's turn.
   if (crd === undefined) return DONE;
   if (crd.metadata.deletionTimestamp !== undefined) return decideEnd(view, crd);
   const { acceptedNames, conditions } = decideNames(crd, others, now);
   const established = conditions.some((c) => c.type === "Established" && c.status === "True");
-  // Served first: whoever waits for Established may use the kind at once.
+  // Served first: a client that waits for Established may use the kind at once.
   if (established && served?.isCurrent !== true) return { do: "serve" };
   const known = { acceptedNames: crd.status?.acceptedNames, conditions: crd.status?.conditions };
   if (jsonEqual(known, { acceptedNames, conditions })) return DONE;

@@ -8,9 +8,12 @@ const MANIFEST = "application/vnd.oci.image.manifest.v1+json";
 
 /** One member of a layer, as an archive may have it and no program would write it. */
 export interface Member {
-  /** Bytes as they are: nobody cleans them. */
+  /** Bytes as they are: not cleaned. */
   name: string;
-  /** Of tar: `0` file, `1` hard link, `2` symbolic link, `3` and `4` devices, `5` folder, `6` FIFO, `x` attributes, `S` sparse. */
+  /**
+   * Of tar: `0` file, `1` hard link, `2` symbolic link, `3` and `4` devices, `5` folder, `6` FIFO, `x` attributes, `S`
+   * sparse.
+   */
   type?: string;
   link?: string;
   mode?: number;

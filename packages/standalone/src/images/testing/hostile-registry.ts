@@ -18,7 +18,7 @@ export interface HostileRegistry {
 /** Responds and returns true, or leaves it to others. */
 export type Respond = (asked: Asked, response: ServerResponse) => boolean;
 
-/** A registry that answers whatever the test says, over plain HTTP on the loopback interface. */
+/** A registry that returns whatever the test says, over plain HTTP on the loopback interface. */
 export async function hostileRegistry(respond: Respond): Promise<HostileRegistry> {
   const asked: Asked[] = [];
   const server = createServer(({ method = "", url = "", headers }: IncomingMessage, response) => {

@@ -8,7 +8,7 @@ export interface SmallRegistry {
   address: string;
   /** `METHOD PATH` of every request. */
   readonly requests: string[];
-  /** `user:password` that it wants from now on; undefined: anybody may read. */
+  /** `user:password` that it wants from now on; undefined: any client may read. */
   credentials: string | undefined;
   close(): Promise<void>;
 }

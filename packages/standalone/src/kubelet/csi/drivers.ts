@@ -21,7 +21,7 @@ export interface Drivers {
   get(name: string, signal: AbortSignal): Promise<NodeDriver>;
   /**
    * Takes a driver that has registered itself, in place of an earlier one of its name. Throws, and leaves everything as it
-   * was, when it does not answer or calls itself otherwise.
+   * was, when it does not respond or calls itself otherwise.
    */
   register(name: string, endpoint: string, signal: AbortSignal): Promise<void>;
   /** Forgets a driver that has registered itself; calls under way to it fail. */
@@ -31,7 +31,7 @@ export interface Drivers {
 
 /** Longest that one call to a driver may take. */
 const CALL_TIMEOUT_MS = 120_000;
-/** Longest that each question to a driver that registers may take: others wait for their turn meanwhile. */
+/** Longest that each call to a driver that registers may take: others wait for their turn meanwhile. */
 const ASK_TIMEOUT_MS = 10_000;
 
 /** Drivers at known sockets, and those that register later. */

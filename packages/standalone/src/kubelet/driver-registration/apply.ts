@@ -10,7 +10,7 @@ const passed = {
   ended: failpoint("standalone/kubelet/driver-ended"),
 };
 
-/** Longest that a plugin may take for one answer about itself, as for upstream's kubelet. */
+/** Longest that a plugin may take for one response about itself, as for upstream's kubelet. */
 const ANSWER_MS = 10_000;
 /** As the specification has it for names of drivers. */
 const NAME = /^[a-zA-Z0-9]([-a-zA-Z0-9.]{0,61}[a-zA-Z0-9])?$/;
@@ -96,7 +96,7 @@ async function take(
   manager.retry(name);
 }
 
-/** Its volumes stay as they are: nobody else can take them away. */
+/** Its volumes stay as they are: only this driver can take them away. */
 async function leave(context: RegistrationContext, socket: string, name: string): Promise<void> {
   const { drivers, records, host, manager, logger, folder } = context;
   drivers.unregister(name);
@@ -109,9 +109,9 @@ async function leave(context: RegistrationContext, socket: string, name: string)
   logger.warn({ driver: name, volumes }, "a driver has left");
   if (volumes === 0) report(context, "Normal", "CSIDriverLeft", message);
   else {
-    const held = `${volumes} of its volumes are in use on this node`;
+    const inUse = `${volumes} of its volumes are in use on this node`;
     const advice = "pods keep them, and can let go of them only when the driver registers again";
-    report(context, "Warning", "CSIDriverLeft", `${message}; ${held}: ${advice}`);
+    report(context, "Warning", "CSIDriverLeft", `${message}; ${inUse}: ${advice}`);
   }
 }
 

@@ -7,7 +7,7 @@ export type DriverRegistrationStep =
   /** `driver`: its name. */
   | { do: "unregister"; driver: string };
 
-/** A socket that was made anew is asked again: another driver may be behind it, or the same with other abilities. */
+/** The kubelet asks a socket that was made anew again: another driver may be behind it, or the same with other abilities. */
 export function decideSocket({ found, registered }: SocketView): DriverRegistrationStep | Outcome {
   if (found === undefined)
     return registered === undefined ? DONE : { do: "unregister", driver: registered.name };

@@ -115,7 +115,7 @@ test(
     await until("it hears it", () => /registered by .*-reg\.sock already/.test(second.statuses.at(-1) ?? ""));
     await store.create(Pods, inlinePod("beside", "beside.example.com"));
     await eventually(store, Pods, "beside", phase("Running"));
-    await isTold("CSIDriverNotRegistered", /silent-reg\.sock did not answer within 10000 ms/);
+    await isTold("CSIDriverNotRegistered", /silent-reg\.sock did not respond within 10000 ms/);
     await until("no connection to it is kept", () => connections.size === 0);
     await remove("beside");
     await driver.leave();

@@ -13,11 +13,11 @@ const failpoints = stepFailpoints<DriverRegistrationStep>("standalone/kubelet/dr
   unregister: true,
 });
 
-/** One that does not answer holds up nobody: sockets are asked at the same time. */
+/** One that does not respond delays no other: sockets are asked at the same time. */
 const CONCURRENCY = 16;
 
 /**
- * Takes the CSI drivers whose registration sockets are in the kubelet's folder, and lets go of those whose sockets are gone.
+ * Takes the CSI drivers whose registration sockets are in the kubelet's folder, and drops those whose sockets are gone.
  * Resolves when the folder is watched. `done` resolves after the signal; what is registered stays so.
  */
 export async function startDriverRegistration(
@@ -34,7 +34,7 @@ export async function startDriverRegistration(
     const changed = [...before.keys(), ...now.keys()].filter((each) => before.get(each) !== now.get(each));
     if (changed.length === 0) return;
     for (const socket of changed) reconciler.add(socket);
-    // Whoever was refused because of another one's name may be taken now.
+    // A driver that was refused because of another one's name may be taken now.
     for (const socket of now.keys()) if (records.get(socket) === undefined) reconciler.add(socket);
   };
   const following = await followSockets(folder, seen, signal);

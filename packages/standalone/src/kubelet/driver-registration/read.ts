@@ -1,7 +1,7 @@
 import type { RegistrationContext } from "./context.ts";
 import type { RegisteredDriver } from "./records.ts";
 
-/** A registration socket, as the folder and the records say. */
+/** A registration socket, as the folder has it, and as the records do. */
 export interface SocketView {
   /** File name. */
   socket: string;
@@ -10,7 +10,7 @@ export interface SocketView {
   registered: RegisteredDriver | undefined;
 }
 
-/** Undefined: nothing is there, and nothing was. */
+/** Undefined: neither the folder nor the records have it. */
 export function readSocket(
   { found, records }: Pick<RegistrationContext, "found" | "records">,
   socket: string,

@@ -23,9 +23,9 @@ interface EvictionOptions {
 }
 
 /**
- * Pods that have to leave because they use more of the machine's disk than their limits allow. It is a measurement, no quota: a
- * pod may take more until it is noticed. Forgotten with this process, which is safe: who still runs is measured again, and who was
- * ended is Failed by then.
+ * Pods that have to leave because they use more of the machine's disk than their limits allow. It is a measurement, no
+ * quota: a pod may take more until it is noticed. This process keeps them in memory only, which is safe: the next one
+ * measures pods that still run again, and those that were ended are Failed by then.
  */
 export class Evictions {
   readonly #options: EvictionOptions;

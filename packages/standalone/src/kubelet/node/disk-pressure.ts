@@ -27,8 +27,8 @@ export function shortOf(
 }
 
 /**
- * Why the disk of the state, with the logs of pods and their `emptyDir`, may soon be full. That of a pool is the pool's to say: a pod that
- * deletes files there has to find a node.
+ * Why the disk of the state, with the logs of pods and their `emptyDir`, may soon be full. The pool itself reports its own
+ * disk: a pod that deletes files there has to find a node.
  */
 export async function diskPressure(folder: string): Promise<string | undefined> {
   return shortOf(folder, await statfs(folder));

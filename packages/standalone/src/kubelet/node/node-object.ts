@@ -22,7 +22,7 @@ export interface MachineFacts {
 export interface NodeSettings {
   /** Set again at every start. */
   labels?: Readonly<Record<string, string>>;
-  /** Only when the Node is made: whoever removes one later has done so on purpose. */
+  /** Only when the Node is made: an administrator who removes one later has done so on purpose. */
   taints?: NonNullable<NonNullable<Node["spec"]>["taints"]>;
 }
 

@@ -75,7 +75,7 @@ async function removeContainers({ runtime, startErrors, images }: PodContext, po
   await runtime.removePod({ uid, namespace, name });
 }
 
-/** The last thing that is seen of a pod. */
+/** Removes the pod's object: the last write about a pod. */
 async function deleteObject({ store }: PodContext, { metadata }: Pod): Promise<void> {
   const { uid, namespace = "", name } = metadata;
   const preconditions = uid === undefined ? {} : { preconditions: { uid } };

@@ -2,7 +2,7 @@ import type { ContainerStatus } from "../../runtime/index.ts";
 
 const FIRST_MS = 10_000;
 const LONGEST_MS = 300_000;
-/** Who ran this long has recovered. */
+/** A container that ran for so long has recovered. */
 const RESET_MS = 600_000;
 
 /**

@@ -43,11 +43,14 @@ interface ContainerSources {
   /** The ids of the machine that are the pod's, where it has users of its own. */
   users(): Promise<UserRange>;
   exec: Exec;
-  /** Binds a path inside a volume to a place that nobody can change, and returns that. */
+  /** Binds a path inside a volume to a place that no container can change, and returns that. */
   subPath(place: SubPathPlace): Promise<string>;
 }
 
-/** Everything about a container that the runtime has to know. Throws a ContainerConfigError for what an operator must repair. */
+/**
+ * Everything about a container that the runtime has to know. Throws a ContainerConfigError for what an operator must
+ * repair.
+ */
 export async function containerConfig(
   sources: ContainerSources,
   pod: Pod,
@@ -135,7 +138,7 @@ async function userOf(pod: Pod, container: Container, image: Image): Promise<Use
   const { uid, gid, groups, home, named } = await userOfImage(image, asked);
   if ((own.runAsNonRoot ?? all.runAsNonRoot) === true && (uid === 0 || named)) {
     const why = named
-      ? `its image's user "${image.config.User}" is a name, which may be anybody's`
+      ? `its image's user "${image.config.User}" is a name, which may be that of root`
       : "would run as root";
     throw new ContainerConfigError(
       `container has runAsNonRoot and ${why}; set securityContext.runAsUser (pod: "${pod.metadata.name}", container: ${container.name})`,
@@ -162,7 +165,7 @@ async function userOfImage(
   }
 }
 
-/** With users of its own a container has no more of them than a range has. */
+/** The range of user ids of a pod with a user namespace; refused where the container needs ids beyond it. */
 async function usersOf(
   sources: ContainerSources,
   pod: Pod,
@@ -189,7 +192,7 @@ async function appArmorOf(
   return DEFAULT_PROFILE;
 }
 
-/** In containerd's order: ALL is added, then dropped, then what is named is added, then dropped. A drop has the last say. */
+/** In containerd's order: ALL is added, then dropped, then what is named is added, then dropped. A drop wins. */
 export function capabilitiesOf({ securityContext }: Container): string[] {
   const { add, drop } = securityContext?.capabilities ?? {};
   const named = (list: readonly string[] | undefined) =>

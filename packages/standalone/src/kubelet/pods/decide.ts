@@ -26,7 +26,7 @@ export interface PodDue {
   mount: boolean;
   status: boolean;
   probes: boolean;
-  /** Its volumes were released, and somebody is still at it. */
+  /** Its volumes were released, and the volume manager is still at it. */
   releasing: boolean;
 }
 
@@ -35,7 +35,7 @@ export function decideStep(view: PodView, due: PodDue): ActivePodStep | Outcome 
   if (due.probes) return { do: "update-probes" };
   if (due.mount) return { do: "mount-volumes" };
   const step = decidePod(view);
-  // A start has the status written meanwhile: nobody waits for what is about to change.
+  // A start has the status written meanwhile: the write does not wait for what is about to change.
   if (due.status && step.do !== "start") return { do: "report-status" };
   // The volume manager reports when there is news of them.
   if (step.do === "mount-volumes" || (step.do === "release-volumes" && due.releasing)) return wait();
@@ -45,7 +45,7 @@ export function decideStep(view: PodView, due: PodDue): ActivePodStep | Outcome 
 /** A timer may come a little before the time of the clock that is read. */
 const TIMER_MS = 10;
 const DEFAULT_GRACE_SECONDS = 30;
-/** The kubelet's for pods that use what is not theirs. */
+/** The kubelet's reason for pods that use what is not theirs. */
 const EVICTION_GRACE_SECONDS = 1;
 
 /** The next step for one pod on this node. */
@@ -72,12 +72,12 @@ function decideEnding(view: PodView, deleting: boolean): PodStep | Outcome {
   return isReleased(view) ? wait() : { do: "delete-object" };
 }
 
-/** Deleted already as far as this node goes: the object stays for somebody else's finalizer. */
+/** Deleted already as far as this node goes: the object stays for another controller's finalizer. */
 function isReleased({ pod: { metadata } }: PodView): boolean {
   return metadata.deletionGracePeriodSeconds === 0 && (metadata.finalizers ?? []).length > 0;
 }
 
-/** What a delete asked for; else what the pod sets. */
+/** The grace period for which the delete asked; else the pod's own. */
 function graceSeconds({ pod }: PodView): number {
   return (
     pod.metadata.deletionGracePeriodSeconds ??
@@ -109,7 +109,7 @@ function decideInit(view: PodView): PodStep | Outcome | undefined {
     if (each.role === "init" && each.latest?.exit?.code === 0) continue;
     if (each.role === "sidecar" && isRunning(each) && (begun || each.probes.started)) continue;
     const step = startOrWait(view, each);
-    // A sidecar that crashed later delays nobody.
+    // A sidecar that crashed later delays no other container.
     if (begun && isOutcome(step)) continue;
     return step;
   }

@@ -27,7 +27,7 @@ const failpoints = stepFailpoints<ActivePodStep>("standalone/kubelet/pods", {
 
 /** Pods that are worked on at the same time: a stop waits out its grace period, and must not delay others. */
 const CONCURRENCY = 64;
-/** Each container of a pod takes some. */
+/** Steps in one round: each container of a pod takes some. */
 const MOST_STEPS = 500;
 
 /** Brings each pod of this node, by uid, to what its object asks for; also those that have no object any more. */
@@ -58,7 +58,7 @@ export async function runPods(options: PodControllerOptions): Promise<void> {
 
 type PodRead = { uid: string; seen: SeenPod | undefined };
 
-/** What is on this machine reports its changes itself: it is no object. */
+/** Containers and volumes of this machine are no objects: they report their changes to the controller themselves. */
 function reconcilerOf(context: PodContext): Reconciler<PodRead, ActivePodStep | Outcome> {
   const { store, view, node, wakes, logger, references } = context;
   // Only run and compared with themselves, whatever they contain.

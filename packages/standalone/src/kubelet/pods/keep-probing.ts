@@ -4,14 +4,14 @@ import type { PodContext } from "./context.ts";
 import type { ContainerView } from "./pod-view.ts";
 import { hasProbes } from "./prober.ts";
 
-/** What runs is not probed, or what does not run any more is. */
+/** True when a container that runs is not probed, or one that does not run any more still is. */
 export function areProbesDue({ prober }: PodContext, { spec, latest, previous }: ContainerView): boolean {
   if (previous !== undefined && prober.isProbing(previous.id)) return true;
   if (latest === undefined) return false;
   return prober.isProbing(latest.id) !== (latest.state === "running" && hasProbes(spec));
 }
 
-/** Has the probes of a running container made, and ends those of one that has ended. */
+/** Begins the probes of running containers, and ends those of containers that have ended. */
 export function keepProbing(context: PodContext, pod: Pod, { spec, latest, previous }: ContainerView): void {
   const { prober, runtime, node, signal } = context;
   if (previous !== undefined) prober.end(previous.id);

@@ -1,7 +1,7 @@
 import type { Pod } from "@mooring/store";
 import type { ContainerStatus, Runtime } from "../../runtime/index.ts";
 
-/** Processes of a pod whose object is gone get this long; nobody waits for them. */
+/** Processes of a pod whose object is gone get this long; no client waits for them. */
 const ORPHAN_GRACE_SECONDS = 5;
 
 /**

@@ -40,7 +40,7 @@ export class PodImages {
     return entry?.state === "ready" ? undefined : entry;
   }
 
-  /** Roots that somebody is about to start from. */
+  /** Roots from which a container is about to start. */
   roots(): string[] {
     return [...this.#entries.values()].flatMap((entry) =>
       entry.state === "ready" && entry.image.root !== undefined ? [entry.image.root] : [],

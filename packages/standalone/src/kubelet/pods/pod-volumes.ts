@@ -29,7 +29,7 @@ export interface PodVolumes {
   isUsing(podUID: string): boolean;
   /** One of them is still to be attached, or staged. */
   isStaging(podUID: string): boolean;
-  /** They were released, and somebody is still at it. */
+  /** They were released, and the volume manager is still at it. */
   isReleasing(podUID: string): boolean;
   hasFolder(podUID: string): Promise<boolean>;
   /** Removes what is left of a pod that has let go of its volumes. */
@@ -143,7 +143,7 @@ export function createPodVolumes(options: PodVolumesOptions): PodVolumes {
       await removeSubPaths(host, subPaths(podUID));
       for (const { target, fsType } of await host.mounts.list()) {
         if (!target.startsWith(`${folder}/`)) continue;
-        // Memory of an emptyDir. Anything else may be somebody's data.
+        // Memory of an emptyDir. Anything else may be a user's data.
         if (fsType !== "tmpfs") throw new Error(`${target} is still mounted`);
         await host.mounts.unmount(target);
       }

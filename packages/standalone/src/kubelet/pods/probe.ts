@@ -56,7 +56,7 @@ function probeHttp(get: HttpGet, target: ProbeTarget, timeoutMs: number): Promis
         path: get.path || "/",
         headers: { "User-Agent": "kube-probe/mooring", ...headers },
         signal: withTimeLimit(timeoutMs),
-        // A probe asks whether it answers, not who it is; as in Kubernetes.
+        // A probe asks whether it responds, not who it is; as in Kubernetes.
         rejectUnauthorized: false,
       },
       (response) => {

@@ -20,7 +20,7 @@ export interface SeenPod {
   origin: string;
 }
 
-/** Everything about a pod as it is now; undefined when nothing of it is left. Without a reader nothing is noted. */
+/** Everything about a pod as it is now; undefined when nothing of it is left. Without a reader no read is recorded. */
 export async function readPod(
   context: PodContext,
   uid: string,

@@ -9,7 +9,7 @@ import {
 import type { Container } from "./field-ref.ts";
 
 type Resources = { limits?: Record<string, string>; requests?: Record<string, string> };
-/** With what the types do not know yet, and servers do. */
+/** The pod, with fields that servers know and the types do not yet. */
 export type Spec = NonNullable<Pod["spec"]> & { resources?: Resources; hostnameOverride?: string };
 type Newer = Container & { restartPolicyRules?: object[] };
 type Lifecycle = NonNullable<Container["lifecycle"]> & { stopSignal?: string };
@@ -178,9 +178,9 @@ function refusedVolumes({ volumes }: Spec): string[] {
   });
 }
 
-/** Limits of these are kept by a controller of control groups. */
+/** A controller of control groups enforces limits of these. */
 const CONTROLLED: readonly string[] = ["memory", "cpu"];
-/** Measured: who has more is evicted. */
+/** Measured: the kubelet evicts a pod that has more. */
 const MEASURED = "ephemeral-storage";
 
 function refusedLimits({ resources }: Container, controllers: ReadonlySet<string>): string[] {
@@ -220,7 +220,7 @@ export function refusedFields(pod: Pod, container: Container, machine: MachineSu
   ];
 }
 
-/** As in Kubernetes, who has users of their own has no raw volumes: a device's node cannot be shown as theirs. */
+/** As in Kubernetes, a pod with a user namespace has no raw volumes: a device's node cannot be shown as its user's. */
 function refusedUsers(
   { volumeDevices }: Container,
   { noUserNamespaces }: MachineSupport,

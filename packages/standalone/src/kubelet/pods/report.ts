@@ -6,17 +6,17 @@ import { podStatus } from "./status.ts";
 
 const afterWrite = failpoint("standalone/kubelet/status-written");
 
-/** The pod's object does not say what is so. */
+/** True when the pod's object does not have the status that it should have. */
 export function isStatusDue(podView: PodView, address: string): boolean {
   const status = podStatus(podView, address);
   if (isDeepStrictEqual(status, podView.pod.status)) return false;
-  // A field that is there and undefined is not there for whoever reads it.
+  // A field that is there and undefined is not there for a reader of the JSON.
   return !isDeepStrictEqual(JSON.parse(JSON.stringify(status)), podView.pod.status);
 }
 
 /**
- * Writes the pod's status when it is not what it should be. Others' conditions in it stay. `patient`: with the next other write,
- * or a moment later.
+ * Writes the pod's status when it is not what it should be. Others' conditions in it stay. `patient`: with the next other
+ * write, or a moment later.
  */
 export async function reportStatus(
   { store, node, pods }: PodContext,

@@ -99,7 +99,7 @@ function startable(view: PodView, over: boolean): Omit<TicketResult, "type"> {
   return view.volumesReady && !over ? { status: "True" } : { status: "False" };
 }
 
-/** Readiness gates are conditions that somebody else sets. */
+/** Readiness gates are conditions that another controller sets. */
 function withGates({ pod }: PodView, ready: Omit<TicketResult, "type">): Omit<TicketResult, "type"> {
   const unmet = (pod.spec?.readinessGates ?? []).filter(
     ({ conditionType }) =>

@@ -37,7 +37,7 @@ async function stopContainer(
   await runtime.stop(latest.id, { graceMs: Math.max(0, until - Date.now()), signal: hurry });
 }
 
-/** Aborts when somebody has lost patience: deleted the pod again with a shorter grace period, or for good. */
+/** Aborts when a user has lost patience: has deleted the pod again with a shorter grace period, or for good. */
 function hurried(
   { view }: PodContext,
   uid: string,

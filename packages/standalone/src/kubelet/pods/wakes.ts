@@ -1,4 +1,4 @@
-/** Who asks for pods of this node by uid, also before anybody listens. */
+/** Wakes pods of this node by uid; keeps the uids until the pods' controller listens. */
 export class PodWakes {
   readonly #waiting = new Set<string>();
   /** How often the volumes of a pod were asked to be made anew. */

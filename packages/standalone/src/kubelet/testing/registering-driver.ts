@@ -2,9 +2,9 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type CsiServer, createServer, type Services, serveRegistration } from "@mooring/csi";
 
-/** A driver of somebody else that makes volumes for single pods, as empty folders, and registers itself. */
+/** A driver of another vendor that makes volumes for single pods, as empty folders, and registers itself. */
 export interface RegisteringDriver {
-  /** What the kubelet has answered, newest last: "" when it took the driver, else why not. */
+  /** What the kubelet has notified it of, newest last: "" when it took the driver, else why not. */
   readonly statuses: string[];
   /** Calls of its node service so far, by name. */
   readonly calls: string[];

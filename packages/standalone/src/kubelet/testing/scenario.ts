@@ -45,7 +45,7 @@ const WAIT_SECONDS = 60;
 const CLAIMS = ["data", "later", "static", "picked"];
 /** Its pod brings this claim along; of what the others ask for there is nothing. */
 const OTHER_CLAIMS = ["app-scratch", "moved", "nothing"];
-/** An attachment that somebody else has made for a node that is not there. */
+/** An attachment that another controller has made for a node that is not there. */
 const ELSEWHERE = "held-elsewhere";
 const SCRIPT = "echo start >> /data/starts; echo up; trap 'exit 0' TERM; while :; do sleep 0.05; done";
 
@@ -237,7 +237,7 @@ async function use(): Promise<void> {
   await reserveInVain();
 }
 
-/** A driver of somebody else registers itself, and leaves. */
+/** A driver of another vendor registers itself, and leaves. */
 async function comeAndGo(): Promise<void> {
   const isRegistered = async () =>
     (await store.get(CSINodes, { name: NODE })).spec.drivers.some(

@@ -13,7 +13,7 @@ import { needsAttach, pendingExpansion } from "./read.ts";
 
 /**
  * Carries out one step. Before the driver is asked the state becomes `maybe`: while the call runs, and when it fails,
- * nobody can say what is there.
+ * it is not known what is there.
  */
 export async function applyDeviceStep(
   context: ManagerContext,
@@ -52,7 +52,7 @@ export async function applyDeviceStep(
   }
 }
 
-/** It may be the controller's list of before, of a volume that has just been let go: then somebody does wait. */
+/** It may be the controller's list of before, of a volume that has just been released: then a pod does wait. */
 function isReportedAttached({ view, nodeName }: ManagerContext, key: string): boolean {
   const { volumesAttached = [] } = view.nodes.get(nodeName)?.status ?? {};
   return volumesAttached.some(({ name }) => name === key);
@@ -69,7 +69,7 @@ async function publish(context: ManagerContext, device: Device, podUID: string):
   context.changed(podUID);
 }
 
-/** What is published stays so when it fails: the pod goes on with what it has. */
+/** Publishes the volume again. When that fails it stays published: the pod goes on with what it has. */
 async function republish(context: ManagerContext, device: Device, podUID: string): Promise<void> {
   const want = device.wants.get(podUID);
   if (want === undefined) return;
@@ -90,7 +90,7 @@ async function expand(context: ManagerContext, device: Device): Promise<void> {
   for (const { pod } of wants.values()) events.event(pod, "Normal", "FileSystemResizeSuccessful", message);
 }
 
-/** What to call a failure, and the step's name in Kubernetes' messages. */
+/** The event's reason of a failure, and the step's name in Kubernetes' messages. */
 const FAILURES: Partial<Record<DeviceStep["do"], readonly [reason: string, operation: string]>> = {
   stage: ["FailedMount", "MountVolume.MountDevice"],
   publish: ["FailedMount", "MountVolume.SetUp"],

@@ -196,7 +196,7 @@ function stagePath(
   return paths.stageTarget(driverName, volumeHandle, specVolID, volumeMode === "Block");
 }
 
-/** What ControllerPublishVolume answered. The attachment is read from the store: a cached one may be gone by now. */
+/** What ControllerPublishVolume returned. The attachment is read from the store: a cached one may be gone by now. */
 async function attachedContext(
   { store, nodeName }: DeviceContext,
   { driverName, volumeHandle }: VolumeRecord,
@@ -242,7 +242,7 @@ function podInfoOf(pod: Pod, isInline: boolean): Record<string, string> {
   };
 }
 
-/** The driver has reported that it is unmounted; mountinfo proves it. Only what is empty is removed. */
+/** Removes the target when mountinfo proves that it is unmounted, as the driver has reported, and only when it is empty. */
 async function removeTarget(host: Host, target: string): Promise<void> {
   if ((await host.mounts.at(target)).length > 0)
     throw new Error(`${target} is still mounted although the driver has unpublished it`);

@@ -97,7 +97,7 @@ export class DeviceTable {
     return [...new Set([...this.#devices.values()].flatMap(({ publications }) => [...publications.keys()]))];
   }
 
-  /** Drops a volume of which nothing is left and that nobody wants. */
+  /** Drops a volume of which nothing is left and that no pod wants. */
   forget(key: string): void {
     const device = this.#devices.get(key);
     if (device === undefined || device.staged !== "no") return;
@@ -112,8 +112,8 @@ export class DeviceTable {
   }
 
   /**
-   * Resolves when there is no volume left but those that `counts` does not count: what nobody can take away now. Returns
-   * the keys of these.
+   * Resolves when there is no volume left but those that `counts` does not count: what cannot be taken away now, as its
+   * driver is gone. Returns the keys of these.
    */
   empty(signal: AbortSignal, counts: (device: Device) => boolean): Promise<string[]> {
     return new Promise((resolve, reject) => {

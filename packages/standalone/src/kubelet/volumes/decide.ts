@@ -37,10 +37,10 @@ export type DeviceStep =
   | { do: "report-unused" }
   | { do: "wait"; ms?: number };
 
-/** Steps that wait for somebody else are no steps to apply. */
+/** Steps that wait for another controller are no steps to apply. */
 export type ActiveDeviceStep = Exclude<DeviceStep, { do: "wait" | "wait-for-attach" }>;
 
-/** As {@link decideDevice}, for the loop: of what nobody wants any more nothing is left to do. */
+/** As {@link decideDevice}, for the loop: of a volume that no pod wants any more nothing is left to do. */
 export function decideStep(view: DeviceView): ActiveDeviceStep | Outcome {
   const step = decideDevice(view);
   if (step.do !== "wait" && step.do !== "wait-for-attach") return step;
@@ -48,7 +48,7 @@ export function decideStep(view: DeviceView): ActiveDeviceStep | Outcome {
   return step.do === "wait" && step.ms !== undefined ? wait(step.ms) : wait();
 }
 
-/** Nothing of it is left on this node, and nobody wants it. */
+/** Nothing of it is left on this node, and no pod wants it. */
 export function isOver({ wantedBy, publications, staged, reportedInUse }: DeviceView): boolean {
   return wantedBy.length + publications.length === 0 && staged === "no" && !reportedInUse;
 }

@@ -5,7 +5,9 @@ import { mutate, Nodes, type ObjectStore } from "@mooring/store";
  * cost one write.
  */
 export interface InUseReport {
-  /** Resolves when it is stored that the volume is in use. `patient`: with the next other write, as nobody waits for it. */
+  /**
+   * Resolves when it is stored that the volume is in use. `patient`: with the next other write, as no caller waits for it.
+   */
   add(key: string, options?: { patient: boolean }): Promise<void>;
   remove(key: string): Promise<void>;
   has(key: string): boolean;
@@ -14,8 +16,8 @@ export interface InUseReport {
 }
 
 /**
- * Keeps `status.volumesInUse` of the node: writes of one moment go together. It begins with `initial`, the volumes that an earlier life
- * has left mounted, so that none of them is detached before it was unmounted.
+ * Keeps `status.volumesInUse` of the node: writes of one moment go together. It begins with `initial`, the volumes that an
+ * earlier life has left mounted, so that none of them is detached before it was unmounted.
  */
 export function reportInUse(store: ObjectStore, nodeName: string, initial: Iterable<string>): InUseReport {
   const wanted = new Set(initial);

@@ -82,7 +82,10 @@ export async function startVolumeManager(options: VolumeManagerOptions): Promise
   };
 }
 
-/** Keys are those of the table, which reports its changes itself: no object stands for what is on this machine. */
+/**
+ * Keys are those of the table of volumes, which reports its changes to the controller itself: no object stands for what is
+ * on this machine.
+ */
 function reconcilerOf(context: ManagerContext): Reconciler<ReadDevice, ActiveDeviceStep | Outcome> {
   const { store, view, logger, table } = context;
   return new Reconciler<ReadDevice, ActiveDeviceStep | Outcome>({

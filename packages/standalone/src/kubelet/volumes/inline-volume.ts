@@ -15,7 +15,7 @@ export function traceInline({ metadata }: Pod, { name, csi }: PodVolume): CsiVol
   };
 }
 
-/** As upstream's kubelet makes it, so that a driver knows the volume again whoever runs its pods. */
+/** As upstream's kubelet makes it, so that a driver knows the volume again under either kubelet. */
 function handleOf(podUID: string, name: string): string {
   return `csi-${createHash("sha256").update(`${podUID}${name}`).digest("hex")}`;
 }

@@ -31,7 +31,7 @@ const DEEPEST = 500;
 const FOLDER = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /**
- * Whoever can write to the volume may turn what is in it into links while this runs. So a folder is entered from the open one
+ * A program that can write to the volume may turn what is in it into links while this runs. So a folder is entered from the open one
  * above it, and modes are changed of what was opened, never of a name.
  */
 async function give(path: string | Buffer, group: number, depth = 0): Promise<void> {

@@ -16,7 +16,7 @@ export function fingerprintOf(files: ProjectedFiles): string {
 
 /**
  * Writes all files at once: they are made in a hidden folder, and a link is switched to it. A reader sees the old
- * ones or the new ones, never some of each; the same layout as in Kubernetes. `finish`: before anyone sees them.
+ * ones or the new ones, never some of each; the same layout as in Kubernetes. `finish`: before the container sees them.
  */
 export async function writeProjectedFiles(
   folder: string,

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import type { KubeletPaths } from "../paths.ts";
 
 /**
- * What is needed to take a volume away again when nobody else remembers it. Written before the driver is asked to
+ * What is needed to take a volume away again when nothing else has it on record. Written before the driver is asked to
  * stage or publish, removed after it has undone that: a record means "may be there".
  */
 export interface VolumeRecord {

@@ -16,7 +16,7 @@ import type { Host } from "@mooring/engine";
 import { childPath, O_PATH, openChild } from "../../runtime/open-child.ts";
 
 /**
- * Binds a folder or file inside a volume to `target`. Whoever can write to the volume may put links into it, also
+ * Binds a folder or file inside a volume to `target`. A program that can write to the volume may put links into it, also
  * while this runs, so the path is walked by open folders, never following a link, and the bind is made from the last.
  * Links that stay inside the volume are resolved first. A path that is missing becomes a folder.
  */

@@ -14,7 +14,7 @@ interface IssuedToken {
   expires: Date;
 }
 
-/** Whoever signs tokens. */
+/** The signer of tokens: the API server. */
 export type IssueToken = (order: TokenOrder, now: Date) => IssuedToken | Promise<IssuedToken>;
 
 /** What a projected volume, or a driver, asks of a token. */
@@ -25,7 +25,7 @@ interface Wish {
 
 interface PodTokensOptions {
   store: ObjectStore;
-  /** Absent: nobody here signs tokens. */
+  /** Absent: this kubelet has no signer. */
   issue?: IssueToken | undefined;
   /** The pod's tokens are to be read again. */
   due: (podUID: string) => void;
@@ -76,7 +76,8 @@ export class PodTokens {
 
   async #issue({ metadata, spec }: Pod, audience: string | undefined, seconds: number): Promise<CachedToken> {
     const { issue, store, due } = this.#options;
-    if (issue === undefined) throw new Error("there is nobody here who signs service account tokens");
+    if (issue === undefined)
+      throw new Error("this kubelet has no API server that signs service account tokens");
     const { namespace = "", name, uid = "" } = metadata;
     const key = { namespace, name: spec?.serviceAccountName || "default" };
     const account = await store.get(ServiceAccounts, key).catch((error: unknown) => {

@@ -5,7 +5,7 @@ import { type ClaimCaches, type CsiVolume, traceClaim } from "./csi-volume.ts";
 
 const { VolumeUsage_Unit: Unit } = v1;
 
-/** Nobody waits longer for a driver that does not answer; its volumes are left out. */
+/** A scrape does not wait longer for a driver that does not respond; its volumes are left out. */
 const LONGEST_MS = 5_000;
 
 /** What is measured, under the names that upstream's kubelet has for it, and where it is in a driver's response. */
@@ -30,7 +30,7 @@ export interface ClaimUsage {
   amounts: Readonly<Partial<Record<AmountName, number>>>;
 }
 
-/** Whose volumes are measured, and by whom. */
+/** The pods whose volumes are measured, and the drivers that measure them. */
 export interface UsageSources {
   /** The pods of this node. */
   pods: readonly Pod[];
@@ -75,7 +75,7 @@ async function measure(
     const { namespace = "", name } = parseKey(volume.claim);
     return { namespace, claim: name, amounts: amountsOf(usage) };
   } catch {
-    // It may have been let go meanwhile; a gap in the figures is what upstream's kubelet leaves as well.
+    // It may have been released meanwhile; a hole in the figures is what upstream's kubelet leaves as well.
     return undefined;
   }
 }

@@ -77,7 +77,7 @@ async function post(url: string, { authorization, ...tls }: Access, body: object
       ...defined({ authorization }),
     },
   });
-  sent.on("timeout", () => sent.destroy(new JoinError(`${url} does not answer`)));
+  sent.on("timeout", () => sent.destroy(new JoinError(`${url} does not respond`)));
   sent.end(bytes);
   const [response] = (await once(sent, "response").catch((cause: unknown) => {
     throw new JoinError(`${url} cannot be reached: ${(cause as Error).message}`);
@@ -92,12 +92,12 @@ async function post(url: string, { authorization, ...tls }: Access, body: object
 }
 
 /**
- * The authority of a server that nobody has vouched for yet but the token: what the server shows counts only when its hash
- * is the token's. Nothing is sent to the server on this connection.
+ * The authority of a server for which only the token vouches so far: what the server shows counts only when its hash
+ * is the token's. We send nothing to the server on this connection.
  */
 async function authorityOf(server: string, wanted: string): Promise<string> {
   const asked = request(`${server}/version`, { agent: false, rejectUnauthorized: false, timeout: 30_000 });
-  asked.on("timeout", () => asked.destroy(new JoinError(`${server} does not answer`)));
+  asked.on("timeout", () => asked.destroy(new JoinError(`${server} does not respond`)));
   asked.end();
   const [response] = (await once(asked, "response").catch((cause: unknown) => {
     throw new JoinError(`${server} cannot be reached: ${(cause as Error).message}`);
@@ -106,7 +106,7 @@ async function authorityOf(server: string, wanted: string): Promise<string> {
   response.destroy();
   const found = chain.find((der) => createHash("sha256").update(der).digest("hex") === wanted);
   if (found === undefined)
-    throw new JoinError(`${server} is not the server that the token is from: somebody may be between`);
+    throw new JoinError(`${server} is not the server that the token is from: another machine may be between`);
   const lines = found.toString("base64").replace(/.{64}/g, "$&\n");
   return `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`;
 }

@@ -33,7 +33,7 @@ const AF_VSOCK = 40;
 const PERSONALITIES = [0x0, 0x8, 0x20000, 0x20008, 0xffffffff];
 /**
  * Each makes the filter longer, and every start by some 5 ms of the processor. Not x32, which kernels have switched off and
- * nobody has programs of: its calls end who makes them.
+ * for which no image has programs: a process that makes its calls is ended.
  */
 const ARCHITECTURES: Readonly<Record<string, readonly string[]>> = {
   x64: ["SCMP_ARCH_X86_64", "SCMP_ARCH_X86"],

@@ -2,7 +2,7 @@ const words = (text: string): string[] => text.trim().split(/\s+/);
 
 /**
  * System calls that every container may make: they act on what it was given, and name nothing of the machine's. Also the
- * old and the 32 bit forms; the kernel has more every year, and a new one is for nobody until it stands here.
+ * old and the 32 bit forms; the kernel has more every year, and no container may make a new one until it is listed here.
  */
 export const HARMLESS: readonly string[] = words(`
   open openat openat2 creat close close_range read readv pread64 preadv preadv2 write writev pwrite64 pwritev pwritev2
@@ -51,7 +51,7 @@ export const OF_ARCHITECTURE: Readonly<Record<string, readonly string[]>> = {
   arm64: words("arm_fadvise64_64 arm_sync_file_range breakpoint cacheflush set_tls sync_file_range2"),
 };
 
-/** What a capability is for, and nobody else needs. */
+/** The calls that only a process with a capability needs. */
 export const WITH_CAPABILITY: Readonly<Record<string, readonly string[]>> = {
   BPF: words("bpf"),
   DAC_READ_SEARCH: words("open_by_handle_at"),

@@ -14,7 +14,7 @@ function annotationsOf(object: JsonObject): JsonObject {
 }
 
 /**
- * True when every lost field is one that the same operator applied from the client before, and nobody has changed
+ * True when every lost field is one that the same operator applied from the client before, and no client has changed
  * since: going over to server-side apply is no conflict with oneself.
  */
 export function coveredByLastApplied(lost: FieldSet, live: JsonObject, schema: Schema): boolean {

@@ -40,7 +40,7 @@ export function trackUpdate(
   const given = decodeManagers(next.metadata.managedFields);
   const before =
     given.size > 0 && context.subresource === undefined ? given : decodeManagers(old?.metadata.managedFields);
-  // Built-in kinds always have these, so that nobody owns them as such.
+  // Built-in kinds always have these, so that no manager owns them as such.
   const blank = custom ? { metadata: {} } : { metadata: {}, spec: {}, status: {} };
   const changes = compareValues(old === undefined ? blank : unmanaged(old), unmanaged(next), schema);
   const self: Omit<Manager, "fields"> = {

@@ -13,7 +13,7 @@ const MOST_STREAMS = 512;
 
 /**
  * The server's side of SPDY/3.1, as far as Kubernetes' clients use it: streams that the client opens, data both ways, pings.
- * They do no flow control, so a stream that nobody reads blocks the connection, and with that the client. Resolves when the
+ * They do no flow control, so a stream that we do not read blocks the connection, and with that the client. Resolves when the
  * connection has ended, with all of its streams.
  */
 export async function serveSpdy(connection: Duplex, opened: (stream: SpdyStream) => void): Promise<void> {
@@ -120,7 +120,7 @@ class Stream extends Duplex implements SpdyStream {
     this.on("error", () => {});
   }
 
-  /** Resolves when whoever reads it wants more. */
+  /** Resolves when its reader wants more. */
   async receive(bytes: Buffer, fin: boolean): Promise<void> {
     if (this.destroyed || this.#gotEnd) return;
     const full = bytes.length > 0 && !this.push(bytes);

@@ -6,7 +6,7 @@ export const Reset = { protocolError: 1, refused: 3, cancel: 5 } as const;
 const VERSION = 3;
 const FIN = 1;
 const HEAD = 8;
-/** Nobody needs more for the names that a stream has. Data comes piece by piece, however long its frame. */
+/** No client needs more for the names that a stream has. Data comes piece by piece, however long its frame. */
 const MOST_CONTROL = 32 * 1024;
 
 /** A frame of SPDY/3. `fin`: its stream has no more from this side. */

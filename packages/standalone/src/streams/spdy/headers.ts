@@ -14,7 +14,7 @@ export class HeaderReader {
   #length = 0;
 
   constructor() {
-    // Thrown to whoever reads the block that it is in.
+    // Thrown to the reader of the block that it is in.
     this.#inflate.on("error", () => {});
     this.#inflate.on("data", (chunk: Buffer) => {
       this.#length += chunk.length;

@@ -85,7 +85,7 @@ function hostProcess({ security, containers }: PodFacts): string | undefined {
   return `hostProcess (${who.join(" and ")} must not set securityContext.windowsOptions.hostProcess=true)`;
 }
 
-/** Since 1.34: a probe of another host makes the kubelet somebody's tool. */
+/** Since 1.34: a probe of another host makes the kubelet an attacker's tool. */
 function probeHosts({ containers }: PodFacts): string | undefined {
   const wrong = containers.filter(({ fields }) => hostsOf(fields).length > 0);
   if (wrong.length === 0) return undefined;

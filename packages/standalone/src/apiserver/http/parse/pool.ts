@@ -20,8 +20,8 @@ interface Job {
 }
 
 /**
- * Reads large bodies, and writes YAML, in a thread of their own, one at a time, users in turn: whatever somebody sends, neither leases nor
- * agents wait for it. The thread is started for the first of them.
+ * Reads large bodies, and writes YAML, in a thread of their own, one at a time, users in turn: whatever a client sends,
+ * neither leases nor agents wait for it. The thread is started for the first of them.
  */
 export class ParsePool {
   readonly #waiting = new Map<string, Job[]>();
@@ -33,14 +33,14 @@ export class ParsePool {
   /** Throws what `parseBody` throws, and TooManyRequests when the user has too many waiting. */
   async parse(user: string, request: Omit<ParseRequest, "id">): Promise<Body> {
     const outcome = await this.#queue(user, request);
-    if (!("json" in outcome)) throw new Error("the thread of bodies has answered something else");
+    if (!("json" in outcome)) throw new Error("the thread of bodies has returned something else");
     return { value: JSON.parse(outcome.json), duplicates: outcome.duplicates };
   }
 
   /** JSON as YAML; `elements`: what is in a list, as it stands below the list's name. Throws as {@link parse} does. */
   async toYaml(user: string, json: string, as: WriteRequest["as"] = "value"): Promise<string> {
     const outcome = await this.#queue(user, { json, as });
-    if (!("yaml" in outcome)) throw new Error("the thread of bodies has answered something else");
+    if (!("yaml" in outcome)) throw new Error("the thread of bodies has returned something else");
     return outcome.yaml;
   }
 

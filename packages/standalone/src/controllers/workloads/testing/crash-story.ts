@@ -26,7 +26,7 @@ const RETENTION = { whenDeleted: "Delete", whenScaled: "Delete" };
 const web = deployment("web", { revisionHistoryLimit: 1 });
 const db = statefulSet("db", { persistentVolumeClaimRetentionPolicy: RETENTION, revisionHistoryLimit: 1 });
 
-/** A set of nobody's: with a label that a Deployment selects it is adopted. */
+/** A set without an owner: with a label that a Deployment selects it is adopted. */
 function looseSet(name: string, app: string): ReplicaSet {
   const labels = { app, loose: "yes" };
   return {

@@ -85,7 +85,7 @@ interface Over {
   kinds: KindRegistry;
 }
 
-/** Over a store that whoever has opened it closes after `stop`. */
+/** Over a store that the test that has opened it closes after `stop`. */
 export async function workloadsWorldOver({ store, kinds }: Over): Promise<WorkloadsWorld> {
   await ensureGrowingClass(store);
   let life = await begin(store, kinds);
