@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // `node scripts/image.mjs [--out FILE] [--name NAME:TAG]`: a container image of Mooring as an OCI archive, made of this
 // machine's Debian without a registry, a daemon or a download. `ctr images import FILE` and `podman load -i FILE` take it.
-// `--root FOLDER` writes what is in it to a new folder instead, for whoever builds the image by deploy/Containerfile.
+// `--root FOLDER` writes what is in it to a new folder instead, for a user who builds the image by deploy/Containerfile.
 import { copyFile, mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

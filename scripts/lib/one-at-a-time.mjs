@@ -2,7 +2,9 @@ import { statSync } from "node:fs";
 import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Takes a name in Linux' abstract socket namespace: the kernel frees it however we end. Undefined: somebody has it. */
+/**
+ * Takes a name in Linux' abstract socket namespace: the kernel frees it however we end. Undefined: another process has it.
+ */
 function take(name) {
   return new Promise((resolve, reject) => {
     const server = createServer();

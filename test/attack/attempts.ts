@@ -11,7 +11,7 @@ if (echo attacked >/proc/sys/kernel/core_pattern) 2>/dev/null; then escaped core
 writable sysrq /proc/sysrq-trigger
 writable proc-irq /proc/irq/default_smp_affinity
 writable sys /sys/kernel/mm/transparent_hugepage/enabled
-# Masked by /dev/null, which anyone may open: what counts is what comes out of it.
+# Masked by /dev/null, which any user may open: what counts is what comes out of it.
 if [ -n "$(head -c 1 /proc/kcore 2>/dev/null | tr '\\0' x)" ]; then escaped kcore; else held kcore; fi
 
 set -- $(grep CapBnd /proc/self/status)

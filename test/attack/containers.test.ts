@@ -25,7 +25,7 @@ await attackersImage(IMAGE);
 const image = await filesOf(IMAGE);
 after(() => rm(IMAGE, { recursive: true, force: true }));
 
-/** Every name in a folder, with what shows that somebody wrote to it. */
+/** Every name in a folder, with what shows whether it was written to. */
 async function filesOf(folder: string): Promise<string[]> {
   const { stdout } = await promisify(execFile)("find", [folder, "-printf", "%p %u %s %T@\\n"]);
   return stdout.split("\n").sort();
@@ -192,7 +192,7 @@ const AGAIN = ["-c", "main", "--", "sh", "/attempts/run"];
 // A terminal that kubectl has not made raw yet, or not any more, adds a return to that of the pod's.
 const linesOf = (output: string) => output.split(/\r*\n/).filter((line) => line !== "");
 
-/** The attempts of somebody who was let in by `kubectl exec`. */
+/** The attempts of a user who was let in by `kubectl exec`. */
 async function byExec(pod: string): Promise<string[]> {
   return linesOf(await kubectl.run("exec", pod, ...AGAIN));
 }

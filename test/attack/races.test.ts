@@ -14,7 +14,7 @@ const GROUP = 4242;
 /** With names instead of open files, one of the first few got through. */
 const TRIES = 40;
 
-/** Tries something while somebody who can write to a folder is at it, as fast as they can. */
+/** Tries something while a program that can write to a folder changes it, as fast as it can. */
 async function against(folder: string, program: string, attempt: () => Promise<void>): Promise<void> {
   const loop = `use strict; chdir $ARGV[0] or die; $| = 1; print "at it\\n"; for (my $i = 0; ; $i++) { ${program} }`;
   const child = spawn("perl", ["-e", loop, "--", folder], { stdio: ["ignore", "pipe", "inherit"] });
@@ -28,7 +28,7 @@ async function against(folder: string, program: string, attempt: () => Promise<v
   }
 }
 
-/** A volume, and a folder of the machine with a file that is nobody else's. */
+/** A volume, and a folder of the machine with a file that no other test has. */
 async function places(
   t: TestContext,
 ): Promise<{ volume: string; victim: string; isUnharmed(): Promise<void> }> {

@@ -143,7 +143,7 @@ function figures(pool: string, count: number, raw: readonly Times[], ours: reado
     entry("pause seen by writers, max", "pause", max),
     entry("longest write until all is on disk, median", "wait", median),
     entry("longest write until all is on disk, max", "wait", max),
-    entry("time to cut, median", "barrier", median),
+    entry("time to copy, median", "barrier", median),
   ];
 }
 
@@ -180,7 +180,7 @@ async function runPool(kind: string, program: string): Promise<Measurement[]> {
       }
     }
   } finally {
-    // From the last to the first: the folder goes when nobody uses it.
+    // From the last to the first: the folder goes when nothing uses it.
     for (const work of undo.reverse()) await work();
   }
   return all;

@@ -133,7 +133,7 @@ async function rawCopies(folder: string, images: readonly string[]): Promise<voi
   await command("sync", ["--file-system", folder]);
 }
 
-/** How long each part of the run took, for whoever waits for it. */
+/** How long each part of the run took, for a user who waits for it. */
 function laps(): (what: string) => void {
   let begun = performance.now();
   return (what) => {
@@ -169,7 +169,10 @@ async function measure(store: RestStore, raw: string, images: readonly string[],
   return { reverted, cloned };
 }
 
-/** Reverts and clones of whole groups, from the object until it is complete or ready, beside raw reflinks of the same images. */
+/**
+ * Reverts and clones of whole groups, from the object until it is complete or ready, beside raw reflinks of the same
+ * images.
+ */
 export async function run(): Promise<Measurement[]> {
   const up = await Up.create({ poolSize: "16Gi" });
   try {

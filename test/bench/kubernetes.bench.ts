@@ -62,7 +62,7 @@ export function missing(): string | undefined {
   return `${absent.join(" and ")} not in ${programFolder()}; "npm run bench kubernetes" builds them`;
 }
 
-/** Objects of a kind, and when all of them are as somebody wants them. */
+/** Objects of a kind, and when all of them are as the bench wants them. */
 interface Phase<T extends KubeObject> {
   name: string;
   resource: Resource<T>;
@@ -72,7 +72,7 @@ interface Phase<T extends KubeObject> {
   limit: number;
 }
 
-/** Makes the objects, waits until all are done and nobody asks for anything any more, and says what that cost. */
+/** Makes the objects, waits until all are done and no client sends requests any more, and says what that cost. */
 async function measure<T extends KubeObject>(
   cluster: BenchCluster,
   { name, resource, objects, isDone, limit }: Phase<T>,
@@ -193,8 +193,8 @@ async function prepare(store: ObjectStore): Promise<void> {
 }
 
 /**
- * The control plane around a driver that takes no time, on a real API server: what it asks for, and what it uses. Beside it, one
- * after the other, the sidecars of the Kubernetes project, where they are there.
+ * The control plane around a driver that takes no time, on a real API server: what it asks for, and what it uses. Beside
+ * it, one after the other, the sidecars of the Kubernetes project, where they are there.
  */
 export async function run(): Promise<Measurement[]> {
   const bin = await buildPrograms(PROGRAMS);

@@ -38,7 +38,7 @@ const persist: Persist = async (work) => {
   }
 };
 
-/** RestStore says ServiceUnavailable when nobody answers; a server that is going away may say it, too. */
+/** RestStore throws ServiceUnavailable when no server responds; a server that is going away may say it, too. */
 function isConnectionError(error: unknown): boolean {
   return isStatus(error, "ServiceUnavailable");
 }
@@ -61,8 +61,9 @@ test("the scenario notices a record that is lost", thorough(), async () => {
 });
 
 /**
- * The failpoints that a life of the scenario passes, in `way.txt` (made with `MOORING_FAILPOINTS_PASSED`, of three lives). Those
- * that only the first life of a state folder passes are among them, so a draw that ends nothing is followed by the next.
+ * The failpoints that a life of the scenario passes, in `way.txt` (made with `MOORING_FAILPOINTS_PASSED`, of three lives).
+ * Those that only the first life of a state folder passes are among them, so a draw that ends nothing is followed by the
+ * next.
  */
 const all = failpointNames();
 const way = (await readFile(new URL("way.txt", import.meta.url), "utf8")).trim().split("\n");

@@ -110,7 +110,7 @@ test("a kubeconfig of another authority is reported as that, and not as a server
     const { code, stderr } = await mooring("volume", "list", "--kubeconfig", other);
     assert.equal(code, 4, stderr);
     assert.match(stderr, /is not safe.*certificate[\s\S]*next: the kubeconfig does not fit this server/);
-    assert.doesNotMatch(stderr, /does not answer/);
+    assert.doesNotMatch(stderr, /does not respond/);
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -40,7 +40,7 @@ async function tellsOfIt({ stateDir, kubeconfig }: Up, kubectl: Kubectl): Promis
   assert.match(why.stdout, /^next: make room on the disk/m);
 }
 
-/** Nobody could say that they live for so long that they would count as gone. */
+/** No node could send heartbeats for so long that it would count as gone. */
 async function outlastGrace(store: RestStore): Promise<void> {
   const { spec } = await store.get(Leases, { namespace: "kube-node-lease", name: "node-a" });
   const until = Date.parse(spec?.renewTime ?? "") + 1.5 * GRACE_MS;

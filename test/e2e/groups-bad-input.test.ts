@@ -47,7 +47,7 @@ const classOf = (name: string, parameters: Record<string, string>): object => ({
   ...{ driver: "csi.mooring.dev", deletionPolicy: "Delete", parameters },
 });
 
-/** A claim that is bound to a volume which somebody has made elsewhere. */
+/** A claim that is bound to a volume which an administrator has made elsewhere. */
 function brought(name: string, group: string, driver: string): object[] {
   const capacity = { storage: "64Mi" };
   const csi = { driver, volumeHandle: `elsewhere-${name}` };
@@ -198,7 +198,7 @@ test("a frozen file system: reported with the volume, no snapshot is made, the o
   await host.exec.run("fsfreeze", ["--freeze", two.mount]);
   try {
     await add(groupOf("frozen", "barrier"));
-    await failed("frozen", /could not be kept still: .*frozen by someone else/);
+    await failed("frozen", /could not be kept still: .*another program has frozen it/);
     await host.exec.run("timeout", ["60", "sh", "-c", 'echo on >"$1/on" && sync "$1/on"', "sh", one.mount]);
   } finally {
     await host.exec.run("fsfreeze", ["--unfreeze", two.mount]);

@@ -89,7 +89,7 @@ test(
     await eventually("it is told", async () =>
       /minimal\.example\.com has left.* 1 of its volumes are in use/.test(await events("CSIDriverLeft")),
     );
-    // Mooring's own volumes are nobody else's trouble, and neither is a stop.
+    // Mooring's own volumes trouble no other driver, and neither is a stop.
     await kubectl.apply(claim("ours", "mooring"));
     await kubectl.apply(pod("beside", ofClaim("ours"), "echo up"));
     await shows(["pod", "beside"], "{.status.phase}", "Running");

@@ -6,7 +6,7 @@ import { scratch } from "../../packages/engine/src/testing/scratch.ts";
 import { playRound, type Round } from "./support/revert-round.ts";
 
 /**
- * Group reverts of what ordered writers have written, killed at every step. Whoever reads the volumes meanwhile sees
+ * Group reverts of what ordered writers have written, killed at every step. A program that reads the volumes meanwhile sees
  * what was there before the revert, or what was in the group snapshot: never the one after the other.
  */
 const POOLS = ["xfs", "btrfs"] as const;

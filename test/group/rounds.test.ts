@@ -5,10 +5,10 @@ import { type Stage, snapshotTogether } from "./support/rounds.ts";
 
 const LATE = "volume v-1 on node a could not be copied before the deadline";
 
-/** A stage whose barriers say this, one after the other, and then that somebody broke something. */
-function stageOf(...answers: string[]): Stage {
+/** A stage whose barriers say this, one after the other, and then that something is broken. */
+function stageOf(...errors: string[]): Stage {
   const createVolumeGroupSnapshot = async () => {
-    throw new Error(answers.shift() ?? "broken");
+    throw new Error(errors.shift() ?? "broken");
   };
   const ring = { acknowledged: () => 0, advance: async () => {}, stop: async () => {} };
   const client = { groupController: { createVolumeGroupSnapshot } } as unknown as CsiClient;

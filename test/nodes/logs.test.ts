@@ -94,7 +94,7 @@ describe("logs of pods on a machine that has joined, and streams into them", () 
         "echo",
         `exec ${process.execPath} -e 'require("net").createServer((s) => s.pipe(s)).listen(7007, () => console.log("listens"))'`,
       );
-      // kubectl ends when nobody does.
+      // kubectl ends when no other end does.
       await eventually("the program to listen", async () =>
         (await kubectl.run("logs", "echo")).includes("listens"),
       );

@@ -139,7 +139,7 @@ describe("pods of a machine that is lost", () => {
         const found = await first.object();
         return found?.metadata.deletionTimestamp !== undefined;
       });
-      // It held no lease: nobody but an operator can know that it is off.
+      // It held no lease: only an operator can know that it is off.
       assert.notEqual(await agent("a"), "Fenced");
       await nodes.kubectl.run("taint", "node", "a", `${OUT_OF_SERVICE}=nodeshutdown:NoExecute`);
       await first.gone();

@@ -148,7 +148,7 @@ describe("a migratable volume of a shared pool", () => {
       await first.stop();
       await volume.unmount("a");
       await nodes.machine("b").losePower();
-      // Nobody knows yet: the migration is confirmed, and the source gives the volume away.
+      // No controller knows yet: the migration is confirmed, and the source gives the volume away.
       const controller = await nodes.controller();
       const leave = { volumeId: volume.id, nodeId: "a" };
       const left = controller.controllerUnpublishVolume(leave);

@@ -22,7 +22,7 @@ describe("an upgrade or a restart takes nothing from who has it on another machi
   let writer: PodWriter;
   after(() => nodes?.dispose());
   before(async () => {
-    // Long: nobody's lease runs out while the API server is away, however long its start takes.
+    // Long: no node's lease runs out while the API server is away, however long its start takes.
     nodes = await Nodes.sharing(["a", "b"], "240s", ["--lease-duration", "60s"]);
     await nodes.kubectl.apply(CLASS);
     const store = await nodes.store();

@@ -81,7 +81,7 @@ describe("a volume that many nodes use", () => {
     await nodes.machine("b").run("sh", "-c", `echo written by b > ${from}`);
     await patiently("b", "nfs-cp", from, url(share, "g"));
     assert.match(await nodes.machine("a").run("cat", join(a.path, "g")), /written by b/);
-    // Whoever has no ticket is not let in, although it reaches the server: a container on its own machine, for one.
+    // A client without a ticket is not let in, although it reaches the server: a container on its own machine, for one.
     const local = () => nodes.machine("a").run("nfs-cat", url(share, "f"));
     await assert.rejects(local(), /mount_cb: NFS4.*NFS4ERR_(?:NOENT|ACCESS)/);
     if (!(await readFile("/proc/filesystems", "utf8")).includes("nfs4"))

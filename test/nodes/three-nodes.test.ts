@@ -79,7 +79,7 @@ describe("three nodes that share a pool", () => {
       const bystander = await write(still, "c");
       const first = await write(moving, "a");
       await nodes.machine("a").seat.link("down");
-      // Nobody gets it before, whoever asks.
+      // No node gets it before, whichever asks.
       await assert.rejects(moving.publish("b"), /is published to node "a"/);
       await first.ended;
       assert.match(first.complaint, /write|sync/);

@@ -130,7 +130,7 @@ async function open(): Promise<Scene> {
 const ready = (kubectl: Kubectl, ...pods: string[]) =>
   kubectl.run("wait", ...pods.map((pod) => `pod/${pod}`), "--for=condition=Ready", "--timeout=300s");
 
-/** What somebody finds who asks what is the matter; and that whoever has no volume there notices nothing. */
+/** What a user finds who asks what is the matter; and that one who has no volume there notices nothing. */
 async function whileItLasts({ kubectl, up, inPod }: Scene, t: TestContext): Promise<void> {
   await inPod("beside", "echo here > /data/f && sync /data/f");
   await kubectl.apply(`${claim("asked", "ceph")}---${objects("new", "default")}`);

@@ -10,7 +10,7 @@ const PARTS = ["read.ts", "decide.ts", "apply.ts", "index.ts"];
 /** How a controller comes to run: the loop itself, and what others make of it for their own. */
 const BEGINS = /new Reconciler[<(]|\bsidecarController[<(]|\bworkloadController[<(]|\brunTicketService\(/;
 const LOOP = "packages/store/src/controller/";
-/** A loop that somebody wrote by hand: it goes round by a clock, or until its signal. */
+/** A loop that is written by hand: it goes round by a clock, or until its signal. */
 const BY_HAND = /\bsetInterval\(|\bwhile \(![\w.#]*aborted\b/;
 const HEADING = "## Loops beside the Reconciler";
 /** What no process of Mooring runs. */

@@ -54,7 +54,7 @@ test("tests are in their suite, and what comes after a suite comes", async () =>
   assert.match(output, /^put away$/m);
 });
 
-/** Of what `runFiles` answers for each file. */
+/** Of what `runFiles` returns for each file. */
 interface Result {
   name: string;
   code: number;

@@ -8,7 +8,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** One signal of a time limit and of others, of which Node.js 20 forgets the time limit. */
 const MIXED = /AbortSignal\.any\(\s*\[[^\]]*AbortSignal\.timeout\(/;
-/** In what ships, any: whoever is given the signal may mix it. A mixed one stays in those of a whole process. */
+/** In what ships, any: the code that is given the signal may mix it. A mixed one stays in those of a whole process. */
 const ANY = /AbortSignal\.(timeout|any)\(/;
 /** Mix signals that end with them, or once in the life of a process, a term or a kind. */
 const MAY_MIX = [

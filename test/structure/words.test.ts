@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 const PACKAGES = fileURLToPath(new URL("../../packages", import.meta.url));
 
-/** No names of ours: whoever knows Kubernetes and CSI looks for the term behind them. */
+/** No names of ours: a reader who knows Kubernetes and CSI looks for the term behind them. */
 const TERMS: Readonly<Record<string, string>> = {
   "tell tells telling told untold word": "report, reported, message",
   "cut cuts cutting": "copy, snapshot, truncate, fence",

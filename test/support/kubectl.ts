@@ -24,7 +24,7 @@ export class Kubectl {
     this.#kubeconfig = kubeconfig;
   }
 
-  /** Runs it and answers stdout; throws with both streams when it fails. */
+  /** Runs it and returns stdout; throws with both streams when it fails. */
   async run(...args: string[]): Promise<string> {
     const { stdout } = await execute(KUBECTL, ["--kubeconfig", this.#kubeconfig, ...args], {
       maxBuffer: 64 << 20,

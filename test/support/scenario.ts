@@ -124,7 +124,7 @@ export class Scenario {
     assert.equal(result, INTACT, `${name} of claim ${namespace}/${claimName}`);
   }
 
-  /** Whoever waits here for a dead server brings it back: only a living one has a writer that goes on. */
+  /** The caller that waits here for a dead server brings it back: only a living one has a writer that goes on. */
   async #acknowledges(wanted: number): Promise<void> {
     await eventually(`${wanted} acknowledged records`, () =>
       this.#persist(async (store) => {

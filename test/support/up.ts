@@ -98,7 +98,7 @@ export class Up {
     });
   }
 
-  /** Sends a signal and waits for the end; the answer is the exit code. */
+  /** Sends a signal and waits for the end; resolves to the exit code. */
   async end(signal: "SIGTERM" | "SIGKILL"): Promise<number | null> {
     const child = this.#child;
     if (child === undefined || !this.alive) return child?.exitCode ?? null;

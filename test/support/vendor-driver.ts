@@ -11,7 +11,7 @@ const REGISTRAR = "csi-node-driver-registrar";
 /** `MOORING_SIDECARS_BIN` names the folder; default: where Kubernetes' own programs are. */
 const folderOfPrograms = (): string => process.env["MOORING_SIDECARS_BIN"] ?? programFolder();
 
-/** Why there is no driver of somebody else to be tested with, and what to do. */
+/** Why there is no driver of another vendor to be tested with, and what to do. */
 export function missingVendorDriver(): string | undefined {
   const folder = folderOfPrograms();
   const absent = [DRIVER, REGISTRAR].filter((name) => !existsSync(join(folder, name)));

@@ -91,7 +91,7 @@ export async function fillRoot(root) {
   await perlModules(root);
   await users(root);
   await command(root);
-  // Whoever is not root runs there, too, whatever this machine's umask is.
+  // A user that is not root runs there, too, whatever this machine's umask is.
   await settleModes(root);
   await chmod(join(root, "tmp"), 0o1777);
 }

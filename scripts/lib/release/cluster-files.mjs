@@ -1,4 +1,4 @@
-// For a cluster: the chart, and the same objects as one file for whoever has kubectl alone.
+// For a cluster: the chart, and the same objects as one file for a user who has kubectl alone.
 import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CHART, MANIFESTS } from "../manifests.mjs";

@@ -10,7 +10,7 @@ const STRING = /["']([^"']*)["']/g;
 
 /**
  * What the sources of all tests say of requirements: `claimed`, those that they say to prove, as `{ id, file }`, and
- * `titled`, the titles with the id of one in them, as `{ title, file }`, which nobody counts.
+ * `titled`, the titles with the id of one in them, as `{ title, file }`, which no page counts.
  */
 export async function claims() {
   const [claimed, titled] = [[], []];

@@ -101,7 +101,7 @@ const LANES = {
 
 /**
  * How a file is run: `cost` in processors, `apart` for a mount namespace of its own, `seconds` as long as it takes when
- * nobody has seen it run, `shares` when it may share its process with others, `world` names what it has in common with all
+ * no run has measured it, `shares` when it may share its process with others, `world` names what it has in common with all
  * files of one process. What has to be done in time is left to the rest of the tests.
  */
 export function laneOf(file, part) {

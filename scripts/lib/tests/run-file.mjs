@@ -17,11 +17,11 @@ const MEMORY = ["--max-semi-space-size=64", "--single-threaded-gc"];
 /** Between the request to end and the end. */
 const GRACE_MS = 10_000;
 const CLOSE_MS = 500;
-/** As long as guards and servers may take to notice that nobody needs them any more. */
+/** As long as guards and servers may take to notice that they are not needed any more. */
 const LEFT_BEHIND_MS = 10_000;
 
 /**
- * In a mount namespace of its own a file sees nobody else's mounts. The copies of those that are there already are let go
+ * In a mount namespace of its own a file sees no mounts of others. The copies of those that are there already are let go
  * of, or they would keep the devices of others; what the machine unmounts later is unmounted here as well (`slave`).
  */
 const APART = [
@@ -54,7 +54,7 @@ export async function runFiles({ files, folder, apart, flags, env, limitMs, sign
   const [command, ...args] = [...(apart ? APART : []), process.execPath, ...own, ...flags, ...program];
   const startedAt = performance.now();
   const child = spawn(command, args, {
-    // A group of its own: whoever interrupts us leaves the end of it to us.
+    // A group of its own: an interrupt of us leaves the end of it to us.
     ...{ stdio: ["ignore", "pipe", "pipe"], detached: true },
     env: { ...env, TMPDIR: folder, [FOLDER_VARIABLE]: folder, MOORING_COVERS: covering[0].covers },
   });
@@ -69,7 +69,7 @@ export async function runFiles({ files, folder, apart, flags, env, limitMs, sign
   const exited = new Promise((resolve) => child.once("exit", (code, by) => resolve(by === null ? code : 1)));
   const { code, hung } = await endOf(child, exited, { limitMs, signal, results });
   const ms = Math.round(performance.now() - startedAt);
-  // What outlives the files keeps their output open; nobody waits for that.
+  // What outlives the files keeps their output open; we do not wait for that.
   await Promise.race([closed, sleep(CLOSE_MS, undefined, { ref: false })]);
   const isOver = !signal.aborted && hung === undefined;
   const left = isOver ? await stillLeft(folder) : [];
@@ -80,7 +80,7 @@ export async function runFiles({ files, folder, apart, flags, env, limitMs, sign
 function shownBy(read, { code, output, ms, hung, left }) {
   // A program under test may end this process with 0, or set that as its code: the report shows whether all tests ran.
   const isGood = ({ whole, tests }) => whole && tests.every(({ outcome }) => outcome !== "failed");
-  // Whose the fault is that no test has told of nobody knows.
+  // Which file is at fault is not known where no test has reported it.
   const isNobodys = code !== 0 && read.every(isGood);
   const bad = read.findIndex((file) => isNobodys || !isGood(file));
   const shown = (text) => (bad < 0 ? text : withSourcePlaces(text));

@@ -48,7 +48,7 @@ export async function runTests(wanted) {
 
 async function choose(files, compiled, wanted) {
   const chosen = await chooseAll(files, compiled, wanted);
-  // Whoever names a file means it.
+  // A file that is named is meant.
   if (wanted.part !== "rest" || wanted.roots.length > 0) return chosen;
   return wanted.inTurn ? filesOfDay(chosen.filter((file) => isDue(file))) : chosen;
 }
@@ -78,7 +78,7 @@ async function runAll(files, compiled, wanted) {
       program: compiled.pathOf(file),
     };
   });
-  // What is asked of node is asked of each file, and few files are each somebody's who looks at them.
+  // What is asked of node is asked of each file, and of few files each is watched by a developer.
   const share = items.length >= MANY && flags.length === 0;
   const groups = share ? await together(items) : items.map((item) => ({ ...item, files: [item] }));
   const live = items.length <= FEW;

@@ -12,8 +12,8 @@ const MAY_IDLE = 0.06;
  * - so, when `idle()`, the share of all processors that had nothing to do since the last call, says that there is room, one
  *   more every `sampleMs`, up to `most`. On a machine that others use as well there is no room, and the first bound stays.
  *
- * An item of infinite cost runs alone, after all others. Spare ones (`spare`) come after those that are not, and begin as long as
- * `hasTime()`. Resolves when all have ended, or those that had begun when `signal` came.
+ * An item of infinite cost runs alone, after all others. Spare ones (`spare`) come after those that are not, and begin as
+ * long as `hasTime()`. Resolves when all have ended, or those that had begun when `signal` came.
  */
 export async function schedule(items, bounds, work, signal) {
   const { capacity, most = 0, idle = async () => 0, sampleMs = 500, hasTime = () => true } = bounds;
@@ -41,7 +41,7 @@ export async function schedule(items, bounds, work, signal) {
   while ((waiting.length > 0 && !signal.aborted) || running.size > 0) {
     if (!hasTime()) waiting = waiting.filter(({ spare }) => !spare);
     const fitting = signal.aborted ? undefined : waiting.find(fits);
-    // Whoever needs the whole machine comes last, so that nobody waits for it to get empty.
+    // A file that needs the whole machine comes last, so that no other waits for it to get empty.
     const next = fitting ?? (running.size === 0 ? waiting[0] : undefined);
     if (next !== undefined) {
       start(next);

@@ -42,7 +42,7 @@ function namespaceOf(pid) {
   }
 }
 
-/** One that has ended, and that nobody has waited for, has no environment any more. */
+/** One that has ended, and for which its parent has not waited, has no environment any more. */
 async function hasMark(pid, folder) {
   const variables = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
   const mark = variables.split("\0").find((text) => text.startsWith(`${FOLDER_VARIABLE}=`));

@@ -1,6 +1,6 @@
 // Loaded before node:test. The test runner follows every promise and timer of a file, to know which test an error belongs
 // to that nobody has caught: a fifth of the processor time of tests that talk to servers. Here it is told of its own tests
-// and suites alone, which it finds its way by. An error that nobody has caught is told of the file, which fails as before.
+// and suites alone, which it finds its way by. An error that no code has caught is reported of the file, which fails as before.
 "use strict";
 
 const hooks = require("node:async_hooks");

@@ -1,7 +1,7 @@
 import { createServer } from "node:http2";
 
 /**
- * The least that can answer a gRPC call, as a process of its own: `echo SOCKET`. It reads a request, and answers with
+ * The least that can serve a gRPC call, as a process of its own: `echo SOCKET`. It reads a request, and responds with
  * as many bytes as the request's first four bytes (big endian) ask for. Prints "ready" when it listens.
  */
 const [socket = ""] = process.argv.slice(2);

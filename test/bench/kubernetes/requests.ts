@@ -11,7 +11,7 @@ export interface Requests {
 
 const WRITES = new Set(["create", "update", "patch", "delete", "deletecollection"]);
 const READS = new Set(["get", "list"]);
-/** Whoever leads says so every few seconds, whatever there is to do. */
+/** A leader renews its lease every few seconds, whatever there is to do. */
 const ASIDE = new Set(["leases", "selfsubjectaccessreviews"]);
 
 interface Entry {

@@ -16,13 +16,15 @@ export interface ClusterServer {
   kubectl: Kubectl;
   /** With every right, for what only a kubelet may do. */
   store: ObjectStore;
-  /** Writes a kubeconfig with the rights of one of Mooring's service accounts, on a node if one is named; returns its path. */
+  /**
+   * Writes a kubeconfig with the rights of one of Mooring's service accounts, on a node if one is named; returns its path.
+   */
   accountKubeconfig(account: string, path: string, node?: string): Promise<string>;
   stop(): Promise<void>;
 }
 
 /**
- * Ours, in this process; or the one of somebody else that `MOORING_CLUSTER_KUBECONFIG` leads to as an administrator, where
+ * Ours, in this process; or another one, to which `MOORING_CLUSTER_KUBECONFIG` leads to as an administrator, where
  * Mooring's kinds, roles and policies have been applied.
  */
 export function clusterServer(): Promise<ClusterServer> {
@@ -34,7 +36,7 @@ async function theirs(kubeconfig: string): Promise<ClusterServer> {
   const store = await RestStore.fromKubeconfig(kubeconfig);
   const kubectl = new Kubectl(kubeconfig);
   const stopping = new AbortController();
-  // Without a controller manager somebody has to bind claims.
+  // Without a controller manager our binder has to bind claims.
   const parts =
     process.env.MOORING_CLUSTER_BINDS === undefined ? await startBinding(store, stopping.signal) : [];
   const stop = async () => {

@@ -1,5 +1,6 @@
 // Loaded before a process's own modules (`--import`): its wall clock is as far off as the file says, as when an operator or
-// NTP sets the clock of a machine. What only passes (timers, `performance`) goes on as it did, as the kernel's monotonic clock does.
+// NTP sets the clock of a machine. What only passes (timers, `performance`) goes on as it did, as the kernel's monotonic
+// clock does.
 import { readFileSync } from "node:fs";
 
 const RealDate = Date;
@@ -10,7 +11,7 @@ function read() {
   try {
     offset = Number(readFileSync(path, "utf8"));
   } catch {
-    // Nobody has set it yet.
+    // No event has set it yet.
   }
 }
 

@@ -42,7 +42,7 @@ export async function fill(life: Life): Promise<void> {
   });
 }
 
-/** The next life still says so, until there is room. Whoever could not write starts anew. */
+/** The next life still says so, until there is room. A client that could not write starts anew. */
 export async function makeRoom(loop: KillLoop, wrong: string[]): Promise<void> {
   const life = await loop.startWhole();
   const { store, ledger } = life;

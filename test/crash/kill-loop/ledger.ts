@@ -31,7 +31,7 @@ interface Entry {
 
 /**
  * What the API server has acknowledged, kept outside of the process that is killed. An object has one writer at a time, so
- * what has to be there is the last that was acknowledged, or one of those sent after it that nobody answered.
+ * what has to be there is the last that was acknowledged, or one of those sent after it without a response.
  */
 export class Ledger {
   readonly #entries = new Map<string, Entry>();
@@ -54,7 +54,7 @@ export class Ledger {
     try {
       await acknowledge(entry, written, () => store.create(resource, made));
     } catch (error) {
-      // One whose deletion nobody has answered may still be going.
+      // One whose deletion got no response may still be going.
       const present = isAlreadyExists(error) ? await getIfAny(store, resource, entry.key) : made;
       if (present !== undefined && writtenIn(present) !== undefined) throw error;
       return;
@@ -75,7 +75,10 @@ export class Ledger {
     this.acknowledged.deleted += 1;
   }
 
-  /** Compares all with what is there; what nobody answered is known from then on. The result is what is wrong. */
+  /**
+   * Compares all with what is there; what became of requests without a response is known from then on. The result is what
+   * is wrong.
+   */
   async settle(store: ObjectStore): Promise<string[]> {
     const wrong: string[] = [];
     for (const [name, entry] of this.#entries) {

@@ -69,7 +69,7 @@ export class Life {
         if (this.isOver) return false;
         throw error;
       }
-      await eventually("the process that does not answer to be dead", async () => this.isOver, {
+      await eventually("the process that does not respond to be dead", async () => this.isOver, {
         withinMs: 30_000,
       });
     }
@@ -77,7 +77,7 @@ export class Life {
   }
 }
 
-/** Somebody who uses the API, one operation after the other. */
+/** A client of the API, one operation after the other. */
 export interface Client {
   /** One operation, to the end. Throws what the server said, or that it said nothing. */
   act(life: Life, random: Random): Promise<void>;

@@ -33,7 +33,7 @@ const KINDS: readonly Resource[] = [
  */
 export async function damageAndRestore(loop: KillLoop, wrong: string[]): Promise<void> {
   const { up, random } = loop;
-  // A life that ended before its first copy, when all others were damaged, has none: nobody could restore it.
+  // A life that ended before its first copy, when all others were damaged, has none: no operator could restore it.
   if ((await newestWhole(up.stateDir)) === undefined) return;
   await damageFile(join(up.stateDir, "store", "store.mdb"), random);
   const below = ["--state-dir", up.stateDir];

@@ -20,7 +20,7 @@ import { ObjectClient } from "./object-client.ts";
 import type { Random } from "./random.ts";
 import { VolumeClient } from "./volume-client.ts";
 
-/** Events that there may be, for whoever is after one of them. */
+/** Events that there may be, for a developer who is after one of them. */
 const ONLY = new RegExp(process.env["MOORING_KILL_EVENTS"] ?? "");
 
 export interface LoopOptions {

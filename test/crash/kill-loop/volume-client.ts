@@ -178,7 +178,7 @@ export class VolumeClient implements Client {
     return wrong === undefined ? found : [...found, `${owner}: ${wrong}`];
   }
 
-  /** Whoever stops it has a reason. */
+  /** The event that stops it has a reason. */
   forgetContainer(): void {
     this.#container = undefined;
   }

@@ -34,7 +34,7 @@ async function readMounted(site: Site, image: string): Promise<Buffer> {
     try {
       return await readRecordsAt(join(site.seen(target), "records"));
     } finally {
-      // Whoever reads all file systems of the machine keeps this one in use for a moment.
+      // A program that reads all file systems of the machine keeps this one in use for a moment.
       await eventually(`${target} to be unmounted`, () =>
         onSite(site, "umount", target).then(
           () => true,

@@ -120,7 +120,7 @@ async function atRest(dir: string, round: Round, expected: Expected): Promise<st
   });
 }
 
-/** Nobody may see what was before the revert when anybody has seen what is after it. */
+/** No reader may see what was before the revert when another has seen what is after it. */
 function checkSeen(
   round: Round,
   expected: Expected,

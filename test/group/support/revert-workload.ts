@@ -84,7 +84,7 @@ export class Workload {
     await eventually(`${this.name} to be read`, async () => this.#seen.length >= goal);
   }
 
-  /** Nobody has it, and it is closed. */
+  /** No ticket has it, and it is closed. */
   async idle(): Promise<void> {
     const { name } = this;
     const free = (attachment: VolumeAttachment | undefined) =>

@@ -80,7 +80,7 @@ export async function snapshotTogether(
     }
     misses = 0;
     evaluating = evaluateSet(stage, snapshot, round, result).then(save);
-    // Whoever waits for it next gets the error; until then nobody listens.
+    // The next caller that waits for it gets the error; until then none listens.
     evaluating.catch(() => {});
     round += 1;
   }

@@ -33,7 +33,7 @@ const ELSEWHERE = [
   [/mooring-node \(cluster\): get .*\/volumeattachments$/, "what is read again after a conflict"],
   [/ watch .*\/(referencegrants|volumepopulators)$/, "sources in other namespaces and of other kinds"],
   [/ list \/pods$/, "group reverts: who has the volumes"],
-  [/ update .*\/nodeagents\/status$/, "machines that do not answer"],
+  [/ update .*\/nodeagents\/status$/, "machines that do not respond"],
   [/ update .*\/(volumes|snapshots)\/status$/, "machines that are lost, and damaged volumes"],
   [/ update .*\/snapshots$/, "snapshots that are restored in place"],
   [/ delete .*\/volumeattachments$/, "tickets that have outlived their volume"],

@@ -13,7 +13,7 @@ interface Loop {
   sequence: string;
 }
 
-/** Changes whenever the number of a device is given to somebody else. */
+/** Changes whenever the number of a device is given to another user. */
 const sequenceOf = (device: string): Promise<string> =>
   readFile(`/sys/block/${basename(device)}/diskseq`, "utf8").catch(() => "");
 
@@ -46,7 +46,7 @@ export async function devicesBelow(folder: string): Promise<string[]> {
   return (await loopsBelow(folder)).map(({ name }) => name);
 }
 
-/** A device number that has been given to somebody else meanwhile is left alone. */
+/** A device number that has been given to another user meanwhile is left alone. */
 async function detach(found: readonly Loop[]): Promise<void> {
   for (const { name, sequence } of found) {
     if ((await sequenceOf(name)) === sequence) await tried("losetup", "--detach", name);

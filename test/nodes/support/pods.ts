@@ -17,7 +17,7 @@ import { WRITER } from "./writer.ts";
 const NAMESPACE = "default";
 /** What a writer acknowledges; it prints its error otherwise. */
 const NUMBER = /^\d+$/;
-/** Pods of tests leave a machine that does not answer at once, not after five minutes. */
+/** Pods of tests leave a silent machine at once, not after five minutes. */
 const IMPATIENT = ["not-ready", "unreachable"].map((word) => ({
   ...{ key: `node.kubernetes.io/${word}`, operator: "Exists", effect: "NoExecute", tolerationSeconds: 1 },
 }));

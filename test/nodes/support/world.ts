@@ -24,7 +24,7 @@ export interface NodesOptions {
   shared?: boolean;
 }
 
-/** Several machines on one API server. Whoever creates them disposes of them. */
+/** Several machines on one API server. The test that creates them disposes of them. */
 export class Nodes {
   readonly folder: string;
   readonly network: Network;
@@ -50,7 +50,10 @@ export class Nodes {
     }
   }
 
-  /** Machines that have the shared pool `common`, with leases and a grace so short that a test can wait for their end, by default. */
+  /**
+   * Machines that have the shared pool `common`, with leases and a grace so short that a test can wait for their end, by
+   * default.
+   */
   static async sharing(
     names: readonly string[],
     nodeGrace = "32s",
@@ -89,7 +92,7 @@ export class Nodes {
 
   async #start({ nodes, upArgs = [], nodeArgs = [], shared }: NodesOptions): Promise<void> {
     if (shared === true) await this.#share();
-    // A port that stays: nodes find the API server again after its restart. Nobody else has this address.
+    // A port that stays: nodes find the API server again after its restart. No other process has this address.
     const listen = `${this.network.address}:6443`;
     const args = [...this.#trust, ...upArgs];
     this.#up = await Up.create({ nodeName: "hub", listen, pool: "directory", args });

@@ -123,7 +123,7 @@ export interface Stint {
 }
 
 /**
- * Reads the stamps: every writer's numbers are complete from 1 on, and nobody writes again after somebody else
+ * Reads the stamps: every writer's numbers are complete from 1 on, and no writer writes again after another one
  * has. Throws with the first line that breaks this. A line that the end of a machine has truncated does not count.
  */
 export function stints(content: string): Stint[] {
