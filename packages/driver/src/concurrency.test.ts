@@ -30,7 +30,7 @@ describe("many callers at once", () => {
   after(() => world.end());
 
   const repeat = async (call: () => Promise<unknown>, good: readonly string[] = ["OK"]) => {
-    const response = await eventually("an answer other than ABORTED", async () => {
+    const response = await eventually("a response other than ABORTED", async () => {
       const { code, message } = await failureOf(call());
       return code !== "ABORTED" && { code, message };
     });

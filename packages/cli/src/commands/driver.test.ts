@@ -213,7 +213,7 @@ describe("mooring driver", () => {
     for (const mode of ["controller", "node"]) {
       const args = [...state(mode), "--mode", mode, "--kubeconfig", kubeconfig];
       const why =
-        /of a Kubernetes cluster \(v1\.35\.4\), where nobody attaches.*\nnext: run `mooring controller --engine` there/;
+        /of a Kubernetes cluster \(v1\.35\.4\), where no arbiter attaches.*\nnext: run `mooring controller --engine` there/;
       await refused(args, { CSI_ENDPOINT: endpoint(`cluster-${mode}`) }, 2, why);
     }
     server.close();

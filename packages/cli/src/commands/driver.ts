@@ -96,12 +96,12 @@ async function sharedStore(options: DriverOptions): Promise<RestStore | undefine
   return store;
 }
 
-/** Elsewhere nobody would decide over the tickets that this process writes, and every attachment would wait for ever. */
+/** Elsewhere no arbiter would evaluate the tickets that this process writes, and every attachment would wait for ever. */
 async function requireStandalone(store: RestStore, kubeconfig: string): Promise<void> {
   const { gitVersion } = JSON.parse(await store.getText("/version")) as { gitVersion?: string };
   if (gitVersion?.endsWith("+mooring") === true) return;
   throw new CommandError(
-    `${kubeconfig} is of a Kubernetes cluster (${gitVersion}), where nobody attaches what this process asks for`,
+    `${kubeconfig} is of a Kubernetes cluster (${gitVersion}), where no arbiter attaches what this process asks for`,
     {
       next: "run `mooring controller --engine` there, and `mooring node --kubelet-dir FOLDER` on each machine; or use the kubeconfig of a running `mooring up`",
     },

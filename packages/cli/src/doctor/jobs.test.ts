@@ -98,7 +98,11 @@ test("doctor: a ticket whose job is over is left over, whatever the job; one who
       over("was given up after 5 attempts"),
     ],
     ["share-manager-controller", { spec: { accessMode: "rwx" }, others: ["csi-attacher"] }, []],
-    ["share-manager-controller", { spec: { accessMode: "rwx" } }, over("is over: nobody uses the volume")],
+    [
+      "share-manager-controller",
+      { spec: { accessMode: "rwx" } },
+      over("is over: no workload uses the volume"),
+    ],
     ["share-manager-controller", { others: ["csi-attacher"] }, over("has nothing to serve")],
     ["volume-clone-controller", {}, over("is over")],
   ];

@@ -1,7 +1,7 @@
 import { type Condition, defineResource, type KubeObject } from "@mooring/store";
 import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
 
-/** Who wants a volume attached. A type decides what yields to what, and who may write it (decision 0014). */
+/** What a ticket is for. The type decides which tickets yield to which, and which component may write it (decision 0014). */
 export type AttacherType =
   | "csi-attacher"
   | "longhorn-api"

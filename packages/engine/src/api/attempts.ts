@@ -6,7 +6,7 @@ export interface Attempts {
   failedAt?: string;
 }
 
-/** Jobs that fail this often in a row give up until an operator requests it again. */
+/** A job that fails this often in a row gives up, until an operator asks for it again. */
 export const MOST_ATTEMPTS = 5;
 
 const FIRST_MS = 1000;

@@ -20,7 +20,7 @@ export interface RevertMember {
  */
 export type RevertPhase = "Waiting" | "Holding" | "Reverting" | "Complete" | "Failed";
 
-/** A wish to put all members of a group snapshot back in place: all of them, or none. Done once. */
+/** An operator's request to put all members of a group snapshot back in place: all of them, or none. Done once. */
 export interface VolumeGroupRevert extends KubeObject {
   /** Immutable. */
   spec: { source: { volumeGroupSnapshotName: string } };

@@ -97,7 +97,7 @@ export function canMigrate(pool: Pool): boolean {
   return isShared(pool);
 }
 
-/** Whether what holds the images can shut a lost node out of them: then no time counts, only that it did. */
+/** Whether the storage below the images can shut a lost node out of them: then no time counts, only that it has. */
 export function canShutOut({ spec }: Pick<Pool, "spec">): boolean {
   return spec.type === "rbd";
 }

@@ -5,7 +5,7 @@ import type { Volume } from "./volume.ts";
 const MOUNTS: ReadonlySet<AttachmentTicket["type"]> = new Set(["csi-attacher", "longhorn-api"]);
 
 /**
- * Tickets of those who still have the volume mounted as it was before it asked to be mounted again: they had it
+ * Tickets of workloads that still have the volume mounted as it was before it asked to be mounted again: they had it
  * then, and their node has not mounted it since. The times compared are of two machines: a workload that comes within the
  * difference of their clocks is counted to one side or the other. Pure.
  */

@@ -20,7 +20,7 @@ export async function firstBlockFails(exec: Exec, path: string, signal?: AbortSi
 
 interface RepairBlocks {
   exec: Exec;
-  /** Used by nobody else. */
+  /** No other code uses it. */
   device: string;
   /** The file behind the device: only what is allocated there is read. */
   image: string;

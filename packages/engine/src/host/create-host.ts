@@ -8,7 +8,7 @@ import { Spawners } from "./spawners.ts";
 /** losetup takes milliseconds; it tries again without end when a device seems free but is not. */
 const LOOP_COMMAND_MS = 30_000;
 
-/** Of a process that lives long, and is large by the time it starts programs for somebody who waits. */
+/** Of a process that lives long, and is large by the time it starts programs for which a caller waits. */
 const SERVER_PROGRAMS = 8;
 
 /**

@@ -1,4 +1,4 @@
-/** Which Debian (and Ubuntu) package brings a tool, so that a missing one is one line to fix. */
+/** The Debian (and Ubuntu) package that has a tool: the error about a missing one names what to install. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   xfsprogs: ["mkfs.xfs", "xfs_growfs", "xfs_info", "xfs_repair", "xfs_io"],
   "btrfs-progs": ["mkfs.btrfs", "btrfs", "btrfstune"],

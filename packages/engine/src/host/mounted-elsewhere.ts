@@ -1,7 +1,6 @@
 import { readdir, readFile, readlink } from "node:fs/promises";
 
-/**
- * Who has a file system mounted in another mount namespace, as texts for messages: one process of each. `device`: its
+/** The processes that have a file system mounted in another mount namespace, as texts for messages: one of each namespace. `device`: its
  * number, as mountinfo has it. As long as there is one, the kernel gives the same file system to every process that mounts
  * the device.
  */

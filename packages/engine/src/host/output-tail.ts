@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 
-/** The last bytes of a stream, however much it prints: a chatty tool must not fill the memory. */
+/** The last bytes of a stream, however much the program prints: a tool with much output must not fill the memory. */
 export class OutputTail {
   readonly #limit: number;
   #chunks: Buffer[] = [];

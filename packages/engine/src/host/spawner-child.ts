@@ -13,7 +13,7 @@ interface SpawnRequest {
   uninterruptible: boolean;
 }
 
-/** What the process requests of its spawner. */
+/** What the process sends to its spawner. */
 export type SpawnerOrder =
   | { run: SpawnRequest }
   | { kill: number; signal: NodeJS.Signals }

@@ -14,9 +14,9 @@ import { BlockedByTickets } from "./blocked.ts";
 import { type AttachRequest, checkCaller, checkExpiry, checkId } from "./request.ts";
 
 /**
- * Writes an operator's ticket; the arbiter does the rest. The same wish again changes nothing, with another expiry it
- * changes that. Throws INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED (another holder's ticket) or FAILED_PRECONDITION
- * (not there, or not now; with the tickets that stand against it).
+ * Writes an operator's ticket; the arbiter does the rest. The same request again changes nothing; with another expiry it
+ * changes that. Throws INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED (another holder's ticket) or FAILED_PRECONDITION (not
+ * there, or not now; with the tickets that are in the way).
  */
 export async function attachVolume(
   store: ObjectStore,
@@ -124,7 +124,7 @@ function requireWhole({ metadata, status }: Volume): void {
   }
 }
 
-/** A ticket belongs to who made it: two operators who chose the same id do not take it from each other. */
+/** A ticket belongs to the operator who made it: two who chose the same id do not take it from each other. */
 function requireOwn(attachment: VolumeAttachment, wish: TicketRequest): void {
   const present = attachment.spec.attachmentTickets?.[wish.id];
   if (present === undefined) return;

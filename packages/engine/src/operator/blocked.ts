@@ -3,7 +3,7 @@ import type { AttachmentTicket } from "../api/attachment.ts";
 import { EngineError, type WayOut } from "../errors.ts";
 import { nameOf } from "../tickets/summary.ts";
 
-/** An operator's wish that other tickets stand against. */
+/** An operator's request that other tickets keep from being met. */
 export class BlockedByTickets extends EngineError {
   readonly tickets: readonly AttachmentTicket[];
 

@@ -15,7 +15,7 @@ import { checkCaller, checkId, type DetachRequest } from "./request.ts";
 /**
  * Ends an operator's own ticket; one that is not there has ended already. A forced detach ends the ticket that it names,
  * whichever holder it has, and without a name those of operators and workloads, with scope `all` those of jobs too; it
- * requests Kubernetes to detach what Kubernetes has attached, as its tickets would come back otherwise. A device in use
+ * deletes Kubernetes' attachments, so that Kubernetes detaches: its tickets would come back otherwise. A device in use
  * stays open until its user closes it. Resolves with the ids that ended. Throws INVALID_ARGUMENT, NOT_FOUND,
  * PERMISSION_DENIED or FAILED_PRECONDITION.
  */
@@ -35,7 +35,7 @@ export async function detachVolume(
   });
 }
 
-/** What an operator took, only that operator gives back: a slip of the id must not take a device from another user. */
+/** Only the operator who took a ticket gives it back: a mistyped id must not take a device from another user. */
 function requireOwn(ticket: AttachmentTicket, caller: string, volume: string): void {
   if (ticket.type !== "longhorn-api") {
     const { owner } = ticket;

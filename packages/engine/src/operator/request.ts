@@ -1,6 +1,6 @@
 import { EngineError } from "../errors.ts";
 
-/** An operator's wish to have a volume on a node. */
+/** An operator's request to have a volume on a node. */
 export interface AttachRequest {
   volume: string;
   /** Node id. */
@@ -17,7 +17,7 @@ export interface AttachRequest {
   queue?: boolean;
 }
 
-/** An operator's wish that a ticket ends. */
+/** An operator's request to end a ticket. */
 export interface DetachRequest {
   volume: string;
   /** Ticket id; default `longhorn-ui`. */

@@ -39,7 +39,7 @@ function operatorRequest(request: Record<string, unknown> | undefined): Operator
   return { name, labels: labels as Record<string, string> };
 }
 
-/** Requests a snapshot; the engine makes it. The same wish again returns the same snapshot. */
+/** Writes a Snapshot, which the node's agent makes. The same request again returns the same snapshot. */
 export async function createSnapshotOf(
   store: ObjectStore,
   volumeName: string,

@@ -4,7 +4,10 @@ import { syncFolder } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import { absent } from "./file-images.ts";
 
-/** What a pool's folder records of its file, so that one that has gone or was truncated is not taken for a new or a small one. */
+/**
+ * What a pool's folder records of its file, so that one that has gone or was truncated is not taken for a new or a small
+ * one.
+ */
 function recordPath(folder: string): string {
   return join(folder, "pool.json");
 }
@@ -32,7 +35,7 @@ export async function recordBacking(folder: string, file: string): Promise<void>
   await syncFolder(folder);
 }
 
-/** Before the file itself goes: one that is wanted no more is not missed. */
+/** Removes the record before the file itself: a file that is not wanted any more must not be reported as missing. */
 export async function forgetBacking(folder: string): Promise<void> {
   for (const path of [`${recordPath(folder)}.new`, recordPath(folder)]) await rm(path, { force: true });
 }

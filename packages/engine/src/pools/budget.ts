@@ -11,7 +11,7 @@ export interface BudgetRules {
   reserve: number;
 }
 
-/** Who does not ask for more is not promised what is not there. */
+/** The default: a pool promises what it has, and more only where an operator asks for that. */
 export const DEFAULT_OVERCOMMIT = 1;
 /** Of a pool's size, this much is kept free. */
 export const DEFAULT_RESERVE_FRACTION = 0.05;
@@ -71,7 +71,7 @@ function promiseLimit(total: number, thick: number, overcommit: number): number 
   return Math.floor(Math.max(0, total - thick) * overcommit) + thick;
 }
 
-/** The largest volume that the rules let in now. */
+/** The largest volume for which there is room now. */
 export function largestVolume(usage: PoolUsage, rules: BudgetRules, thick = false): number {
   const { freeBytes, promisedBytes, thickBytes, totalBytes } = usage;
   if (freeBytes < rules.reserve) return 0;

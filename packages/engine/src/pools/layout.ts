@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { LocalPoolType } from "../api/pool.ts";
 
-/** In the pool's folder: who has the pool open. */
+/** The lock file in the pool's folder: the process that has the pool open has its lock. */
 export const LOCK_FILE = "lock";
 
 /** Where the parts of a pool are below its folder. */

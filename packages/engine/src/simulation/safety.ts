@@ -50,7 +50,7 @@ function checkMigration(before: Volume, after: Volume, seen: ArbiterView): void 
   if (goal !== "") {
     const open = state === "attached" && currentNodeID === from && currentMigrationNodeID === "";
     must(from === to && target === "" && open, "S12", `a migration to "${goal}" began while ${state}`);
-    must(workloads(from).length > 0 && workloads(goal).length > 0, "S12", "nobody asked for a migration");
+    must(workloads(from).length > 0 && workloads(goal).length > 0, "S12", "no ticket asked for a migration");
   } else if (from === to) {
     const wanted = workloads(target).filter((t) => !seen.ownersGone.has(t.id) && !expired(t, seen.now));
     const lost = isFenced(seen, target);
@@ -70,7 +70,7 @@ function checkSwitch({ spec: { nodeID, disableFrontend = false } }: Volume, seen
     (t) => parametersFit(t, !disableFrontend) && !parametersFit(t, disableFrontend),
   );
   const gained = candidates.some((t) => !parametersFit(t, !disableFrontend));
-  must(gained || disableFrontend, "S4", "the device was shown and nobody asked for it");
+  must(gained || disableFrontend, "S4", "the device was shown and no ticket asked for it");
   const dying = lost !== undefined && (seen.ownersGone.has(lost.id) || expired(lost, seen.now));
   must(lost === undefined || dying, "S10", `the device was switched under ticket "${lost?.id}"`);
 }
@@ -79,7 +79,7 @@ function checkAttach(before: Volume, after: Volume, seen: ArbiterView): void {
   const { nodeID: to = "", disableFrontend = false } = after.spec;
   const tickets = ticketsOf(seen.attachment);
   const asked = tickets.filter((t) => t.nodeID === to && parametersFit(t, disableFrontend));
-  must(asked.length > 0, "S4", `nobody asked for node "${to}"`);
+  must(asked.length > 0, "S4", `no ticket asked for node "${to}"`);
   checkTurn(asked, seen);
   const { state, currentNodeID = "", robustness, ownerID } = before.status ?? {};
   const repairing = disableFrontend && asked.some((t) => ruleOf(t.type).repairs === true);
@@ -131,7 +131,7 @@ function checkDetach(before: Volume, from: string, seen: ArbiterView): void {
   must(
     allowed || workload || !claimants(seen, live).some(keeps),
     "S10",
-    "it was taken from a job and nobody needs it",
+    "it was taken from a job and no ticket needs it",
   );
 }
 

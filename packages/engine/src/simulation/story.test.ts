@@ -13,7 +13,7 @@ function obstinate(view: ArbiterView): Decision {
 
 test("a history that breaks a property is made small, and lists what happened", () => {
   const [what = "", ...lines] = (search(2000, obstinate) ?? "").split("\n");
-  assert.match(what, /^Error: S4: nobody asked for node "b"$/);
+  assert.match(what, /^Error: S4: no ticket asked for node "b"$/);
   const end = lines.pop() ?? "";
   assert.match(end, /^\(seed -?\d+, path [\d:]+, shrunk [1-9]\d* times\)$/);
   const texts = lines.map((line, index) => {

@@ -2,7 +2,7 @@ import { addons, Code, type CsiClient, v1 } from "@mooring/csi";
 import { callFailure } from "./codes.ts";
 import type { ControllerCapability, DriverInfo, VolumeGroupCapability } from "./driver-info.ts";
 
-/** A driver that answers: what it reported about itself, and how to call it. */
+/** A driver that responds: what it reported about itself, and how to call it. */
 export interface Driver {
   info: DriverInfo;
   client: CsiClient;

@@ -7,7 +7,7 @@ const STARTING: ReadonlySet<number> = new Set([Code.DEADLINE_EXCEEDED, Code.UNAV
 const BETWEEN_MS = 1_000;
 const FIRST_MS = 50;
 
-/** Probes until the driver reports that it is ready. Throws what a broken driver answers. */
+/** Probes until the driver reports that it is ready. Throws what a broken driver returns. */
 export async function waitUntilReady(
   client: CsiClient,
   { signal, timeoutMs, logger }: { signal: AbortSignal; timeoutMs: number; logger: Logger },

@@ -206,9 +206,9 @@ test("labels that change do not change a group snapshot that has begun", async (
 test("a group snapshot whose driver is slow is bound and says what it waits for", async (t) => {
   const w = await groupWorld(t);
   await w.claims("data");
-  let answer = () => {};
-  const answered = new Promise<void>((resolve) => (answer = resolve));
-  w.h.driver.faults.add({ method: "CreateVolumeGroupSnapshot", until: answered });
+  let respond = () => {};
+  const responded = new Promise<void>((resolve) => (respond = resolve));
+  w.h.driver.faults.add({ method: "CreateVolumeGroupSnapshot", until: responded });
   await w.create("group");
   await w.reported("VolumeGroupSnapshot", "CreatingGroupSnapshot");
   const { status } = (await w.group()) ?? {};
@@ -216,7 +216,7 @@ test("a group snapshot whose driver is slow is bound and says what it waits for"
     [status?.readyToUse, typeof status?.boundVolumeGroupSnapshotContentName],
     [false, "string"],
   );
-  answer();
+  respond();
   await w.ready();
 });
 

@@ -93,7 +93,7 @@ async function askAgain(
   while (!signal.aborted) {
     await delay(askMs, signal).catch(() => {});
     if (signal.aborted) return;
-    // Whether it answers is the health controller's to report.
+    // The health controller reports whether it responds.
     await nodeInfo(context, signal).then(heard, () => {});
   }
 }

@@ -31,10 +31,10 @@ const OFFLINE = { message: "array offline", times: Number.POSITIVE_INFINITY };
 
 test("a snapshot whose driver is slow is bound and says what it waits for", async (t) => {
   const h = await start(t);
-  let answer = () => {};
+  let respond = () => {};
   h.driver.faults.add({
     method: "CreateSnapshot",
-    until: new Promise<void>((resolve) => (answer = resolve)),
+    until: new Promise<void>((resolve) => (respond = resolve)),
   });
   await h.store.create(VolumeSnapshots, vs("snap"));
   await h.until("it is bound", async () => (await snapshotOf(h))?.status?.boundVolumeSnapshotContentName);
@@ -43,7 +43,7 @@ test("a snapshot whose driver is slow is bound and says what it waits for", asyn
   await h.until("the event", async () =>
     (await h.store.list(Events)).items.some(({ reason }) => reason === "CreatingSnapshot"),
   );
-  answer();
+  respond();
   await ready(h);
   await h.until(
     "the claim is released",
@@ -56,15 +56,15 @@ test("beside somebody else's provisioner the claim is kept before the driver is 
   const h = await start(t, { sidecars });
   sidecars.controllers = ["snapshot"];
   await h.restart();
-  let answer = () => {};
+  let respond = () => {};
   h.driver.faults.add({
     method: "CreateSnapshot",
-    until: new Promise<void>((resolve) => (answer = resolve)),
+    until: new Promise<void>((resolve) => (respond = resolve)),
   });
   await h.store.create(VolumeSnapshots, vs("snap"));
   await h.until("the driver is asked", () => h.driver.called("CreateSnapshot") > 0);
   assert.ok((await claimFinalizers(h)).includes(CLAIM_SOURCE_FINALIZER));
-  answer();
+  respond();
   await ready(h);
 });
 

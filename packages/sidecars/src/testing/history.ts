@@ -38,7 +38,7 @@ const KINDS = [...WAITED_FOR, ...CLASSES, Nodes as unknown as Resource<KubeObjec
 
 /** Claims of both values of the label `team` are there: a claim that changes it changes its group. */
 const TEAMS = ["a", "b"] as const;
-/** What the driver may refuse, or do and not answer. */
+/** What the driver may refuse, or do without a response. */
 const METHODS = [
   ...["CreateVolume", "DeleteVolume", "CreateSnapshot", "DeleteSnapshot", "ControllerPublishVolume"],
   ...["ControllerExpandVolume", "ControllerModifyVolume", "CreateVolumeGroupSnapshot", "CreateVolumeGroup"],

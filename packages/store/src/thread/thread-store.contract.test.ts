@@ -15,9 +15,9 @@ after(async () => {
 });
 
 async function ask(message: "open" | "close" | "patch"): Promise<unknown> {
-  const answered = once(thread, "message");
+  const received = once(thread, "message");
   thread.postMessage(message);
-  return (await answered)[0];
+  return (await received)[0];
 }
 
 async function openStore(t: TestContext): Promise<ThreadStore> {

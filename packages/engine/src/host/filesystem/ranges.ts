@@ -29,7 +29,7 @@ export function changedRanges(base: Extents, target: Extents, window: Window): A
 
 type Place = Extent["place"];
 
-/** Cuts the window where any of the files begins or ends an extent, and keeps the pieces that are wanted. */
+/** Divides the window where any of the files begins or ends an extent, and keeps the pieces that are wanted. */
 async function* marked(
   files: readonly Extents[],
   { from, to }: Window,

@@ -108,7 +108,7 @@ async function replay({ exec, mounts, device, type, scratch }: FilesystemRepair)
   return mounted;
 }
 
-/** The tools print their steps and numbers to the end; what they found is somewhere before. */
+/** The tools print their steps and numbers at the end of their output; their findings are somewhere before. */
 function finding(result: ExecResult): string {
   const found = linesOf(result).find((line) =>
     /\b(bad|corrupt\w*|errors?|failed|inconsistency|invalid|mismatch)\b/i.test(line),

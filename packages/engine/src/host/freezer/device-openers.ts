@@ -8,8 +8,7 @@ export interface Opener {
   cgroup: string | undefined;
 }
 
-/**
- * Who has which of the devices (`7:3`) open, by device. Processes come and go: the result may be old when it is
+/** The processes that have the devices (`7:3`) open, by device. Processes come and go: the result may be old when it is
  * there. Only in the own process namespace and those below it.
  */
 export async function deviceOpeners(devices: ReadonlySet<string>): Promise<Map<string, Opener[]>> {

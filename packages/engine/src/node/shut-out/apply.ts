@@ -5,8 +5,8 @@ import type { ShutOutStep, ShutOutView } from "./decide.ts";
 const afterRefused = failpoint("engine/shut-out/writes-refused");
 
 /**
- * Makes a step; each may be made twice. Every write is upon the version of the lease that was read, so that whoever is back, or
- * faster, wins. Throws Conflict then.
+ * Makes a step; each may be made twice. Every write is upon the version of the lease that was read, so that a node that is
+ * back, or another one that is faster, wins. Throws Conflict then.
  */
 export async function applyShutOutStep(
   context: AgentContext,

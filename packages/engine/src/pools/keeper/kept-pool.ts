@@ -53,7 +53,7 @@ export function keptPool(pool: PoolBackend, host: Host, layout: PoolLayout): Poo
   });
 }
 
-/** The keeper of a frozen pool grows it as well: one of both is made to wait. */
+/** The keeper of a frozen pool grows it as well, so one of the two waits for the other. */
 async function unlessBusy(host: Host, work: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -77,7 +77,7 @@ function refusals(pool: PoolBackend, keeper: PoolKeeper, folder: string): Partia
   return Object.fromEntries(refusing);
 }
 
-/** Everything as in `pool`, but what is given. */
+/** The methods of `pool`, but for those that are given. */
 function overriding(pool: PoolBackend, own: Partial<PoolBackend>): PoolBackend {
   return new Proxy(pool, {
     get: (target, name) => {

@@ -38,7 +38,7 @@ the same rows. Two loops work on a volume and never on the same field:
 "This node" is the node whose agent is described. The columns of the arbiter say what it does to \`spec.nodeID\` when there
 is no ticket, a workload's ticket for this node, or one for another node only, and the reason in its result. In the
 last column the data have failed and there is a ticket for the wanted node. A new volume is \`creating\` until its image
-is there, one that goes is \`deleting\` from the moment nobody has it: whatever else its record says then, nothing is
+is there, one that goes is \`deleting\` from the moment no ticket has it: whatever else its record says then, nothing is
 placed and nothing is opened.
 `;
 

@@ -47,19 +47,21 @@ interface Opened {
   close(): void;
 }
 
-/** A request on a connection of its own, up to the headers of its response. On a busy machine a handshake may take too long. */
+/**
+ * A request on a connection of its own, up to the headers of its response. On a busy machine a handshake may take too long.
+ */
 async function ask(path: string, token: string, attempts = 5): Promise<Opened> {
   const sent = request(new URL(path, server.api.url), {
     ...{ agent: false, ca: server.api.caPem, headers: { authorization: `Bearer ${token}` } },
   });
   sent.on("error", () => {});
   sent.end();
-  const answer = await once(sent, "response").catch((error: unknown) => {
+  const received = await once(sent, "response").catch((error: unknown) => {
     if (attempts === 1) throw error;
     return undefined;
   });
-  if (answer === undefined) return ask(path, token, attempts - 1);
-  const [response] = answer as [IncomingMessage];
+  if (received === undefined) return ask(path, token, attempts - 1);
+  const [response] = received as [IncomingMessage];
   response.on("error", () => {});
   response.resume();
   return { response, close: () => sent.destroy() };

@@ -26,7 +26,7 @@ export function createMetrics(measure: Measure): RequestMetrics {
       const name = "apiserver_request_total";
       const samples = [...requests.values()];
       return metricsText([
-        { name, help: "Requests answered.", type: "counter", samples },
+        { name, help: "Requests with a response.", type: "counter", samples },
         ...(await measure()),
       ]);
     },

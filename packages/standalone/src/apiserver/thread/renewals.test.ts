@@ -36,10 +36,10 @@ test("a request that keeps the API server busy delays neither a Lease nor the he
   const renewed = async () => (await store.get(Leases, LEASE)).spec?.renewTime;
   const changed = async (first: string | undefined) => (await renewed()) !== first;
 
-  const answer = http.send("/api/v1/namespaces/default", { headers: { "x-busy": "yes" } });
-  let answered = false;
-  void answer.finally(() => {
-    answered = true;
+  const response = http.send("/api/v1/namespaces/default", { headers: { "x-busy": "yes" } });
+  let responded = false;
+  void response.finally(() => {
+    responded = true;
   });
   await eventually("the server is busy", () => Atomics.load(flags, 0) === 1);
   for (let times = 0; times < 3; times += 1) {
@@ -53,7 +53,7 @@ test("a request that keeps the API server busy delays neither a Lease nor the he
     const isReady = async () => (await store.get(NodeAgents, NODE)).status?.state === "Ready";
     await eventually("the agent says that it lives", isReady);
   }
-  assert.equal(answered, false, "the server was busy all the time");
+  assert.equal(responded, false, "the server was busy all the time");
   Atomics.store(flags, 1, 1);
-  assert.equal((await answer).status, 200);
+  assert.equal((await response).status, 200);
 });

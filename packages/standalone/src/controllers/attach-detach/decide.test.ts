@@ -127,7 +127,7 @@ test("what a lost node had in use is detached only when it is fenced, or an oper
   assert.equal(offered(lost(fenced)), true);
   assert.equal(offered(lost(fenced), "another.example.com"), false);
   assert.equal(offered(lost({ Ready: "Unknown" }, [off]), "another.example.com"), true);
-  // It answers: neither is believed.
+  // It responds: neither is believed.
   assert.equal(offered(lost({ ...fenced, Ready: "True" }, [off])), false);
   const plan = decide({ node: lost(fenced), attachments: attachedBy("csi.mooring.dev", attachments) });
   assert.deepEqual(plan.report, [], "and it is not reported to a kubelet that comes back");

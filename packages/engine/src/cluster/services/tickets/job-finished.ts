@@ -46,7 +46,7 @@ const restore: Finished = ({ volume }) => {
   return volume.status?.restore?.state === "Failed" ? "has failed" : "is over";
 };
 
-/** What waits for an operator's consent, and what nobody can repair, has no ticket meanwhile. */
+/** What waits for an operator's consent, and what no node can repair, has no ticket meanwhile. */
 const salvage: Finished = ({ volume }) => {
   if (pendingSalvage(volume) !== undefined) return undefined;
   return volume.status?.robustness === "faulted" ? "cannot go on by itself" : "is over";
@@ -54,7 +54,9 @@ const salvage: Finished = ({ volume }) => {
 
 const share: Finished = ({ volume, tickets }) => {
   if (!isServed(volume)) return "has nothing to serve";
-  return tickets.some(({ type }) => type === "csi-attacher") ? undefined : "is over: nobody uses the volume";
+  return tickets.some(({ type }) => type === "csi-attacher")
+    ? undefined
+    : "is over: no workload uses the volume";
 };
 
 /** Every type; undefined: no service of ours has such a ticket, so it is finished only when its owner is gone. */

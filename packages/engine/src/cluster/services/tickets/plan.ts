@@ -37,7 +37,7 @@ interface TicketOptions {
 }
 
 /**
- * A ticket for the volume where it is now, or where its data is. A volume of a shared pool that nobody has may be on
+ * A ticket for the volume where it is now, or where its data is. A volume of a shared pool that no node has may be on
  * any node: its ticket names none, until it is written. One that is nowhere yet is not wanted yet.
  */
 export function ticketFor({ volume, type, owner, frontend, parameters, name }: TicketOptions): WantedTicket {

@@ -8,7 +8,7 @@ import type { ServicesContext } from "../context.ts";
 import { ANYWHERE, type TicketPlan, type WantedTicket } from "./plan.ts";
 import type { TicketState } from "./steps.ts";
 
-/** The tickets of a plan as they are. What else is on their volumes wakes nobody. */
+/** The tickets of a plan as they are. Other tickets on their volumes wake no key. */
 export function readTickets(
   context: ServicesContext,
   reader: Reader,

@@ -39,7 +39,7 @@ export interface PodFacts {
   /** Of all three lists, init containers first. */
   containers: readonly PodContainer[];
   windows: boolean;
-  /** It has user ids of its own: its root is nobody on the node. */
+  /** It has user ids of its own: its root is no user of the node. */
   ownUsers: boolean;
 }
 
