@@ -27,7 +27,7 @@ const kinds = {
 
 for (const [kind, { list, make, remove: drop }] of sample(Object.entries(kinds), { everyday: 1 })) {
   test(`${kind}: pages of any size have all of them, once`, async () => {
-    covers("CSI-184", "CSI-185", "CSI-186", "CSI-187", "CSI-190", "CSI-234", "CSI-235");
+    covers("CSI-184", "CSI-185", "CSI-186", "CSI-187", "CSI-190", "CSI-234", "CSI-235", "CSI-237");
     const ids: string[] = [];
     for (let n = 0; n < 5; n += 1) ids.push(await make(`${kind} ${n}`));
     assert.deepEqual(await list({}), { ids, nextToken: "" });
@@ -60,7 +60,7 @@ for (const [kind, { list, make, remove: drop }] of sample(Object.entries(kinds),
   });
 
   test(`${kind}: a token that is not ours is ABORTED, a negative page size INVALID_ARGUMENT`, async () => {
-    covers("CSI-191", "CSI-240", "CSI-031");
+    covers("CSI-031", "CSI-188", "CSI-191", "CSI-236", "CSI-240");
     const id = await make(`${kind} one`);
     const other = await make(`${kind} two`);
     const { nextToken } = await list({ maxEntries: 1 });

@@ -77,7 +77,7 @@ test(
   "with nothing but CSI_ENDPOINT it starts; every setting has a variable of its own name",
   thorough(),
   async () => {
-    covers("CSI-325", "CSI-319");
+    covers("CSI-310", "CSI-319", "CSI-320", "CSI-325");
     // Its default state folder lies below /var/lib: it gets one of its own, in a mount namespace of its own.
     const script = (lib: string) => `mount --bind ${lib} /var/lib && exec "$0" "$@"`;
     const variables = { MOORING_POOL: "directory", MOORING_NODE_ID: "by-variable", MOORING_MAX_VOLUMES: "7" };

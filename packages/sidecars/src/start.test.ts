@@ -50,8 +50,11 @@ test("what runs follows from what the driver can", async (t) => {
   assert.deepEqual(chosen.sidecars.controllers, ["provision"]);
 });
 
-test("a driver that is not ready yet is waited for", async (t) => {
+test("a driver that is not there, or not ready yet, is waited for", async (t) => {
+  covers("CSI-055", "CSI-320");
   const h = await startHarness(t);
+  await h.stop();
+  await h.driver.pause();
   h.driver.ready = false;
   const stop = new AbortController();
   let started = false;
@@ -65,13 +68,29 @@ test("a driver that is not ready yet is waited for", async (t) => {
     started = true;
     return sidecars;
   });
+  // Its socket comes after who is to use it.
+  await h.driver.listen();
   const before = driver.called("Probe");
   await h.until("it was probed some more", () => driver.called("Probe") > before + 2);
   assert.equal(started, false);
   driver.ready = true;
-  const { done } = await starting;
+  const { done, driver: found } = await starting;
+  assert.deepEqual([found.name, found.expansion], [DRIVER, "online"], "it was asked what it can do");
   stop.abort();
   await done;
+});
+
+test("a driver that is broken when it is reached is not used", async (t) => {
+  covers("CSI-063", "CSI-065");
+  const h = await startHarness(t);
+  await h.stop();
+  const broken = { method: "Probe", code: Code.FAILED_PRECONDITION, message: "mkfs.xfs is missing" };
+  h.driver.faults.add(broken);
+  await h.store.create(PersistentVolumeClaims, plainClaim("one"));
+  await assert.rejects(h.restart(), /mkfs\.xfs is missing/);
+  assert.equal(h.driver.called("CreateVolume"), 0);
+  await h.restart();
+  await h.until("it is bound", async () => (await boundCount(h)) === 1);
 });
 
 test("one of two processes works, and the other takes over when it stops", async (t) => {

@@ -330,6 +330,7 @@ test("secrets and mount flags never reach a log, at any depth", () => {
 });
 
 test("the socket is there for its owner only, and gone after stop", async () => {
+  covers("CSI-313");
   await serve({ identity: {} });
   const path = join(folder, "csi.sock");
   assert.equal((await stat(path)).mode & 0o777, 0o600);

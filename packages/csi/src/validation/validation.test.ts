@@ -45,7 +45,7 @@ const COMPLETE: [DescMessage, Record<string, unknown>][] = [
 ];
 
 test("each required field, left out in turn, is named; the others are enough", () => {
-  covers("CSI-024", "CSI-025", "CSI-026", "CSI-029", "GRP-011", "GRP-033", "GRP-047", "GRP-061");
+  covers("CSI-024", "CSI-025", "CSI-026", "CSI-029", "CSI-180", "GRP-011", "GRP-033", "GRP-047", "GRP-061");
   for (const [schema, init] of COMPLETE) {
     const complete = init as MessageInitShape<typeof schema>;
     assert.equal(check(schema, complete), undefined, schema.typeName);

@@ -61,6 +61,7 @@ const only = (h: Harness) => {
 test("attach and detach", async (t) => {
   covers(
     "K8S-008",
+    "K8S-037",
     "K8S-040",
     "K8S-041",
     "K8S-043",
@@ -69,9 +70,12 @@ test("attach and detach", async (t) => {
     "K8S-051",
     "K8S-052",
     "K8S-059",
+    "CSI-010",
     "CSI-146",
+    "CSI-148",
   );
-  const h = await start(t);
+  const volumeAttributes = { made: "here", tier: "gold" };
+  const h = await start(t, {}, { volumeAttributes });
   await h.store.create(KubeVolumeAttachments, attachment("a"));
   await attached(h, "a");
   const found = await h.store.get(KubeVolumeAttachments, { name: "a" });
@@ -80,10 +84,18 @@ test("attach and detach", async (t) => {
   assert.equal(found.metadata.annotations?.["csi.alpha.kubernetes.io/node-id"], "id-n1");
   assert.deepEqual((await h.find(PersistentVolumes, "pv"))?.metadata.finalizers?.includes(FINALIZER), true);
   assert.deepEqual([...only(h).publishedTo], ["id-n1"]);
+  // Another life takes up what is there: it asks nothing about what is attached.
+  await h.restart();
   await h.store.delete(KubeVolumeAttachments, { name: "a" });
   await gone(h, "a");
   assert.equal(only(h).publishedTo.size, 0);
-  assert.equal(h.driver.called("ControllerPublishVolume"), 1);
+  const published = h.driver.calls.filter(({ method }) => method === "ControllerPublishVolume");
+  assert.deepEqual(
+    published.map(({ request }) => ({ ...(request as { volumeContext: object }).volumeContext })),
+    [volumeAttributes],
+  );
+  // Nobody has asked for its volume by a claim: it is not made, and not deleted.
+  for (const method of ["CreateVolume", "DeleteVolume"]) assert.equal(h.driver.called(method), 0, method);
   assert.equal(h.driver.called("ControllerUnpublishVolume"), 1);
 });
 
@@ -211,6 +223,29 @@ test("an attachment waits for its node's driver, and goes on as soon as that is 
   );
   await h.store.create(CSINodes, csiNode("n2"));
   await attached(h, "a");
+});
+
+test("an attachment that is deleted before its node's driver comes is not attached any more", async (t) => {
+  covers("K8S-039");
+  const h = await start(t);
+  const kept = {
+    ...attachment("late", "pv", "n2"),
+    metadata: { name: "late", finalizers: ["example.com/keep"] },
+  };
+  await h.store.create(KubeVolumeAttachments, kept);
+  await h.until("it waits", async () => /CSINode n2/.test(JSON.stringify(await status(h, "late"))));
+  await h.store.delete(KubeVolumeAttachments, { name: "late" });
+  await h.store.create(CSINodes, csiNode("n2"));
+  const { id } = h.driver.backend.createVolume({ name: "w", bytes: 1n, fingerprint: "", topology: [] });
+  const another = volumeFor(id);
+  await h.store.create(PersistentVolumes, { ...another, metadata: { name: "another" } });
+  await h.store.create(KubeVolumeAttachments, attachment("b", "another", "n2"));
+  await attached(h, "b");
+  const published = h.driver.calls.filter(({ method }) => method === "ControllerPublishVolume");
+  assert.deepEqual(
+    published.map(({ request }) => (request as { volumeId: string }).volumeId),
+    [id],
+  );
 });
 
 test("other attachers' objects are left alone", async (t) => {

@@ -10,6 +10,7 @@ import {
   StorageClasses,
   silentLogger,
 } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { type Harness, startHarness } from "../testing/harness.ts";
 import { csiNode, DRIVER, node, storageClass } from "../testing/objects.ts";
 
@@ -57,6 +58,16 @@ test("one object per place and late-binding class, with what the driver reports,
   await h.restart();
   h.driver.availableBytes = () => 1024n;
   await shows(h, "late a 1Ki, late b 1Ki");
+});
+
+test("a driver without topology is asked for its capacity as a whole", async (t) => {
+  covers("CSI-195");
+  const h = await startHarness(t, { ...options, driver: {} });
+  await h.until("it is asked", () => h.driver.called("GetCapacity") > 0);
+  for (const { method, request } of h.driver.calls) {
+    if (method !== "GetCapacity") continue;
+    assert.equal((request as { accessibleTopology?: object }).accessibleTopology, undefined);
+  }
 });
 
 test("objects of places and classes that are gone are deleted, duplicates of others too", async (t) => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Code } from "@mooring/csi";
+import { Code, type v1 } from "@mooring/csi";
 import {
   ConfigMaps,
   CSINodes,
@@ -55,6 +55,14 @@ const recordsGone = (h: Harness) =>
 const remove = (h: Harness, name: string) =>
   h.store.delete(PersistentVolumeClaims, { namespace: "default", name });
 
+const late = storageClass({ metadata: { name: "late" }, volumeBindingMode: "WaitForFirstConsumer" });
+const zones: [Resource, KubeObject][] = [
+  [Nodes, node("n1", { zone: "a" })],
+  [Nodes, node("n2", { zone: "b" })],
+  [CSINodes, csiNode("n1", ["zone"])],
+  [CSINodes, csiNode("n2", ["zone"])],
+];
+
 test("a claim gets a volume, and both go when the claim is deleted", async (t) => {
   covers(
     "K8S-007",
@@ -66,12 +74,20 @@ test("a claim gets a volume, and both go when the claim is deleted", async (t) =
     "K8S-064",
     "K8S-099",
     "K8S-100",
+    "CSI-077",
     "CSI-100",
+    "CSI-103",
     "CSI-243",
   );
-  const h = await startHarness(t);
+  // Nodes have places, of which a driver that does not know any learns nothing.
+  const h = await startHarness(t, { objects: zones });
   await h.store.create(PersistentVolumeClaims, plainClaim("data"));
   const done = await bound(h, "data");
+  const created = h.driver.calls.filter(({ method }) => method === "CreateVolume");
+  assert.deepEqual(
+    created.map(({ request }) => (request as v1.CreateVolumeRequest).accessibilityRequirements),
+    [undefined],
+  );
   const name = `pvc-${done.metadata.uid}`;
   const volume = await h.find(PersistentVolumes, name);
   assert.ok(volume);
@@ -92,6 +108,7 @@ test("a claim gets a volume, and both go when the claim is deleted", async (t) =
   assert.deepEqual(spec.capacity, { storage: "1Gi" });
   assert.equal(spec.persistentVolumeReclaimPolicy, "Delete");
   assert.equal(spec.storageClassName, "fast");
+  assert.equal(spec.nodeAffinity, undefined, "it can be reached from every node");
   assert.equal(spec.claimRef?.uid, done.metadata.uid);
   await eventOf(h, "ProvisioningSucceeded", new RegExp(name));
   await recordsGone(h);
@@ -125,7 +142,7 @@ test("a volume with policy Retain stays, without our finalizer once the policy i
 });
 
 test("all keys of the secret go to CreateVolume and DeleteVolume, also when the class is gone", async (t) => {
-  covers("K8S-106", "K8S-107", "K8S-108", "K8S-110", "K8S-111", "CSI-039", "CSI-133");
+  covers("K8S-106", "K8S-107", "K8S-108", "K8S-110", "K8S-111", "CSI-039", "CSI-075", "CSI-133");
   const parameters = {
     "csi.storage.k8s.io/provisioner-secret-name": "key",
     "csi.storage.k8s.io/provisioner-secret-namespace": "infra",
@@ -165,7 +182,7 @@ test("final errors are repeated with back-off while the claim exists, and not af
 });
 
 test("an infeasible claim is repeated rarely, and at once when its class is replaced", async (t) => {
-  covers("CSI-032");
+  covers("CSI-030", "CSI-032");
   const h = await startHarness(t, { sidecars: { retry: { startMs: 5, maxMs: 10, infeasibleMs: 600_000 } } });
   h.driver.faults.add({
     method: "CreateVolume",
@@ -234,14 +251,6 @@ test("a volume that is too small, or empty although a copy was asked for, is del
   assert.equal(h.driver.called("DeleteVolume"), 3);
   assert.equal(h.driver.backend.volumes.size, 1);
 });
-
-const late = storageClass({ metadata: { name: "late" }, volumeBindingMode: "WaitForFirstConsumer" });
-const zones: [Resource, KubeObject][] = [
-  [Nodes, node("n1", { zone: "a" })],
-  [Nodes, node("n2", { zone: "b" })],
-  [CSINodes, csiNode("n1", ["zone"])],
-  [CSINodes, csiNode("n2", ["zone"])],
-];
 
 test("WaitForFirstConsumer: waits for a node, prefers its place, and the volume has its node affinity", async (t) => {
   covers("K8S-028", "K8S-031", "K8S-095");

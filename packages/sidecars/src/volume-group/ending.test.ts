@@ -4,8 +4,9 @@ import { Code } from "@mooring/csi";
 import { PersistentVolumeClaims, PersistentVolumes, Secrets } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
 import { VolumeGroupClasses, VolumeGroupContents, VolumeGroups } from "../kube/volume-group.ts";
+import { assertGrowing, timesOf } from "../testing/times.ts";
 import { volumeGroupClass } from "./testing/objects.ts";
-import { assertGrowing, at, makeGroup, startWorld, timesOf, type World } from "./testing/world.ts";
+import { at, makeGroup, startWorld, type World } from "./testing/world.ts";
 
 const gone = (w: World, name = "db") =>
   w.until(

@@ -4,18 +4,9 @@ import { Code } from "@mooring/csi";
 import { Events, PersistentVolumeClaims } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
 import { VolumeGroupClasses, VolumeGroupContents, VolumeGroups } from "../kube/volume-group.ts";
+import { assertGrowing, timesOf } from "../testing/times.ts";
 import { importedGroup, volumeGroupContent } from "./testing/objects.ts";
-import {
-  assertGrowing,
-  at,
-  isTrue,
-  joined,
-  makeGroup,
-  membersOf,
-  startWorld,
-  timesOf,
-  type World,
-} from "./testing/world.ts";
+import { at, isTrue, joined, makeGroup, membersOf, startWorld, type World } from "./testing/world.ts";
 
 async function bringIn(
   w: World,

@@ -5,8 +5,9 @@ import { Events, PersistentVolumeClaims, PersistentVolumes } from "@mooring/stor
 import { covers } from "@mooring/store/testing";
 import { VolumeGroupClasses, VolumeGroups } from "../kube/volume-group.ts";
 import { claim } from "../testing/objects.ts";
+import { assertGrowing, timesOf } from "../testing/times.ts";
 import { volumeGroupClass } from "./testing/objects.ts";
-import { assertGrowing, at, joined, makeGroup, membersOf, startWorld, timesOf } from "./testing/world.ts";
+import { at, joined, makeGroup, membersOf, startWorld } from "./testing/world.ts";
 
 test("claims that cannot be members each have a reason, in the group and on themselves, and delay nobody", async (t) => {
   const w = await startWorld(t);

@@ -1,4 +1,3 @@
-import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { type PersistentVolumeClaim, PersistentVolumeClaims, PersistentVolumes } from "@mooring/store";
 import { put } from "../../group-restore/testing/group.ts";
@@ -87,27 +86,6 @@ export const joined =
       .filter(({ state }) => state === "Joined")
       .map(({ claimName }) => claimName)
       .join() === names.join();
-
-/** When a method was called, in milliseconds, from now on. `of`: only these calls. */
-export function timesOf(w: World, method: string, of: (request: object) => boolean = () => true): number[] {
-  const times: number[] = [];
-  w.driver.faults.add({
-    method,
-    times: Number.POSITIVE_INFINITY,
-    when: (request) => {
-      if (of(request)) times.push(performance.now());
-      return false;
-    },
-  });
-  return times;
-}
-
-/** Each delay is at least twice as long as the one before it, but for what a timer is early. */
-export function assertGrowing(times: readonly number[], startMs: number): void {
-  const intervals = times.slice(1).map((time, index) => time - (times[index] ?? 0));
-  for (const [index, interval] of intervals.entries())
-    assert.ok(interval >= startMs * 2 ** index - 3, `delays of ${intervals.map(Math.round).join(", ")} ms`);
-}
 
 /** Makes a group and waits until these claims are in it. */
 export async function makeGroup(

@@ -64,10 +64,13 @@ test("the name of an attachment is csi- and the SHA-256 of handle, driver and no
 });
 
 test("a volume that a pod needs gets an attachment, unless another node has it", () => {
+  covers("CSI-145", "CSI-156", "K8S-082");
   assert.deepEqual(decide({ wanted: [wanted("a")] }).create, [wanted("a")]);
   const blocked = decide({ wanted: [wanted("a")], attachedElsewhere: () => ["m"] });
   assert.deepEqual(blocked.create, []);
   assert.deepEqual(blocked.blocked, [{ wanted: wanted("a"), nodes: ["m"] }]);
+  // The object of the other node is gone: the volume is free.
+  assert.deepEqual(decide({ wanted: [wanted("a")], attachedElsewhere: () => [] }).create, [wanted("a")]);
   assert.deepEqual(decide({ wanted: [wanted("a", true)], attachedElsewhere: () => ["m"] }).create, [
     wanted("a", true),
   ]);

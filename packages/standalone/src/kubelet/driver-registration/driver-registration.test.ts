@@ -4,7 +4,7 @@ import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { CSIDrivers, CSINodes, Events, Nodes } from "@mooring/store";
-import { thorough, eventually as until } from "@mooring/store/testing";
+import { covers, thorough, eventually as until } from "@mooring/store/testing";
 import { TEST_DRIVER } from "../testing/directory-driver.ts";
 import { type RegisteringDriver, startRegisteringDriver } from "../testing/registering-driver.ts";
 import { eventually, NODE, Pods, phase, pod } from "../testing/test-cluster.ts";
@@ -93,6 +93,7 @@ test(
   "one that never answers, one under a name that is taken and one of another kind harm no other, and are told",
   thorough(),
   async (t) => {
+    covers("K8S-015");
     const connections = new Set<Socket>();
     const silent = createServer((each) => {
       connections.add(each);
@@ -106,6 +107,15 @@ test(
     await isTold("CSIDriverNotRegistered", /twin\.sock: driver dir\.test\.mooring\.dev is Mooring's own/);
     await until("it hears it", () => /is Mooring's own/.test(twin.statuses.at(-1) ?? ""));
     await twin.stop();
+    for (const name of ["a/b", "n".repeat(64)]) {
+      const nameless = await startRegisteringDriver(kubelet, name, { socket: "nameless.sock" });
+      drivers.push(nameless);
+      await nameless.register();
+      await isTold("CSIDriverNotRegistered", new RegExp(`"${name}" is no name of a CSI driver`));
+      await until("it hears it", () => /is no name of a CSI driver/.test(nameless.statuses.at(-1) ?? ""));
+      assert.equal(await entryOf(name), undefined);
+      await nameless.stop();
+    }
     const driver = await vendor("beside.example.com");
     await driver.register();
     await onNode("beside.example.com", "id-of-beside.example.com");

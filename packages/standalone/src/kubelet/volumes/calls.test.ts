@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { CsiError, v1 } from "@mooring/csi";
 import { Events, KubeVolumeAttachments, Nodes, PersistentVolumes, Secrets } from "@mooring/store";
-import { covers } from "@mooring/store/testing";
+import { covers, thorough, eventually as until } from "@mooring/store/testing";
 import { attachmentName, uniqueVolumeName } from "../../controllers/attach-detach/names.ts";
 import { TEST_DRIVER } from "../testing/directory-driver.ts";
 import {
@@ -34,6 +34,7 @@ test("calls come in order, once each, and the attachment has its name while it l
     "K8S-102",
     "K8S-130",
     "CSI-009",
+    "CSI-164",
     "CSI-248",
     "CSI-249",
     "CSI-250",
@@ -184,7 +185,7 @@ test("two pods share a staged volume, each at a path of its own; it goes with th
 });
 
 test("a driver that fails is asked again, and the pod's events have its error", async () => {
-  covers("K8S-105");
+  covers("K8S-105", "CSI-164", "CSI-252", "CSI-271");
   const { store, driver } = cluster;
   await store.create(PersistentVolumeClaims, claim("flaky"));
   const handle = await boundHandle("flaky");
@@ -210,6 +211,9 @@ test("a driver that fails is asked again, and the pod's events have its error", 
     (object) => object === undefined,
   );
   driver.before = () => {};
+  assert.deepEqual([...failures.values()], [0, 0, 0, 0], "every call was refused, and came again");
+  assert.deepEqual([...new Set(callsOf(handle))], LIFE);
+  assert.equal(callsOf(handle).at(-1), "ControllerUnpublishVolume", "nothing of the node's came after it");
   const events = (await store.list(Events, { namespace: "default" })).items.filter(
     ({ involvedObject }) => involvedObject.name === "flaky",
   );
@@ -221,6 +225,74 @@ test("a driver that fails is asked again, and the pod's events have its error", 
   );
   assert.ok(events.some(({ reason }) => reason === "SuccessfulAttachVolume"));
 });
+
+test(
+  "a driver that is busy with a volume is asked again alone, less and less often",
+  thorough(),
+  async () => {
+    covers("CSI-298");
+    const { store, driver } = cluster;
+    await store.create(PersistentVolumeClaims, claim("busy"));
+    const handle = await boundHandle("busy");
+    const times: number[] = [];
+    driver.before = (call, request) => {
+      if (call !== "NodePublishVolume" || (request as { volumeId: string }).volumeId !== handle) return;
+      times.push(performance.now());
+      if (times.length < 4) throw CsiError.aborted("an operation is pending for it");
+    };
+    await store.create(Pods, podWithClaim("busy", "busy", FOREVER));
+    await eventually(store, Pods, "busy", phase("Running"));
+    driver.before = () => {};
+    assert.equal(driver.mostInFlight(handle), 1);
+    const [first = 0, second = 0, third = 0] = times
+      .slice(1)
+      .map((time, index) => time - (times[index] ?? 0));
+    // 250 ms, doubled with each failure, and at most a fifth shorter; a timer is early by a little.
+    for (const [delay, least] of [
+      [first, 200],
+      [second, 400],
+      [third, 800],
+    ] as const)
+      assert.ok(delay >= least - 3, `${delay} ms, at least ${least}`);
+    await remove("busy");
+  },
+);
+
+test(
+  "a pod that may not have a volume while another has it waits, and gets it after that one",
+  thorough(),
+  async () => {
+    covers("CSI-299");
+    const { store, driver } = cluster;
+    await store.create(PersistentVolumeClaims, claim("single"));
+    await store.create(Pods, podWithClaim("first", "single", FOREVER));
+    await eventually(store, Pods, "first", phase("Running"));
+    const handle = await boundHandle("single");
+    let free = false;
+    driver.before = (call, request) => {
+      if ((request as { volumeId?: string }).volumeId !== handle) return;
+      if (call === "NodeUnpublishVolume") free = true;
+      if (call === "NodePublishVolume" && !free)
+        throw CsiError.failedPrecondition("it is published at another path");
+    };
+    await store.create(Pods, podWithClaim("second", "single", FOREVER));
+    await until("the refusal to be told", async () => {
+      const { items } = await store.list(Events, { namespace: "default" });
+      return items.some(
+        ({ involvedObject, message }) =>
+          involvedObject.name === "second" && /published at another path/.test(message ?? ""),
+      );
+    });
+    assert.notEqual(
+      (await store.get(Pods, { namespace: "default", name: "second" })).status?.phase,
+      "Running",
+    );
+    await remove("first");
+    await eventually(store, Pods, "second", phase("Running"));
+    driver.before = () => {};
+    await remove("second");
+  },
+);
 
 test("a pod whose object is gone without a goodbye loses its processes, volumes and folder", async () => {
   const { store } = cluster;

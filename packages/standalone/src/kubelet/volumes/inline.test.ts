@@ -11,7 +11,7 @@ import {
   Secrets,
   ServiceAccounts,
 } from "@mooring/store";
-import { thorough, eventually as until } from "@mooring/store/testing";
+import { covers, thorough, eventually as until } from "@mooring/store/testing";
 import { TEST_DRIVER } from "../testing/directory-driver.ts";
 import {
   claim,
@@ -75,6 +75,7 @@ test(
   "a volume in a pod's spec is made for it, with pod, token and secret, and goes with it",
   thorough(),
   async () => {
+    covers("CSI-011");
     const data = { user: Buffer.from("anna").toString("base64") };
     await store.create(Secrets, {
       ...{ apiVersion: "v1", kind: "Secret", metadata: { name: "key", namespace: "default" }, data },
@@ -163,6 +164,7 @@ test(
 );
 
 test("a driver that makes no volumes for pods is not asked for one", () => {
+  covers("K8S-063");
   const persistent = { spec: { volumeLifecycleModes: ["Persistent"] } } as CSIDriver;
   assert.throws(
     () => requireEphemeral("d", persistent),
