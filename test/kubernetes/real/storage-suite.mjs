@@ -58,10 +58,12 @@ try {
     if (results.failed.length > 0 || results.passed.length === 0) throw new Error("not all specs passed");
   };
   await timed("their results", all, focus === "" ? ["CSI-005"] : []);
-  const { refused } = await readAudit(cluster.audit);
-  if (refused.length > 0) throw new Error(`refused:\n${refused.join("\n")}`);
-  if ((await containers(kube)) !== before) throw new Error("a process of Mooring has ended");
-  await nothingOfVolumes(kube);
+  await timed("after them: nothing refused, no process ended, no volume left", async () => {
+    const { refused } = await readAudit(cluster.audit);
+    if (refused.length > 0) throw new Error(`refused:\n${refused.join("\n")}`);
+    if ((await containers(kube)) !== before) throw new Error("a process of Mooring has ended");
+    await nothingOfVolumes(kube);
+  });
 } catch (error) {
   await explain(cluster);
   throw error;
