@@ -54,9 +54,9 @@ const work = await mkdtemp(join(tmpdir(), "mooring-release-"));
 try {
   await rm(out, { recursive: true, force: true });
   await mkdir(out, { recursive: true });
-  const given = { work, out, version, epoch: await commitTime() };
+  const given = { work, out, version, epoch: await commitTime(), image: !values["without-image"] };
   const makers = [makeNpmPackage, makeDebianPackage, makeChart, makeManifests, makeBillOfMaterials];
-  if (!values["without-image"]) makers.push(makeImage);
+  if (given.image) makers.push(makeImage);
   const sums = [];
   for (const make of makers) {
     const file = await make(given);

@@ -11,6 +11,7 @@ import { eventually } from "@mooring/store/testing";
 import { serverConfig } from "../../packages/engine/src/node/share/config.ts";
 import { shareLayout } from "../../packages/engine/src/node/share/layout.ts";
 import { thorough } from "../../packages/store/src/testing/sample.ts";
+import { makeBillOfMaterials } from "../../scripts/lib/release/bill-of-materials.mjs";
 
 const ROOT = join(import.meta.dirname, "../..");
 const execute = promisify(execFile);
@@ -21,6 +22,34 @@ async function freePort(): Promise<number> {
   const address = server.address();
   await new Promise((resolve) => server.close(resolve));
   return typeof address === "object" && address !== null ? address.port : assert.fail("no port");
+}
+
+interface Component {
+  name: string;
+  version: string;
+  purl: string;
+  licenses: { license: { name: string } }[];
+}
+
+/** Debian's packages that have the programs and libraries below `root`, found by their paths on this machine. */
+async function packagesIn(root: string): Promise<Set<string>> {
+  const search = ["usr", "etc/netconfig", "(", "-type", "f", "-o", "-type", "l", ")", "-print"];
+  const { stdout } = await execute("find", search, { cwd: root });
+  const made = ["usr/bin/mooring"];
+  const files = stdout.split("\n").filter((path) => path !== "" && !made.includes(path));
+  const owned = new Map<string, string>();
+  const candidates = files.flatMap((path) => [`/${path}`, `/${path.replace(/^usr\//, "")}`]);
+  const asked = await execute("dpkg-query", ["--search", ...candidates], { maxBuffer: 64 << 20 }).catch(
+    (error: { stdout: string }) => error,
+  );
+  for (const line of asked.stdout.split("\n")) {
+    const [, name = "", path = ""] = /^([^ :]+)[^ ]*: (.+)$/.exec(line) ?? [];
+    owned.set(path.replace(/^\/usr\//, "/"), name);
+  }
+  const found = files.map((path) => owned.get(`/${path.replace(/^usr\//, "")}`));
+  const lost = files.filter((_, index) => found[index] === undefined);
+  assert.deepEqual(lost, [], "of no package");
+  return new Set(found.filter((name) => name !== undefined));
 }
 
 describe("the container image", () => {
@@ -57,6 +86,27 @@ describe("the container image", () => {
     }
     await execute("cmp", [join(folder, "image.tar"), again]);
   });
+
+  test(
+    "the bill of materials has each Debian package that a file in it is of, with version and licences",
+    thorough(),
+    async () => {
+      const bill = await makeBillOfMaterials({ out: folder, version: "0.0.0", image: true });
+      const { components } = JSON.parse(await readFile(bill, "utf8")) as { components: Component[] };
+      const listed = components.filter(({ purl }) => purl.startsWith("pkg:deb/"));
+      for (const { name, licenses } of listed)
+        assert.ok(licenses.length > 0 && licenses.every(({ license }) => license.name !== ""), name);
+      const format = "--showformat=$" + "{Package} $" + "{Version}\\n";
+      const { stdout } = await execute("dpkg-query", ["--show", format]);
+      const versions = new Set(stdout.split("\n"));
+      for (const { name, version } of listed)
+        assert.ok(versions.has(`${name} ${version}`), `${name} ${version}`);
+      assert.deepEqual(
+        [...(await packagesIn(root))].sort(),
+        [...new Set(listed.map(({ name }) => name))].sort(),
+      );
+    },
+  );
 
   test("the command runs in it, with nothing of this machine", async () => {
     const { stdout } = await execute("chroot", [root, "/usr/bin/mooring", "version"]);

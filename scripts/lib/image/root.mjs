@@ -61,6 +61,8 @@ const PROGRAMS = {
 };
 /** What programs load while they run, and so do not show. */
 const LOADED = ["ganesha/libfsalvfs.so", "libnfsidmap/nsswitch.so"];
+/** By which transports NFS goes. */
+const NETCONFIG = "/etc/netconfig";
 const LIBRARIES = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib"];
 const FOLDERS = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
@@ -81,14 +83,10 @@ export async function fillRoot(root) {
   ])
     await mkdir(join(root, folder), { recursive: true });
   for (const name of ["bin", "sbin", "lib", "lib64"]) await symlink(`usr/${name}`, join(root, name));
-  const libraries = new Set();
-  for (const [name, from] of await programs()) await program(root, name, from, libraries);
-  for (const module of modules()) {
-    libraries.add(module);
-    for (const library of await librariesOf(module)) libraries.add(library);
-  }
+  const { named, libraries, perl } = await filesOfImage();
+  for (const [name, from] of named) await program(root, name, from);
   for (const library of libraries) await file(root, library);
-  await perlModules(root);
+  for (const module of perl) await copied(module, join(root, module));
   await users(root);
   await command(root);
   // A user that is not root runs there, too, whatever this machine's umask is.
@@ -96,8 +94,18 @@ export async function fillRoot(root) {
   await chmod(join(root, "tmp"), 0o1777);
 }
 
+/** What of this machine is in the image: programs, each with its name; libraries; and modules of perl. */
+export async function filesOfImage() {
+  const named = programs();
+  const files = [...named.map(([, from]) => from), ...modules()];
+  const libraries = new Set(modules());
+  for (const path of files)
+    for (const library of await librariesOf(await realpath(path))) libraries.add(library);
+  return { named, libraries, perl: await perlModules(), more: [NETCONFIG] };
+}
+
 /** Pairs of a name and the file behind it on this machine. */
-async function programs() {
+function programs() {
   const missing = [];
   const found = [["node", process.execPath]];
   for (const [pack, names] of Object.entries(PROGRAMS)) {
@@ -125,14 +133,11 @@ function modules() {
 }
 
 /** Several names may be one file (`mkfs.ext4` is `mke2fs`): it is in the image once. */
-async function program(root, name, from, libraries) {
+async function program(root, name, from) {
   const real = await realpath(from);
   const where = join(root, "usr", from.includes("/sbin/") ? "sbin" : "bin");
   const target = join(where, basename(real));
-  if (!existsSync(target)) {
-    await cp(real, target, { dereference: true });
-    for (const library of await librariesOf(real)) libraries.add(library);
-  }
+  if (!existsSync(target)) await cp(real, target, { dereference: true });
   if (basename(real) !== name && !existsSync(join(where, name)))
     await symlink(basename(real), join(where, name));
 }
@@ -146,20 +151,20 @@ async function librariesOf(path) {
 async function file(root, path) {
   const inside = path.startsWith("/usr/") ? path : `/usr${path}`;
   const target = join(root, inside);
-  if (existsSync(target)) return;
-  await mkdir(dirname(target), { recursive: true });
-  await cp(await realpath(path), target, { dereference: true });
+  if (!existsSync(target)) await copied(await realpath(path), target);
+}
+
+async function copied(from, to) {
+  await mkdir(dirname(to), { recursive: true });
+  await cp(from, to, { dereference: true });
 }
 
 /** Of perl-base: what a program finds without any other package. */
-async function perlModules(root) {
+async function perlModules() {
   const { stdout } = await execute("dpkg", ["-L", "perl-base"]);
-  for (const path of stdout.split("\n")) {
-    if (!/\.(pm|pl|so|ix|al)$/.test(path) || !path.startsWith("/usr/lib/")) continue;
-    const target = join(root, path);
-    await mkdir(dirname(target), { recursive: true });
-    await cp(path, target, { dereference: true });
-  }
+  return stdout
+    .split("\n")
+    .filter((path) => /\.(pm|pl|so|ix|al)$/.test(path) && path.startsWith("/usr/lib/"));
 }
 
 async function users(root) {
@@ -169,8 +174,7 @@ async function users(root) {
   );
   await writeFile(join(root, "etc/group"), "root:x:0:\nmooring:x:65532:\n");
   await writeFile(join(root, "etc/nsswitch.conf"), "hosts: files dns\n");
-  // By which transports NFS goes.
-  await cp("/etc/netconfig", join(root, "etc/netconfig"));
+  await cp(NETCONFIG, join(root, NETCONFIG));
   // Programs write what is mounted there in the old way.
   await symlink("/proc/self/mounts", join(root, "etc/mtab"));
   await writeFile(join(root, "etc/machine-id"), "");
