@@ -7,6 +7,11 @@ import { ROOT, setUp } from "./lib/setup.mjs";
 
 await setUp("npm test", [
   { command: "busybox", package: "busybox-static", why: "is the program in the images that tests make" },
+  {
+    command: "systemd-nspawn",
+    package: "systemd-container",
+    why: "boots a machine that has Mooring as a service",
+  },
 ]);
 process.exit(
   await run(process.execPath, [join(ROOT, "scripts/node-test.mjs"), ...process.argv.slice(2)], { cwd: ROOT }),

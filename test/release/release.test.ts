@@ -1,16 +1,30 @@
 import assert from "node:assert/strict";
 import { type ExecFileOptions, execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
 import { Nodes } from "@mooring/store";
+import { thorough } from "../../packages/store/src/testing/sample.ts";
 import { Up } from "../support/up.ts";
+import { runService } from "./support/service.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const execute = promisify(execFile);
 const { version } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as { version: string };
+
+interface Locked {
+  version?: string;
+  dev?: boolean;
+  link?: boolean;
+}
+
+interface Component {
+  purl: string;
+  licenses?: object[];
+}
 
 describe("npm run release", () => {
   let folder: string;
@@ -45,6 +59,24 @@ describe("npm run release", () => {
     const files = (await readdir(at("first"))).filter((name) => name !== "SHA256SUMS");
     assert.deepEqual(listed.sort(), files.sort());
     await execute("sha256sum", ["--check", "--strict", "SHA256SUMS"], { cwd: at("first") });
+  });
+
+  test("the bill of materials has each npm package that is installed to run, with version and licence", async () => {
+    const lock = JSON.parse(await readFile(join(ROOT, "package-lock.json"), "utf8")) as {
+      packages: Record<string, Locked>;
+    };
+    const installed = Object.entries(lock.packages)
+      .filter(([at, { dev = false, link = false }]) => at.includes("node_modules/") && !dev && !link)
+      .filter(([at]) => existsSync(join(ROOT, at)))
+      .map(([at, { version: of }]) => `${at.split("node_modules/").at(-1)}@${of}`);
+    const bill = JSON.parse(await readFile(at("first", `mooring-${version}.cdx.json`), "utf8")) as {
+      components: Component[];
+    };
+    const listed = new Map(bill.components.map((each) => [decodeURIComponent(each.purl), each]));
+    assert.ok(installed.length > 50);
+    for (const each of installed)
+      assert.ok((listed.get(`pkg:npm/${each}`)?.licenses ?? []).length > 0, `${each} has no licence`);
+    for (const [purl, { licenses = [] }] of listed) assert.ok(licenses.length > 0, purl);
   });
 
   test("the npm package installs by itself, and its command runs the demo", async () => {
@@ -122,6 +154,15 @@ describe("npm run release", () => {
     t.after(() => store.close());
     assert.equal((await store.list(Nodes)).items.length, 1);
   });
+
+  test(
+    "its service runs under systemd, through a kill, a stop, a version back and its removal",
+    thorough(),
+    async () => {
+      const [deb = ""] = (await readdir(at("first"))).filter((name) => name.endsWith(".deb"));
+      await runService(at(`service-${basename(folder)}`), at("first", deb));
+    },
+  );
 
   test("the chart is what the repository's folder renders, and names no file outside of it", async () => {
     const chart = at("first", `mooring-chart-${version}.tgz`);
