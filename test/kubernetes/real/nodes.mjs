@@ -9,7 +9,7 @@ import { revisionsExpire } from "./flow/expired-revisions.mjs";
 import { leaveNodes } from "./flow/leave-nodes.mjs";
 import { lostMachines } from "./flow/lost-machines.mjs";
 import { uninstalledInUse } from "./flow/reinstall.mjs";
-import { controlPlaneEnds, dataFolders, processesEnd } from "./flow/restarts.mjs";
+import { controlPlaneEnds, dataFolders, machinesProgramsEnd, processesEnd } from "./flow/restarts.mjs";
 import { shares } from "./flow/shares.mjs";
 import { shortTokens, tokens, tokensExpire } from "./flow/tokens.mjs";
 import { bothAtOnce, placed, stays } from "./flow/two-nodes.mjs";
@@ -72,6 +72,7 @@ try {
   await timed("a group on both nodes", () => bothAtOnce(kube));
   await timed("kill -9 of the control plane", () => controlPlaneEnds(kube, workers));
   await timed("kill -9 of Mooring's processes", () => processesEnd(kube, workers));
+  await timed("kill -9 of kubelets and containerds", () => machinesProgramsEnd(kube, workers));
   await timed("revisions that expire", () => revisionsExpire(kube, workers));
   await timed("a volume for both nodes", () => shares(kube, workers), ["CSI-272"]);
   const data = await dataFolders(kube, workers);

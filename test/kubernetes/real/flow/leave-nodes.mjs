@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { ROOT } from "../../../../scripts/lib/setup.mjs";
-import { nothingOfVolumes } from "./leave.mjs";
+import { mountsOfMooring, nothingOfVolumes } from "./leave.mjs";
 import { ON } from "./two-nodes.mjs";
 
 export async function leaveNodes(kube, helm, { workers, fast }) {
@@ -19,10 +19,7 @@ export async function leaveNodes(kube, helm, { workers, fast }) {
   assert.equal(left, "");
   for (const worker of workers) {
     assert.deepEqual(await readdir(worker.at(`/var/lib/mooring/${worker.name}/pools`)), [], worker.name);
-    const mounts = (await worker.mounts()).filter((line) =>
-      /csi\.mooring\.dev|\/var\/lib\/mooring/.test(line),
-    );
-    assert.deepEqual(mounts, [], worker.name);
+    assert.deepEqual(mountsOfMooring(await worker.mounts()), [], worker.name);
   }
   const files = await readdir(fast, { recursive: true });
   assert.deepEqual(

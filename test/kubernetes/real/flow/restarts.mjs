@@ -1,4 +1,5 @@
-// What a cluster is decided by ends at once, under writes: pods do not notice, and what is asked afterwards is done.
+// What a cluster is decided by, and what runs its pods, ends at once, under writes: pods do not notice, and what is asked afterwards
+// is done.
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -83,6 +84,18 @@ export async function controlPlaneEnds(kube, workers) {
   await kube.shows("volumesnapshot/asked-before", "{.status.readyToUse}", "true");
   await kube.delete("volumesnapshot/asked-before");
   await everythingWorks(kube, "after-etcd");
+  await writeOn(data);
+  assert.equal(await containers(kube), before, "a process of Mooring has ended");
+}
+
+/** What runs pods on the machines. */
+export async function machinesProgramsEnd(kube, workers) {
+  const data = await dataFolders(kube, workers);
+  const before = await containers(kube);
+  for (const worker of workers) for (const name of ["kubelet", "containerd"]) await worker.endProgram(name);
+  await writeOn(data);
+  for (const worker of workers) for (const name of ["containerd", "kubelet"]) await worker.startProgram(name);
+  await everythingWorks(kube, "after-kubelets");
   await writeOn(data);
   assert.equal(await containers(kube), before, "a process of Mooring has ended");
 }
