@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { eventually } from "@mooring/store";
 import { remains } from "./machine.ts";
 
 const run = (program: string, ...args: string[]) => execFileSync(program, args, { encoding: "utf8" }).trim();
@@ -57,7 +58,13 @@ async function mounted(t: TestContext) {
     };
     undo.push(end);
     await new Promise((resolve) => child.stdout.once("data", resolve));
-    return { end, line: `${child.pid} sleep 1000` };
+    // It says so as a shell, and is another program a moment later.
+    const line = `${child.pid} sleep 1000`;
+    const commandLine = `/proc/${child.pid}/cmdline`;
+    await eventually(line, async () => (await readFile(commandLine, "utf8")) === "sleep\x001000\x00", {
+      withinMs: 10_000,
+    });
+    return { end, line };
   }
 
   /** The control group of a container, where the runtime of standalone has those of that state folder. */
