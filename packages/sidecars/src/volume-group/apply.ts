@@ -3,6 +3,7 @@ import {
   allInParallel,
   failpoint,
   isConflict,
+  isDeleting,
   isStatus,
   type KubeObject,
   keyOf,
@@ -23,7 +24,7 @@ import { callFailure } from "../csi/codes.ts";
 import { deleteObject, type MetadataChange, patchMetadata, patchObject, patchStatus } from "../kube/patch.ts";
 import { type VolumeGroup, type VolumeGroupContent, VolumeGroupContents } from "../kube/volume-group.ts";
 import { readSecret, readSecretIfAny, SecretMissing } from "../secrets/read.ts";
-import { getGroup, groupResultOf } from "./calls.ts";
+import { getGroup, groupResultOf, membersBeforeDeletion } from "./calls.ts";
 import { growClaim } from "./grow-claim.ts";
 import type { GrowthRefusals } from "./growth-refusals.ts";
 import type { RecordStep } from "./record.ts";
@@ -267,6 +268,11 @@ export class VolumeGroupSteps {
             else memory.failed(uid, "delete", step.handle, message);
           },
           async (secrets, options) => {
+            const left = await membersBeforeDeletion(driver, step, secrets, options);
+            if (left?.volumeHandles.some((each) => !step.volumeHandles.includes(each))) {
+              memory.received(uid, left);
+              return;
+            }
             await volumeGroup.deleteVolumeGroup({ volumeGroupId: step.handle, secrets }, options);
             failpoints.deleted();
             memory.deleted(uid);
@@ -283,6 +289,7 @@ export class VolumeGroupSteps {
     view: VolumeGroupView,
     content: VolumeGroupContent,
   ): Promise<void> {
+    if (step.added.length > 0 && !(await this.#isWanted(view))) return;
     const { client, info } = this.#context.driver;
     const { volumeGroup } = client;
     const canGet = info.volumeGroups.has("GET_VOLUME_GROUP");
@@ -310,6 +317,16 @@ export class VolumeGroupSteps {
       { group: volumeGroupId, volumes: volumeIds.length, set: requestKeyOfSet(volumeIds) },
       "asked for members",
     );
+  }
+
+  /**
+   * Asks the server. Whoever hears of a deletion late must not fill a group again that another process has emptied for
+   * its end: its volumes would go with it.
+   */
+  async #isWanted({ group }: VolumeGroupView): Promise<boolean> {
+    if (group === undefined) return true;
+    const current = await this.#context.cluster.volumeGroups.refresh(keyOf(group), this.#signal);
+    return current !== undefined && current.metadata.uid === group.metadata.uid && !isDeleting(current);
   }
 
   /** One call. What is taken away must not wait for a secret that is gone. */

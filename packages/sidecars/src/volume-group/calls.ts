@@ -1,5 +1,6 @@
 import { Code, type CsiClient, type volumegroup } from "@mooring/csi";
 import { callFailure } from "../csi/codes.ts";
+import type { Driver } from "../csi/driver.ts";
 import type { GroupResult } from "./view.ts";
 
 interface CallOptions {
@@ -36,6 +37,23 @@ export async function getGroup(
     if (callFailure(error).code === Code.NOT_FOUND) return undefined;
     throw error;
   }
+}
+
+/**
+ * What is in a group right before it is deleted: what others have put into it meanwhile must not go with it. A driver that
+ * cannot be asked is told the set (`volumeHandles`) once more. Undefined: the group was not found; a list may have missed it.
+ */
+export async function membersBeforeDeletion(
+  { client, info: { volumeGroups } }: Driver,
+  { handle, volumeHandles: volumeIds }: { handle: string; volumeHandles: string[] },
+  secrets: Record<string, string>,
+  options: CallOptions,
+): Promise<GroupResult | undefined> {
+  const canGet = volumeGroups.has("GET_VOLUME_GROUP");
+  if (canGet || volumeGroups.has("LIST_VOLUME_GROUPS"))
+    return getGroup(client, handle, { canGet, secrets }, options);
+  const request = { volumeGroupId: handle, volumeIds, secrets };
+  return groupResultOf((await client.volumeGroup.modifyVolumeGroupMembership(request, options)).volumeGroup);
 }
 
 /**

@@ -16,9 +16,6 @@ import { ending } from "./status.ts";
 import type { Decision } from "./step.ts";
 import type { Candidate, VolumeGroupView } from "./view.ts";
 
-/** Milliseconds. The controller deletes a group only upon a reading of its members that is not older. */
-const MOST_AGE_MS = 5_000;
-
 /**
  * The next step for a group that is being deleted, and for a content whose group is gone. It needs neither class nor
  * secret: everything is in the content. Without a content nothing is known of the storage system, and nothing is done to it.
@@ -145,15 +142,7 @@ function empty(
   if (released !== undefined) return released;
   if (!isClear) return waits(view, "takes the volumes out of the group");
   if (isBackingOff(view, "delete", handle)) return waits(view, "deletes the group");
-  return storage.ageMs > MOST_AGE_MS ? readAgain(view, handle, keep) : { do: "delete-group", handle };
-}
-
-/** What an administrator has put into the group on the storage system meanwhile must not go with it. */
-function readAgain(view: VolumeGroupView, handle: string, keep: string[]): Decision {
-  const { canGetGroup } = view;
-  if (isBackingOff(view, canGetGroup ? "get" : "modify", canGetGroup ? handle : requestKeyOfSet(keep)))
-    return waits(view, "looks once more what is in the group");
-  return canGetGroup ? { do: "get-group", handle } : { do: "modify", handle, volumeHandles: keep, added: [] };
+  return { do: "delete-group", handle, volumeHandles: keep };
 }
 
 /**

@@ -27,7 +27,8 @@ export type VolumeGroupStep =
   | { do: "grow-claim"; claim: PersistentVolumeClaim; size: string }
   | { do: "write-status"; status: GroupStatus; news: News[] }
   | { do: "delete-claims"; claims: PersistentVolumeClaim[] }
-  | { do: "delete-group"; handle: string }
+  /** With these volumes and no others. */
+  | { do: "delete-group"; handle: string; volumeHandles: string[] }
   | { do: "delete-content" | "release-content" | "release-group" };
 
 /** A step, or how the work on the key ends for now. */

@@ -92,7 +92,6 @@ export class StorageMemory {
       certain: known.certain,
       due: dueMs === 0,
       dueMs,
-      ageMs: this.#now() - known.readAt,
       ...defined({ result: known.result }),
       gone: known.gone,
       provenGone: known.provenGone,

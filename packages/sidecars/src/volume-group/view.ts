@@ -20,8 +20,6 @@ export interface StorageView {
   due: boolean;
   /** Milliseconds until then. */
   dueMs: number;
-  /** Milliseconds since the driver has last returned who is in the group. */
-  ageMs: number;
   /** Not on record yet. */
   result?: GroupResult;
   /** The driver returns that there is no such group. */

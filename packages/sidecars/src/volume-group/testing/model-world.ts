@@ -296,6 +296,11 @@ export class ModelWorld {
       call(
         ({ message }) => memory.failed(uid, "delete", step.handle, message),
         () => {
+          const there = this.backend.groups.get(step.handle);
+          if (there !== undefined && [...there.members].some((each) => !step.volumeHandles.includes(each))) {
+            const result = reported(there);
+            return () => memory.received(uid, result);
+          }
           this.backend.delete(step.handle);
           return () => memory.deleted(uid);
         },
