@@ -73,6 +73,69 @@ test("no body blocks the server", async () => {
   });
 });
 
+test("a text that is long where a short one belongs is refused before anybody counts with it", async () => {
+  const json = "application/json";
+  const object = (apiVersion: string, kind: string, spec: object) =>
+    JSON.stringify({ apiVersion, kind, metadata: { name: "long" }, spec });
+  const claims = { path: "/api/v1/namespaces/default/persistentvolumeclaims?dryRun=All" };
+  for (const storage of [
+    `${"1".repeat(100_000)}`,
+    `0.${"0".repeat(2_900_000)}1`,
+    `${"1".repeat(100_000)}Ei`,
+  ]) {
+    const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage } } };
+    const claim = object("v1", "PersistentVolumeClaim", spec);
+    assert.equal(await bounded("digits of a quantity", json, claim, claims), 400);
+  }
+  const template = { spec: { restartPolicy: "Never", containers: [{ name: "a", image: "host" }] } };
+  const schedule = `0 0 ${"1,".repeat(1_400_000)}1 * *`;
+  const job = object("batch/v1", "CronJob", { schedule, jobTemplate: { spec: { template } } });
+  const jobs = { path: "/apis/batch/v1/namespaces/default/cronjobs?dryRun=All" };
+  assert.equal(await bounded("a schedule", json, job, jobs), 422);
+});
+
+test("a place of a JSON patch is no deeper and no longer than an object may be", async () => {
+  const made = await server.http.post("/api/v1/namespaces/default/configmaps", {
+    metadata: { name: "place" },
+  });
+  assert.equal(made.status, 201);
+  const one = { method: "PATCH", path: "/api/v1/namespaces/default/configmaps/place?dryRun=All" };
+  for (const path of [`/data${"/a".repeat(1_400_000)}`, `/data/${"~0".repeat(1_400_000)}`]) {
+    const operations = JSON.stringify([{ op: "test", path, value: "b" }]);
+    assert.equal(await bounded("a place", "application/json-patch+json", operations, one), 400);
+  }
+});
+
+test("warnings of a response are as short as upstream's", async () => {
+  const unknown = Array.from({ length: 100 }, (_, i) => `"${String(i).padEnd(20_000, "x")}":1`).join(",");
+  const body = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"warned"},${unknown}}`;
+  const response = await server.http.send(MAPS, {
+    ...{ method: "POST", headers: { "content-type": "application/json" }, body },
+  });
+  assert.equal(response.status, 201);
+  const warnings = String(response.headers.warning);
+  assert.match(warnings, /299 - "unknown field/);
+  assert.ok(warnings.length < 6_000, `${warnings.length} characters`);
+});
+
+test("who asks for an object by a name that none can have gets none", async () => {
+  const long = "a".repeat(9_000);
+  const maps = "/api/v1/namespaces/default/configmaps";
+  for (const path of [
+    `${maps}?fieldSelector=metadata.name%3D${long}`,
+    `/api/v1/configmaps?fieldSelector=metadata.name%3D${long}`,
+    `/api/v1/namespaces/${long}/configmaps`,
+  ]) {
+    const { status, json } = await server.http.get(path);
+    assert.deepEqual([status, json.items], [200, []], path.slice(0, 80));
+  }
+  const { json } = await server.http.get(maps);
+  const token = { v: 1, rv: Number(json.metadata.resourceVersion), start: long };
+  const next = Buffer.from(JSON.stringify(token)).toString("base64url");
+  const { status } = await server.http.get(`${maps}?limit=1&continue=${next}`);
+  assert.equal(status, 400);
+});
+
 test("an object does not get larger by pieces than it may be at once", async () => {
   const path = "/api/v1/namespaces/default/configmaps";
   const headers = { "impersonate-user": "untrusted" };

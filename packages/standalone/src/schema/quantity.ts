@@ -35,7 +35,9 @@ function writeBinary(whole: bigint): string {
 /** Canonical text, or undefined when `text` is no quantity. */
 export function normalizeQuantity(text: string | number): string | undefined {
   const quantity = readQuantity(text);
-  return quantity === undefined ? undefined : writeQuantity(quantity);
+  const canonical = quantity === undefined ? "" : writeQuantity(quantity);
+  // Written out it may be longer than a quantity may be.
+  return readQuantity(canonical) === undefined ? undefined : canonical;
 }
 
 /** -1, 0 or 1; texts that are no quantities count as 0. */

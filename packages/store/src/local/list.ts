@@ -119,13 +119,17 @@ function startingPoint(
   return { revision: exact ? wanted : current, start: selection.start };
 }
 
+/** Of a namespace and a name, in bytes: the database looks for no key that is much longer. */
+const LONGEST_START = 600;
+
 function parseContinue(token: string): { rv: number; start: string } {
   try {
     const { v, rv, start } = JSON.parse(Buffer.from(token, "base64url").toString()) as Record<
       string,
       unknown
     >;
-    if (v === 1 && typeof rv === "number" && typeof start === "string") return { rv, start };
+    const ours = v === 1 && typeof rv === "number" && typeof start === "string";
+    if (ours && Buffer.byteLength(start) <= LONGEST_START) return { rv, start };
   } catch {
     // Refused below: whatever is wrong with it, it is not ours.
   }

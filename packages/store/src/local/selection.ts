@@ -7,6 +7,9 @@ import type { LabelRequirement } from "../select/requirement.ts";
 import { pathOf, rangeOf, type StoreEvent } from "./event.ts";
 import type { ResourceDefinition } from "./registry.ts";
 
+/** Kubernetes' longest name of an object, in characters: what asks for a longer one asks for nothing. */
+const LONGEST_NAME = 253;
+
 /** Which objects of a collection a request is about, and in which version it wants them. */
 export class Selection {
   readonly definition: ResourceDefinition;
@@ -75,6 +78,9 @@ export class Selection {
   #range(namespace: string | undefined): { start: string; end: string } {
     const name = this.#fields.find(({ field, equal }) => equal && field === "metadata.name")?.value;
     const { namespaced } = this.definition.resource;
+    // The database has no key of such a length, and refuses to look for one.
+    if ([namespace, name].some((each) => each !== undefined && each.length > LONGEST_NAME))
+      return { start: `${this.collection}/`, end: `${this.collection}/` };
     if (name === undefined || name === "" || (namespaced && !namespace)) {
       return rangeOf(this.collection, namespace);
     }

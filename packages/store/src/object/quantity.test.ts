@@ -40,6 +40,15 @@ test("what is not a quantity is refused", () => {
   }
 });
 
+test("a quantity of more characters than any needs is refused before its digits are read", () => {
+  assert.equal(parseQuantity("1".repeat(100)), BigInt("1".repeat(100)));
+  for (const text of ["1".repeat(101), `0.${"0".repeat(3_000_000)}1`, `${"1".repeat(3_000_000)}Ei`])
+    assert.throws(
+      () => parseQuantity(text),
+      (error) => isStatus(error, "BadRequest") && error.message.length < 300,
+    );
+});
+
 test("formatting and parsing are each other's reverse", () => {
   assert.deepEqual([5n << 30n, 1536n, 1000n, 0n, -2048n].map(formatQuantity), [
     "5Gi",

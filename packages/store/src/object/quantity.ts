@@ -23,6 +23,8 @@ export const DECIMAL_SUFFIXES: Readonly<Record<string, number>> = {
 /** Suffixes of quantities by the power of 1024 that they stand for. */
 export const BINARY_SUFFIXES: readonly string[] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 const SYNTAX = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)(n|u|m|k|[KMGTPE]i|[MGTPE]|[eE][+-]?\d{1,3}|)$/;
+/** Of a text: digits cost more than their number, and whoever reads the object pays again. */
+const LONGEST = 100;
 const NANO = 1_000_000_000n;
 const MICRO = 1_000_000n;
 
@@ -30,9 +32,13 @@ const MICRO = 1_000_000n;
 export const QUANTITY_ERROR =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
-/** Undefined when `text` is no quantity. Fractions of 1e-9 are rounded up, as in Kubernetes. */
+/**
+ * Undefined when `text` is no quantity, or has more than {@link LONGEST} characters. Fractions of 1e-9 are rounded up, as in
+ * Kubernetes.
+ */
 export function readQuantity(text: string | number): Quantity | undefined {
-  const match = SYNTAX.exec(String(text));
+  const written = String(text);
+  const match = written.length > LONGEST ? null : SYNTAX.exec(written);
   if (match === null) return undefined;
   const [, sign = "", digits = "", suffix = ""] = match;
   const [whole = "", fraction = ""] = digits.split(".");
@@ -60,8 +66,10 @@ export function parseMilli(text: string | number): bigint {
 }
 
 function parseNano(text: string | number): bigint {
-  const quantity = readQuantity(String(text).trim());
-  if (quantity === undefined) throw badRequest(`${QUANTITY_ERROR}: ${JSON.stringify(text)}`);
+  const written = String(text).trim();
+  const quantity = readQuantity(written);
+  if (quantity === undefined)
+    throw badRequest(`${QUANTITY_ERROR}: ${JSON.stringify(written.slice(0, LONGEST))}`);
   return quantity.nano;
 }
 

@@ -12,6 +12,10 @@ const MOST_OPERATIONS = 10_000;
 /** What all copies of a patch may come to: each may double the object, and thirty of them fill any memory. */
 const MOST_COPIED = { values: 4_000, characters: 3 * 1024 * 1024 };
 
+/** Of a place in an object, which is nested no deeper and has no keys that are longer. */
+const DEEPEST_PLACE = 1_000;
+const LONGEST_PLACE = 64 * 1024;
+
 /** Applies a JSON Patch (RFC 6902) to a copy. Throws BadRequest (no such patch) or Invalid (it does not fit). */
 export function applyJsonPatch<T>(target: T, operations: unknown): T {
   if (!Array.isArray(operations)) throw badRequest("a JSON patch must be a list of operations");
@@ -73,7 +77,13 @@ function isOperation(value: unknown): value is Operation {
   return (op !== "move" && op !== "copy") || isPointer(from);
 }
 
-/** RFC 6901: the whole document, or segments that each begin with a slash. The library throws for anything else. */
+/**
+ * RFC 6901: the whole document, or segments that each begin with a slash. The library throws for anything else, and takes for
+ * each character and segment what no check of the body has counted.
+ */
 function isPointer(value: unknown): boolean {
-  return typeof value === "string" && (value === "" || value.startsWith("/"));
+  if (typeof value !== "string" || value.length > LONGEST_PLACE) return false;
+  return (
+    value === "" || (value.startsWith("/") && value.split("/", DEEPEST_PLACE + 2).length <= DEEPEST_PLACE + 1)
+  );
 }

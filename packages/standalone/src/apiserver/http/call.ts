@@ -40,14 +40,22 @@ export interface Call {
   end(why: Error): void;
 }
 
+/** Of one warning, and of all in a response, in bytes: as upstream, so that no client refuses the response for its head. */
+const LONGEST_WARNING = 256;
+const MOST_WARNINGS = 4 * 1024;
+
 /** `Warning: 299`: kubectl prints it, client-go logs it. Quotes and control characters cannot be sent as they are. */
 export function warn(call: Call, text: string): void {
-  const clean = text.replaceAll(/\p{Cc}/gu, " ").replaceAll(/["\\]/g, "\\$&");
+  const clean = text
+    .slice(0, LONGEST_WARNING)
+    .replaceAll(/\p{Cc}/gu, " ")
+    .replaceAll(/["\\]/g, "\\$&");
   const encoded = Buffer.from(clean, "utf8").toString("latin1");
   const header = `299 - "${encoded}"`;
   const present = call.response.getHeader("Warning");
   const all = Array.isArray(present) ? present : [];
-  if (!all.includes(header)) call.response.setHeader("Warning", [...all, header]);
+  const length = all.reduce((sum, each) => sum + each.length, header.length);
+  if (!all.includes(header) && length <= MOST_WARNINGS) call.response.setHeader("Warning", [...all, header]);
 }
 
 /** Kubernetes reads `1`, `t`, `true`, `True`... and, for a parameter without value, nothing. */

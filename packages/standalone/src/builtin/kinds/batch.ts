@@ -11,7 +11,7 @@ import {
   digText,
   text,
 } from "../../kinds/builtin-kind.ts";
-import { type FieldError, forbidden, invalid, required } from "../../schema/field-error.ts";
+import { type FieldError, forbidden, invalid, required, tooLong } from "../../schema/field-error.ts";
 import { clone, type JsonObject, jsonEqual } from "../../schema/model.ts";
 import { immutable } from "../immutable.ts";
 import { batchTypes } from "../types/workloads.ts";
@@ -149,8 +149,12 @@ function cronJobErrors(cronJob: UnstructuredObject): FieldError[] {
   ];
 }
 
+/** Of five fields of lists, in characters; what reads a schedule takes time for each. */
+const LONGEST_SCHEDULE = 1_000;
+
 function scheduleErrors(spec: JsonObject): FieldError[] {
   const schedule = digText(spec, "schedule");
+  if (schedule.length > LONGEST_SCHEDULE) return [tooLong("spec.schedule", LONGEST_SCHEDULE)];
   const timezone = spec.timeZone;
   if (typeof timezone === "string" && !isTimeZone(timezone)) {
     return [invalid("spec.timeZone", timezone, "unknown time zone")];
