@@ -137,6 +137,38 @@ test("a node says of a shared pool only that it has it itself", async () => {
   await server.store.updateStatus(Pools, { ...current, status: { ready: true, nodes: ["other"] } });
 });
 
+test("a node does not change what a shared pool is, whether it has it or not", async () => {
+  for (const name of ["disks", "elsewhere"]) {
+    const theirs = await server.store.get(Pools, { name });
+    await refused(
+      mine.update(Pools, { ...theirs, spec: { ...theirs.spec, path: "/tmp/mine" } }),
+      /change it on the machine of the API server/,
+    );
+    await mine.update(Pools, { ...theirs, spec: { path: "/x", mode: "shared", type: "xfs" } });
+  }
+});
+
+test("a node has nothing collected as the dependent of an owner that is not there, and holds nothing back", async () => {
+  const ownerReferences = [{ apiVersion: "v1", kind: "Node", name: "gone", uid: "none" }];
+  const kept = ["somebody.example.com/keeps"];
+  await volume("v-mine", "mine");
+  const spec = { volume: "v-mine", pool: "disks" };
+  await put(Snapshots, made("Snapshot", "s-mine", spec), { readyToUse: true, ownerID: "mine" });
+  for (const [kind, name] of [
+    [Pools, "elsewhere"],
+    [Volumes, "v-mine"],
+    [Snapshots, "s-mine"],
+  ] as const) {
+    const resource = kind as Resource<KubeObject>;
+    const object = await server.store.get(resource, { name });
+    const write = (change: object) =>
+      mine.update(resource, { ...object, metadata: { ...object.metadata, ...change } });
+    await refused(write({ ownerReferences }), /whose an object is/);
+    await refused(write({ finalizers: kept }), /what keeps it/);
+    await write({ finalizers: ["storage.mooring.dev/engine"] });
+  }
+});
+
 test("a node writes leases of images of its pools only", async () => {
   const lease = (image: string, name = `mooring-image-${image}`) => ({
     apiVersion: "coordination.k8s.io/v1" as const,

@@ -1,4 +1,5 @@
-import { isFencedNode, type NodeAgent, NodeAgents, Pools, Volumes } from "@mooring/engine";
+import { isDeepStrictEqual } from "node:util";
+import { ENGINE_FINALIZER, isFencedNode, type NodeAgent, NodeAgents, Pools, Volumes } from "@mooring/engine";
 import { isNotFound, type JsonStore, type Resource, type UnstructuredObject } from "@mooring/store";
 import { fields, type Objects, ownName, same } from "./node-objects.ts";
 
@@ -20,12 +21,36 @@ function unchangedSpec({ next, old }: Objects): string | undefined {
   return old !== undefined && same(next.spec, old.spec) ? undefined : "a node does not say what is wanted";
 }
 
-/** Why not, when the pool is another node's. Of a shared one a node says only of itself that it has it. */
-export function ownPool(node: string, { next, old }: Objects): string | undefined {
+/**
+ * Why not, when the write decides how long an object that is there lives: by an owner that is not there the garbage collector
+ * deletes what the node may not, and by a finalizer nobody does. The agent's own finalizer is its to set.
+ */
+function changesLife({ next, old }: Objects): string | undefined {
+  if (old === undefined) return undefined;
+  const [after, before] = [next.metadata, old.metadata];
+  const others = (finalizers: readonly string[] = []) =>
+    finalizers.filter((each) => each !== ENGINE_FINALIZER);
+  return same(after.ownerReferences ?? [], before.ownerReferences ?? []) &&
+    same(others(after.finalizers), others(before.finalizers))
+    ? undefined
+    : "does not say whose an object is, nor what keeps it";
+}
+
+/**
+ * Why not, when the pool is another node's. What a shared one is holds for all of its nodes: whoever makes it says it, and then
+ * an administrator; a node says only of itself that it has it.
+ */
+export function ownPool(node: string, objects: Objects): string | undefined {
+  const { next, old } = objects;
   for (const { spec } of old === undefined ? [next] : [old, next]) {
     const owner = fields(spec).nodeID;
     if (owner !== undefined && owner !== node) return `is not allowed to write the pool of ${String(owner)}`;
   }
+  const shared = old !== undefined && fields(old.spec).nodeID === undefined;
+  if (shared && !isDeepStrictEqual(next.spec, old.spec))
+    return `does not change a pool that others have as well: change it on the machine of the API server, or with kubectl edit pool ${next.metadata.name}`;
+  const wrong = changesLife(objects);
+  if (wrong !== undefined) return wrong;
   const others = (pool: UnstructuredObject | undefined) => nodesOf(pool).filter((each) => each !== node);
   return same(others(next), others(old)) ? undefined : "does not say which other nodes have a pool";
 }
@@ -34,7 +59,8 @@ export function ownPool(node: string, { next, old }: Objects): string | undefine
 export function ownVolume(node: string, objects: Objects, { store }: Context): string | undefined {
   const { next, old } = objects;
   if (old === undefined || !same(next.spec, old.spec)) return "does not say what becomes of volumes";
-  return isRelated(old, node, store) ? wrongHolder(node, objects, store) : "the volume is not on it";
+  if (!isRelated(old, node, store)) return "the volume is not on it";
+  return wrongHolder(node, objects, store) ?? changesLife(objects);
 }
 
 /** Why not, when the snapshot is another node's, or would be made to be. */
@@ -45,7 +71,7 @@ export function ownSnapshot(node: string, objects: Objects, { store }: Context):
   const { pool, volume } = fields(old.spec);
   const parent = typeof volume === "string" ? find(store, Volumes, volume) : undefined;
   const here = hasPool(pool, node, store) || (parent !== undefined && isRelated(parent, node, store));
-  return here ? wrongHolder(node, objects, store) : "the snapshot is not on it";
+  return here ? (wrongHolder(node, objects, store) ?? changesLife(objects)) : "the snapshot is not on it";
 }
 
 /** Why not, when a node reports more of a group snapshot than its own part of the barrier. */
@@ -66,7 +92,7 @@ export function ownBarrier(node: string, objects: Objects): string | undefined {
 export function ownShare(node: string, objects: Objects): string | undefined {
   const { old } = objects;
   const here = fields(old?.spec).nodeID === node || fields(old?.status).nodeID === node;
-  return unchangedSpec(objects) ?? (here ? undefined : "does not serve this volume");
+  return unchangedSpec(objects) ?? (here ? changesLife(objects) : "does not serve this volume");
 }
 
 /** Why not, when the lease is neither the node's own nor that of an image of a pool that it has. */
