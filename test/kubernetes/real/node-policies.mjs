@@ -67,6 +67,15 @@ const CASES = [
   ["free", { ...DETACHED, ownerID: WRITER }, undefined],
 ];
 
+const OWNER = { apiVersion: "v1", kind: "ConfigMap", name: "none", uid: "0" };
+/** What the writing node makes of the metadata of a volume that it has, and why it must not. */
+const METADATA_CASES = [
+  [{ ownerReferences: [OWNER] }, /does not say whose an object is, nor what keeps it/],
+  [{ finalizers: ["example.com/for-ever"] }, /does not say whose an object is, nor what keeps it/],
+  [{ finalizers: ["storage.mooring.dev/engine"] }, undefined],
+  [{ finalizers: [] }, undefined],
+];
+
 const plural = ({ kind }) => `${kind.toLowerCase()}s.storage.mooring.dev`;
 
 export async function nodePoliciesStep(cluster, say) {
@@ -76,9 +85,10 @@ export async function nodePoliciesStep(cluster, say) {
     await sent;
   };
   const apply = (object) => send(cluster.admin, object, "apply");
+  const read = async (object) =>
+    JSON.parse(await cluster.kubectl("get", plural(object), object.metadata.name, "-o", "json"));
   const writeStatus = async (config, object, status) => {
-    const now = JSON.parse(await cluster.kubectl("get", plural(object), object.metadata.name, "-o", "json"));
-    await send(config, { ...now, status }, "replace", "--subresource=status");
+    await send(config, { ...(await read(object)), status }, "replace", "--subresource=status");
   };
   for (const { object, status } of WORLD) {
     await apply(object);
@@ -97,9 +107,17 @@ export async function nodePoliciesStep(cluster, say) {
     if (refused === undefined) await written;
     else await assert.rejects(written, refused, `${name}: ${JSON.stringify(status)}`);
   }
+  const free = volumes.find(({ object }) => object.metadata.name === `${PREFIX}-free`).object;
+  for (const [metadata, refused] of METADATA_CASES) {
+    const now = await read(free);
+    const written = send(config, { ...now, metadata: { ...now.metadata, ...metadata } }, "replace");
+    if (refused === undefined) await written;
+    else await assert.rejects(written, refused, JSON.stringify(metadata));
+  }
   for (const { object } of WORLD) await cluster.kubectl("delete", plural(object), object.metadata.name);
   await cluster.kubectl("delete", "node", WRITER);
+  const refusals = [...CASES, ...METADATA_CASES].filter((each) => each.at(-1) !== undefined).length;
   say(
-    `policies: a node writes what a fenced one has left in a pool of both, and ${CASES.length - 1} other writes are refused`,
+    `policies: a node writes what a fenced one has left in a pool of both, and ${refusals} other writes are refused`,
   );
 }
