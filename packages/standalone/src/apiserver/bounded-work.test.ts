@@ -73,6 +73,26 @@ test("no body blocks the server", async () => {
   });
 });
 
+test("a refusal says what it refuses, and repeats no megabytes", async () => {
+  const long = "a".repeat(2_900_000);
+  const map = (metadata: object, more: object = {}) =>
+    JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata, ...more });
+  for (const [what, body] of Object.entries({
+    name: map({ name: long }),
+    "value of a label": map({ name: "a", labels: { a: long } }),
+    label: map({ name: "a", labels: { [long]: "a" } }),
+    kind: map({ name: "a" }, { kind: long }),
+    field: map({ name: "a" }, { [long]: 1 }),
+  })) {
+    const options = { method: "POST", headers: { "content-type": "application/json" }, body };
+    const { text } = await server.http.send(`${MAPS}&fieldValidation=Strict`, options);
+    const { code, message } = JSON.parse(text) as { code: number; message: string };
+    assert.ok(code === 400 || code === 422, `${what}: ${text.slice(0, 300)}`);
+    assert.match(message, /aaaa\.\.\. \(\d+ characters\)$/, what);
+    assert.ok(text.length < 64 * 1024, `${what}: ${text.length} characters`);
+  }
+});
+
 test("a text that is long where a short one belongs is refused before anybody counts with it", async () => {
   const json = "application/json";
   const object = (apiVersion: string, kind: string, spec: object) =>

@@ -82,5 +82,18 @@ export async function sendError(call: Call, error: StatusError): Promise<void> {
   }
   const retry = error.details.retryAfterSeconds;
   if (retry !== undefined) response.setHeader("Retry-After", retry);
-  await send(call, error.code, error.toStatus());
+  await send(call, error.code, brief(error));
+}
+
+/** Of each text of a Status, in characters. */
+const LONGEST_TEXT = 16 * 1024;
+
+/** A refusal repeats what it refuses; of a name of three megabytes the client has one already. */
+function brief(error: StatusError): Record<string, unknown> {
+  const texts = (_key: string, value: unknown): unknown => (typeof value === "string" ? cut(value) : value);
+  return JSON.parse(JSON.stringify(error.toStatus(), texts)) as Record<string, unknown>;
+}
+
+function cut(text: string): string {
+  return text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT)}... (${text.length} characters)`;
 }
