@@ -12,6 +12,14 @@ import { filesBelow, machineRemains } from "../support/remains.ts";
 import { Scenario } from "../support/scenario.ts";
 import { Up } from "../support/up.ts";
 
+/**
+ * The failpoints that a life of the scenario passes, in `way.txt` (made with `MOORING_FAILPOINTS_PASSED`, of three lives).
+ * Those that only the first life of a state folder passes are among them, so a draw that ends nothing is followed by the
+ * next.
+ */
+const all = failpointNames();
+const way = (await readFile(new URL("way.txt", import.meta.url), "utf8")).trim().split("\n");
+const MOST_DRAWS = 6;
 const RANDOM_ROUNDS = howMany({ everyday: 0, full: 3, deep: 100 });
 
 const up = await Up.create();
@@ -59,15 +67,6 @@ test("the scenario notices a record that is lost", thorough(), async () => {
     await round.destroy();
   }
 });
-
-/**
- * The failpoints that a life of the scenario passes, in `way.txt` (made with `MOORING_FAILPOINTS_PASSED`, of three lives).
- * Those that only the first life of a state folder passes are among them, so a draw that ends nothing is followed by the
- * next.
- */
-const all = failpointNames();
-const way = (await readFile(new URL("way.txt", import.meta.url), "utf8")).trim().split("\n");
-const MOST_DRAWS = 6;
 
 test("every failpoint on the way of the scenario exists", () =>
   assert.deepEqual(
