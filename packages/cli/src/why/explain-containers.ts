@@ -22,7 +22,9 @@ const SETTLED_AFTER_MS = 10 * 60_000;
 
 /** Between two crashes a container seems well. */
 function isFlapping({ state, lastState, restartCount = 0 }: ContainerStatus, now: Date): boolean {
-  const crashed = (lastState?.terminated?.exitCode ?? 0) !== 0;
+  const { exitCode = 0, reason } = lastState?.terminated ?? {};
+  // Mooring or the machine was stopped, and the container with it.
+  const crashed = exitCode !== 0 && reason !== "Shutdown";
   const since = Date.parse(String(state?.running?.startedAt ?? ""));
   return restartCount > 0 && crashed && now.getTime() - since < SETTLED_AFTER_MS;
 }

@@ -55,3 +55,16 @@ test("a program that could not be started has no log: its command is what has to
   assert.match(String(found), /^correct its command or image.*kubectl describe pod -n shop web$/);
   assert.match(String(other), /^kubectl logs /);
 });
+
+test("a container that was stopped with the machine and runs again has not crashed", () => {
+  const findings = (reason: string) => {
+    const lastState = { terminated: { exitCode: 143, reason } };
+    const state = { running: { startedAt: NOW } };
+    const status = { name: "main", ready: true, restartCount: 1, image: "", imageID: "", state, lastState };
+    const metadata = { namespace: "shop", name: "web" };
+    const pod = { apiVersion: "v1", kind: "Pod", metadata, status: { containerStatuses: [status] } };
+    return explainContainers(pod, new Date(NOW)).map(({ message }) => message);
+  };
+  assert.deepEqual(findings("Shutdown"), []);
+  assert.match(String(findings("Error")), /crashed 1 times, the last time with exit code 143/);
+});

@@ -88,5 +88,6 @@ test("a clean stop is no crash: also a container that was restarted before runs 
   const began = Date.parse(status?.state?.running?.startedAt ?? "");
   // A crash would have been delayed for 10 s from its end; the API keeps whole seconds.
   assert.ok(began - from < 9000, `it began ${began - from} ms after the start`);
+  assert.equal(status?.lastState?.terminated?.reason, "Shutdown");
   await remove("stopped");
 });

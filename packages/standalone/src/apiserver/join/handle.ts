@@ -65,14 +65,17 @@ async function admit(call: Call, api: Api, order: JoinRequest): Promise<string> 
   if (!(await isJoinToken(store, token, order.nodeName, new Date()))) throw invalidToken();
   await refuseNamesake(api, order);
   const certificate = await sign(api, order);
-  if (!(await redeemJoinToken(store, token, order.nodeName, new Date()))) throw invalidToken();
   const { nodeName: name, taints = [] } = order;
-  await store.create(Nodes, {
+  const node: Node = {
     apiVersion: "v1",
     kind: "Node",
     metadata: { name, annotations: { [IDENTITY]: keyIn(certificate) } },
     spec: taints.length > 0 ? { taints } : {},
-  });
+  };
+  // What is wrong with it must not cost the token.
+  await store.create(Nodes, node, { dryRun: true });
+  if (!(await redeemJoinToken(store, token, order.nodeName, new Date()))) throw invalidToken();
+  await store.create(Nodes, node);
   return certificate;
 }
 

@@ -37,7 +37,7 @@ const keyOf = (id: string) => ({ namespace: NAMESPACE, name: PREFIX + id });
 
 /**
  * Makes a token with which one machine may join once, before `expires`; under any name, or under `nodeName` only. The
- * server keeps its hash, so that a user who reads secrets cannot use it.
+ * server keeps its hash, so that a user who reads secrets cannot use it. Tokens that are too old are taken away.
  */
 export async function createJoinToken(
   store: ObjectStore,
@@ -57,9 +57,23 @@ export async function createJoinToken(
     type: TYPE,
     data,
   };
+  await removeExpired(store, new Date());
   await store.create(Secrets, object);
   return `${id}.${secret}.${authority}`;
 }
+
+async function removeExpired(store: ObjectStore, now: Date): Promise<void> {
+  const { items } = await store.list<Secret>(Secrets, { namespace: NAMESPACE });
+  for (const { data, metadata, type } of items) {
+    if (type !== TYPE || lasts(data, now)) continue;
+    const { name, uid = "" } = metadata;
+    await store.delete(Secrets, { namespace: NAMESPACE, name }, { preconditions: { uid } }).catch((error) => {
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    });
+  }
+}
+
+const lasts = (data: Secret["data"], now: Date) => Date.parse(decoded(data?.expires)) > now.getTime();
 
 /** True when a token is good for that node and is not too old. It stays. */
 export async function isJoinToken(
@@ -102,6 +116,5 @@ async function goodToken(
   const { type, data } = found;
   const matches = timingSafeEqual(Buffer.from(hash(decoded(data?.hash))), Buffer.from(hash(hash(secret))));
   const fits = data?.node === undefined || decoded(data.node) === nodeName;
-  const lasts = Date.parse(decoded(data?.expires)) > now.getTime();
-  return matches && fits && lasts && type === TYPE ? found : undefined;
+  return matches && fits && lasts(data, now) && type === TYPE ? found : undefined;
 }

@@ -39,11 +39,11 @@ function recorded(pod: Pod, name: string): ContainerStatus | undefined {
 
 function stateOf({ id, startedAt, createdAt, exit }: Attempt): State {
   if (exit === undefined) return { running: { startedAt: seconds(startedAt ?? createdAt) } };
-  const { code, reason, message, finishedAt } = exit;
+  const { code, reason, message, finishedAt, shutdown } = exit;
   return {
     terminated: {
       exitCode: code,
-      reason,
+      reason: shutdown ? "Shutdown" : reason,
       ...defined({ message }),
       startedAt: seconds(startedAt ?? createdAt),
       finishedAt: seconds(finishedAt),

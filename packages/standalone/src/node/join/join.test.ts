@@ -228,6 +228,24 @@ test("a token that did not get its bearer in is not used up", async () => {
   store.close();
 });
 
+test("a machine whose taints are wrong does not use its token up; tokens that are too old go when one is made", async () => {
+  const old = await token({ expires: new Date(Date.now() - 1) });
+  const good = await token();
+  const secrets = (await server.store.list(Secrets, { namespace: "kube-system" })).items.map(
+    ({ metadata }) => metadata.name,
+  );
+  const isKept = (text: string) => secrets.includes(`mooring-join-${text.split(".")[0]}`);
+  assert.deepEqual([isKept(old), isKept(good)], [false, true]);
+  const join = async (effect: string) =>
+    joinCluster(
+      { server: server.api.url, nodeName: "tainted", taints: [{ key: "disks", effect }] },
+      good,
+      await folder(),
+    );
+  await assert.rejects(join("Sometimes"), /effect/);
+  await join("NoSchedule");
+});
+
 test("a node renews its certificate before it ends, and the old one is worth nothing then", async () => {
   const { stateDir, store } = await joined("lasting");
   const old = await RestStore.fromKubeconfig(nodeKubeconfig(stateDir));
