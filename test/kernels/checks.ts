@@ -1,59 +1,12 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
-import { pipeline } from "node:stream/promises";
+import { LEASE_TIMES } from "@mooring/engine";
 import { Disk } from "./disk.ts";
 import type { Kernels } from "./kernels.ts";
+import { withoutApi, withoutStorage } from "./partitions.ts";
+import { type Check, imageHash, isComplete, MIB, NODES, RECORDS, seconds, takeOver } from "./proof.ts";
 import { RecordWriter, readStints, type Stint } from "./records.ts";
 
-const MIB = 1n << 20n;
-/** Records that a writer is to have before anything happens to it. */
-const RECORDS = 50;
-/** The nodes that the checks need. */
-export const NODES: readonly [string, string] = ["one", "two"];
 const [A, B] = NODES;
-
-/** Resolves with what it has seen, as a text. */
-type Check = (kernels: Kernels) => Promise<string>;
-
-/** How long something took, for people. */
-export function seconds(from: number): string {
-  return `${((performance.now() - from) / 1000).toFixed(1)} s`;
-}
-
-async function imageHash(kernels: Kernels, disk: Disk): Promise<string> {
-  const file = join(kernels.folder, "image");
-  await rm(file, { force: true });
-  await kernels.rbd("export", "--no-progress", `mooring.${disk.id}`, file);
-  const hash = createHash("sha256");
-  await pipeline(createReadStream(file), hash);
-  return hash.digest("hex");
-}
-
-/** The last writer's acknowledged records are all there, behind those of the others before it. */
-function isComplete(stints: readonly Stint[], before: readonly Stint[], writer: RecordWriter): void {
-  const last = stints.at(-1);
-  assert.deepEqual(stints.slice(0, -1), before);
-  assert.equal(last?.[0], writer.name);
-  assert.ok(
-    (last?.[1] ?? 0) >= writer.acknowledged,
-    `${writer.acknowledged} acknowledged, ${last?.[1]} there`,
-  );
-}
-
-/** Hands the disk from a node that was lost to the other. Resolves with its device there, and how long that took. */
-async function takeOver(kernels: Kernels, disk: Disk, { from, to }: { from: string; to: string }) {
-  const lost = performance.now();
-  const asked = Promise.all([disk.leave(from), disk.attach(to)]);
-  // What fails is thrown below.
-  asked.catch(() => {});
-  await kernels.agentIs(from, "Suspect|Fenced");
-  const verdict = performance.now();
-  const [, device] = await asked;
-  return { device, took: `${seconds(lost)} after the loss, ${seconds(verdict)} after the verdict` };
-}
 
 async function moves(kernels: Kernels): Promise<string> {
   const disk = await Disk.create(kernels, "moved", 64n * MIB);
@@ -76,12 +29,12 @@ async function moves(kernels: Kernels): Promise<string> {
   return `${first.acknowledged} records, attached in ${took}`;
 }
 
-async function powerCuts(kernels: Kernels, rounds: number): Promise<string> {
+async function powerCuts(kernels: Kernels, rounds: number, tell: (line: string) => void): Promise<string> {
   const disk = await Disk.create(kernels, "cut", 256n * MIB);
   let [holder, other] = [A, B];
   let device = await disk.attach(holder);
   let before: Stint[] = [];
-  const figures: string[] = [];
+  let acknowledged = 0;
   for (let round = 1; round <= rounds; round++) {
     const writer = new RecordWriter(kernels.node(holder).guest, `${holder}-${round}`, device, before);
     await writer.more("acknowledged", RECORDS);
@@ -90,14 +43,16 @@ async function powerCuts(kernels: Kernels, rounds: number): Promise<string> {
     device = next.device;
     const stints = await readStints(kernels.node(other).guest, device);
     isComplete(stints, before, writer);
-    figures.push(`${writer.acknowledged} acknowledged, 0 lost, ${next.took}`);
+    acknowledged += writer.acknowledged;
+    tell(`round ${round}: ${writer.acknowledged} acknowledged, 0 lost, on the other node ${next.took}`);
     before = stints;
     await kernels.boot(holder);
     [holder, other] = [other, holder];
   }
   await disk.leave(holder);
   await disk.remove();
-  return `${rounds} rounds; ${figures.at(-1)}`;
+  const lease = (LEASE_TIMES.durationMs + LEASE_TIMES.safetyMs) / 1000;
+  return `${rounds} rounds, ${acknowledged} acknowledged, 0 lost; where time ends a lease that alone takes ${lease} s`;
 }
 
 async function pauses(kernels: Kernels): Promise<string> {
@@ -132,8 +87,14 @@ async function pauses(kernels: Kernels): Promise<string> {
 export function checks(rounds: number): Record<string, Check> {
   return {
     "a volume goes from one kernel to the other, with what was written": moves,
-    "the power of a node is cut in the middle of its writes, and the other one has them all": (kernels) =>
-      powerCuts(kernels, rounds),
+    "the power of a node is cut in the middle of its writes, and the other one has them all": (
+      kernels,
+      tell,
+    ) => powerCuts(kernels, rounds, tell),
     "a node that was paused comes back in the middle of its writes, and can write nothing any more": pauses,
+    "a node that reaches the storage and not the API server loses its volume, and gets it again when it is back":
+      withoutApi,
+    "a node that reaches the API server and not the storage keeps its volume, and its writes go on when it is back":
+      withoutStorage,
   };
 }

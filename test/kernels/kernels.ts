@@ -10,6 +10,7 @@ import { command } from "../nodes/support/command.ts";
 import { Network } from "../nodes/support/network.ts";
 import { type Command, Guest, guestFolder } from "../support/guest/guest.ts";
 import { GUEST_NODE } from "../support/guest/registers.ts";
+import { mooring } from "../support/mooring.ts";
 import { Up } from "../support/up.ts";
 
 const BUNDLE = fileURLToPath(new URL("../../dist/mooring.mjs", import.meta.url));
@@ -33,6 +34,8 @@ export class Kernels {
   readonly folder: string;
   readonly nodes = new Map<string, KernelNode>();
   readonly network: Network;
+  /** The cluster's own on this machine, so that a node can lose the one and keep the other. */
+  cephAddress = "";
   readonly #undo: (() => Promise<unknown>)[] = [];
   readonly #taps = new Map<string, { name: string; address: string }>();
   #ceph: CephCluster | undefined;
@@ -64,8 +67,8 @@ export class Kernels {
 
   async #start(): Promise<void> {
     const { network } = this;
-    const address = await network.anotherAddress();
-    this.#ceph = await startCeph((undo) => this.#undo.push(undo), { address });
+    this.cephAddress = await network.anotherAddress();
+    this.#ceph = await startCeph((undo) => this.#undo.push(undo), { address: this.cephAddress });
     this.#namespace = await this.#ceph.namespace();
     const args = [...this.#common, "--node-grace", GRACE];
     const listen = `${network.address}:6443`;
@@ -169,6 +172,29 @@ export class Kernels {
         everyMs: 100,
         lastSeen: () => this.nodes.get(name)?.agent.lines.slice(-20),
       },
+    );
+  }
+
+  /** Resolves when a node's agent has reported so many times more that it lives. */
+  async beats(name: string, count: number): Promise<void> {
+    const seen = new Set<string | undefined>();
+    await eventually(
+      `${name} to report ${count} times`,
+      async () => seen.add((await this.store.get(NodeAgents, { name })).status?.heartbeat).size > count,
+      { withinMs: PATIENCE_MS },
+    );
+  }
+
+  /** Resolves when `mooring why` says so of a volume. */
+  async why(volume: string, cause: RegExp): Promise<void> {
+    let said = "";
+    await eventually(
+      `why volume/${volume} to say ${cause}`,
+      async () => {
+        said = (await mooring("why", `volume/${volume}`, "--kubeconfig", this.#up?.kubeconfig ?? "")).stdout;
+        return cause.test(said);
+      },
+      { withinMs: PATIENCE_MS, everyMs: 1000, lastSeen: () => [said, this.logs()] },
     );
   }
 

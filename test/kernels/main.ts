@@ -1,8 +1,9 @@
 // Nodes with kernels of their own, each with its own client of one Ceph cluster: moves, power cuts, pauses.
 import { parseArgs } from "node:util";
 import { machineRemains } from "../support/remains.ts";
-import { checks, NODES, seconds } from "./checks.ts";
+import { checks } from "./checks.ts";
 import { Kernels } from "./kernels.ts";
+import { NODES, seconds } from "./proof.ts";
 
 const { values } = parseArgs({
   options: {
@@ -33,7 +34,7 @@ try {
   for (const [title, check] of Object.entries(checks(rounds))) {
     if (!title.includes(values.only)) continue;
     const began = performance.now();
-    const seen = await check(kernels).catch((cause: unknown) => {
+    const seen = await check(kernels, (line) => say(`     ${line}`)).catch((cause: unknown) => {
       throw new Error(title, { cause });
     });
     say(`ok   ${title} (${seen}) ${seconds(began)}`);

@@ -1,9 +1,11 @@
 import {
   GroupSnapshots,
+  type NodeAgent,
   NodeAgents,
   Pools,
   ShareManagers,
   Snapshots,
+  silentPoolsMessage,
   VolumeAttachments,
   VolumeGroupReverts,
   Volumes,
@@ -153,18 +155,19 @@ async function waits(store: ObjectStore, now: Date): Promise<Check[]> {
   );
 }
 
+function agentCheck(agent: NodeAgent): Check {
+  const { metadata, status } = agent;
+  const silent = silentPoolsMessage(agent);
+  const ok = status?.state === "Ready" && silent === undefined;
+  return check(`NodeAgent ${metadata.name}`, ok ? "ok" : "fail", silent ?? status?.state ?? "never seen");
+}
+
 async function parts(store: ObjectStore): Promise<Check[]> {
   const { items } = await store.list(Pools);
   const pools = await Promise.all(
     items.map(async (pool) => poolCheck(pool, await endItsPods({ store }, pool))),
   );
-  const agents = (await store.list(NodeAgents)).items.map(({ metadata, status }) =>
-    check(
-      `NodeAgent ${metadata.name}`,
-      status?.state === "Ready" ? "ok" : "fail",
-      status?.state ?? "never seen",
-    ),
-  );
+  const agents = (await store.list(NodeAgents)).items.map(agentCheck);
   const nodes = (await store.list(Nodes)).items.map(({ metadata, status }) => {
     const ready = status?.conditions?.find(({ type }) => type === "Ready");
     return check(

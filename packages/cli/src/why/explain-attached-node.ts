@@ -1,4 +1,4 @@
-import { NodeAgents, type Volume } from "@mooring/engine";
+import { describeSilentPool, NodeAgents, silentPoolsMessage, type Volume } from "@mooring/engine";
 import { type Context, read } from "./context.ts";
 import { type Finding, finding } from "./finding.ts";
 
@@ -13,6 +13,11 @@ export async function explainAttachedNode(context: Context, volume: Volume): Pro
     return [finding("waiting", subject, "does not exist: no agent serves the volume there", { next })];
   }
   const { state, conditions = [] } = agent.status ?? {};
+  const silent = silentPoolsMessage(agent);
+  if (silent?.includes(describeSilentPool(volume.spec.pool, "")) === true) {
+    const next = `check the way from that machine to what holds the pool; what is written there waits, and goes on by itself`;
+    return [finding("failed", subject, silent, { next })];
+  }
   if (state === undefined || state === "Ready") return [];
   const cause = conditions.find(({ type }) => type === "Ready")?.message;
   const next =

@@ -25,13 +25,21 @@ test("a volume whose node has fallen silent does not pass for well, though its t
   const agent: NodeAgent = { apiVersion, kind: "NodeAgent", metadata: { name: "node-a" }, spec: {} };
   const ready = await store.create(NodeAgents, { ...agent, status: { state: "Ready" } });
   assert.deepEqual(await why(), []);
+  const beside = { type: "PoolsRespond", status: "False" as const, reason: "PoolSilent" };
+  const silentPool = { ...beside, message: "pool p: it does not respond", lastTransitionTime: "" };
+  const current = await store.update(NodeAgents, {
+    ...ready,
+    status: { state: "Ready", conditions: [silentPool] },
+  });
+  const [unread] = await why();
+  assert.deepEqual([unread?.subject, unread?.message], ["NodeAgent node-a", silentPool.message]);
   const conditions = [
     {
       ...{ type: "Ready", status: "False" as const, reason: "HeartbeatStopped" },
       ...{ message: "not heard of for 52 s", lastTransitionTime: "2026-01-01T00:00:00Z" },
     },
   ];
-  await store.update(NodeAgents, { ...ready, status: { state: "Suspect", conditions } });
+  await store.update(NodeAgents, { ...current, status: { state: "Suspect", conditions } });
   const [silent, ...more] = await why();
   assert.deepEqual(more, []);
   assert.equal(silent?.state, "waiting");

@@ -40,6 +40,21 @@ export function isLostNode(agent: NodeAgent): boolean {
   return silent && (state === "Suspect" || state === "Fenced");
 }
 
+/** Condition of a node that has shared pools: `False` while one of them cannot be read there. */
+export const POOLS_RESPOND = "PoolsRespond";
+
+/** What is said of a shared pool that cannot be read on a node. */
+export function describeSilentPool(pool: string, message: string): string {
+  return `pool ${pool}: ${message}`;
+}
+
+/** Which shared pools the node cannot read, and why; undefined: it can. */
+export function silentPoolsMessage(agent: NodeAgent | undefined): string | undefined {
+  const { state, conditions = [] } = agent?.status ?? {};
+  if (state !== "Ready") return undefined;
+  return conditions.find(({ type, status }) => type === POOLS_RESPOND && status === "False")?.message;
+}
+
 /** Everything about a node but its heartbeat, which changes all the time. */
 export function withoutHeartbeat({ status, metadata, ...agent }: NodeAgent): NodeAgent {
   const { name, uid = "" } = metadata;

@@ -41,6 +41,8 @@ export interface AgentContext {
   events: EventRecorder;
   /** Pools that are open in this process. */
   pools: OpenPools;
+  /** Why a shared pool could not be read here when that was tried last, by its name: others may well reach it. */
+  silentPools: Map<string, string>;
   /** All Pool objects, other nodes' too. */
   poolObjects: Informer<Pool>;
   copies: Copies;

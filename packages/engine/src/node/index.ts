@@ -71,6 +71,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     poolObjects: informers.pools,
     events: new EventRecorder(store, { component: DRIVER_NAME, host: nodeID, logger }),
     pools: new OpenPools(),
+    silentPools: new Map(),
     copies: new Copies(),
     healthMs: options.healthMs ?? HEALTH_MS,
     faults: new Map(),

@@ -1,5 +1,6 @@
 import {
   apiVersionOf,
+  type Condition,
   createInformer,
   defined,
   firstOf,
@@ -8,9 +9,10 @@ import {
   mutate,
 } from "@mooring/store";
 import { TOPOLOGY_NODE_KEY } from "../../api/names.ts";
-import { type NodeAgent, NodeAgents } from "../../api/node-agent.ts";
+import { describeSilentPool, type NodeAgent, NodeAgents, POOLS_RESPOND } from "../../api/node-agent.ts";
 import { isReported, nodeConditions } from "../../api/node-conditions.ts";
 import type { AgentContext } from "../context.ts";
+import { condition } from "../pool/conditions.ts";
 import { findPlace } from "../share/place.ts";
 import { ownAddress } from "../share/trust.ts";
 import { NodeInUse } from "./node-claim.ts";
@@ -39,7 +41,7 @@ export async function beat(context: AgentContext): Promise<void> {
         state: "Ready",
         heartbeat,
         holder: claim.holder,
-        conditions,
+        conditions: [...conditions, ...poolsRespond(context, agent, now)],
         ...defined({ address }),
       },
     };
@@ -52,6 +54,17 @@ export async function beat(context: AgentContext): Promise<void> {
     await register(context);
     await mutate(store, NodeAgents, key, { change: put, subresource: "status", signal });
   }
+}
+
+/** A pool that others read as well cannot say of itself which of them do not. */
+function poolsRespond({ sharing, silentPools }: AgentContext, agent: NodeAgent, now: Date): Condition[] {
+  if (sharing === undefined) return [];
+  const silent = [...silentPools].map(([pool, message]) => describeSilentPool(pool, message));
+  const state =
+    silent.length === 0
+      ? ({ status: "True", reason: "AllRead", message: "" } as const)
+      : ({ status: "False", reason: "PoolSilent", message: silent.join("; ") } as const);
+  return [condition(agent.status, POOLS_RESPOND, state, now)];
 }
 
 async function register({ store, nodeID, signal }: AgentContext): Promise<void> {

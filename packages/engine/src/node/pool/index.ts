@@ -41,6 +41,7 @@ export function runPools(
   const first = firstTries(own.map(({ metadata }) => metadata.name));
   const ended = (name: string): void => {
     usage.forget(name);
+    context.silentPools.delete(name);
     first.tried(name);
   };
   const reconciler = new Reconciler<PoolView, PoolStep>({

@@ -9,6 +9,8 @@ export async function reportNotReady(context: AgentContext, name: string, error:
   if (context.signal.aborted) return;
   const { store, host, events, pools, nodeID, signal } = context;
   const { code, message } = asRecorded(error);
+  const known = context.poolObjects.get(name);
+  if (known !== undefined && isShared(known)) context.silentPools.set(name, message);
   try {
     const backend = pools.get(name)?.backend;
     const fault = await backend?.fault();
@@ -18,7 +20,10 @@ export async function reportNotReady(context: AgentContext, name: string, error:
       const elsewhere = isShared(pool) && poolNodes(pool).some((node) => node !== nodeID);
       const ready = openHere || elsewhere;
       const reason = fault === undefined ? code : FILESYSTEM_FAILED;
-      const state = { status: ready ? "True" : "False", reason, message } as const;
+      const state = {
+        ...({ status: ready ? "True" : "False", reason } as const),
+        message: elsewhere ? `on node ${nodeID}: ${message}` : message,
+      };
       const own = condition(pool.status, "Ready", state, host.clock.now());
       const others = (pool.status?.conditions ?? []).filter(({ type }) => type !== "Ready");
       return { ...pool, status: { ...pool.status, ready, conditions: [own, ...others] } };
