@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { covers, eventually, thorough } from "@mooring/store/testing";
 import { serve } from "../../examples/driver-minimal/driver.ts";
+import { ScriptedDriver } from "../../packages/sidecars/src/testing/scripted-driver.ts";
 import { MooringProcess, plainEnvironment } from "../csi/support/process.ts";
 import { afterFile } from "../support/at-end.ts";
 import { mooring } from "../support/mooring.ts";
@@ -156,4 +157,75 @@ test("/healthz is what the driver answers to a probe, and what is wrong with it"
   const [status, why] = await healthz();
   assert.equal(status, 500);
   assert.match(why, /not ready|probed\.sock/);
+});
+
+test(
+  "several drivers in one process: one is not there, one leaves, and the others work on",
+  thorough(),
+  async (t) => {
+    const second = await ScriptedDriver.start({ name: "second.example.com", can: ["CREATE_DELETE_VOLUME"] });
+    t.after(() => second.stop());
+    const absent = join(folder, "absent.sock");
+    const addresses = ["--csi-address", absent, "--csi-address", second.endpoint];
+    const declared = ["--csi-driver", "second.example.com/fsGroupPolicy=None"];
+    const listening = ["--metrics-listen", "127.0.0.1:0", "--liveness-listen", "127.0.0.1:0"];
+    const controller = await start(...addresses, ...declared, ...listening, "--leader-election");
+    const both = ["minimal.example.com", "second.example.com"];
+    await eventually(`both to be controlled; printed was ${controller.stdout}`, async () =>
+      both.every((name) => controller.stdout.includes(`controlling ${name}`)),
+    );
+    await kubectl.run("wait", "--for=create", "csidriver/second.example.com", "--timeout=60s");
+    await shows(["csidriver", "second.example.com"], "{.spec.fsGroupPolicy}", "None");
+    const healthz = async (path: string) => {
+      const [, port] = /"port":(\d+)[^\n]*serving liveness/.exec(controller.stderr) ?? [];
+      const response = await fetch(`http://127.0.0.1:${port}/healthz${path}`);
+      return [response.status, await response.text()] as const;
+    };
+    assert.deepEqual(await healthz("/second.example.com"), [200, "ok\n"]);
+    const [status, why] = await healthz("");
+    assert.equal(status, 500);
+    assert.match(why, /absent\.sock/);
+    assert.equal((await healthz("/third.example.com"))[0], 500);
+    await second.pause();
+    assert.equal((await healthz("/second.example.com"))[0], 500);
+    assert.equal((await healthz("/minimal.example.com"))[0], 200);
+    await kubectl.apply(storageClass);
+    await kubectl.apply(claim("beside"));
+    await shows(["pvc", "beside"], "{.status.phase}", "Bound");
+    const metrics = await madeBy(controller);
+    for (const [name, address, value] of [
+      ["minimal.example.com", `unix://${socket}`, 1],
+      ["", `unix://${absent}`, 0],
+    ])
+      assert.ok(
+        metrics.includes(`mooring_driver_ready{csi_address="${address}",driver_name="${name}"} ${value}`),
+        metrics,
+      );
+    const file = join(folder, `ready-${running.indexOf(controller)}`);
+    const named = async () => {
+      const { drivers } = JSON.parse(await readFile(file, "utf8")) as { drivers: { driver?: string }[] };
+      return drivers.map(({ driver: name = "" }) => name).join();
+    };
+    await eventually(
+      "the ready file to name both",
+      async () => (await named().catch(() => "")) === "minimal.example.com,,second.example.com",
+    );
+    await kubectl.run("delete", "pvc", "beside");
+    await eventually("its volume to be gone", async () => (await readdir(volumes)).length === 0);
+    assert.equal(await controller.end(), 0);
+  },
+);
+
+test("what goes against several drivers is refused with what to write", thorough(), async () => {
+  const two = ["--csi-address", "/a.sock", "--csi-address", "/b.sock"];
+  const refused: [string[], RegExp][] = [
+    [["--csi-address", "/a.sock", "--csi-address", "unix:///a.sock"], /given twice/],
+    [[...two, "--csi-driver", "fsGroupPolicy=File"], /hostpath\.csi\.k8s\.io\/fsGroupPolicy=File/],
+    [[...two, "--node-deployment", "--node-name", "n1"], /beside each driver/],
+  ];
+  for (const [args, advice] of refused) {
+    const { code, stderr } = await mooring("controller", ...args);
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, advice);
+  }
 });

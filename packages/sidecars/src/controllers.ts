@@ -34,8 +34,8 @@ export interface ControllerOptions {
   capacity?: Partial<CapacityOptions>;
   health?: Partial<HealthOptions>;
   nodeRegistration?: Partial<RegistrationOptions>;
-  /** What the CSIDriver object has to have; needed for `csi-driver`. */
-  csiDriver?: DeclaredCsiDriver;
+  /** What the CSIDriver object has to have, of each driver; needed for `csi-driver`. */
+  csiDriver?: DeclaredCsiDriver | ((driver: string) => DeclaredCsiDriver | undefined);
   /** The node that the driver runs on; needed for `node-registration`, and with `nodeDeployment`. */
   nodeName?: string;
   /**
@@ -71,6 +71,9 @@ interface Controller {
   /** Resolves after the signal, when its last work has ended. */
   run(context: SidecarContext, options: ControllerOptions, signal: AbortSignal): Promise<void>;
 }
+
+const declaredFor = (declared: ControllerOptions["csiDriver"], driver: string) =>
+  typeof declared === "function" ? declared(driver) : declared;
 
 const all = async (...running: Promise<void>[]): Promise<void> => void (await Promise.all(running));
 
@@ -224,8 +227,9 @@ export const CONTROLLERS: Readonly<Record<ControllerName, Controller>> = {
   },
   "csi-driver": {
     clusterWide: "once",
-    supported: (_driver, { csiDriver }) => csiDriver !== undefined,
-    run: (context, options, signal) => runCsiDriver(context, options.csiDriver ?? {}, signal),
+    supported: ({ name }, { csiDriver }) => declaredFor(csiDriver, name) !== undefined,
+    run: (context, { csiDriver }, signal) =>
+      runCsiDriver(context, declaredFor(csiDriver, context.driver.info.name) ?? {}, signal),
   },
   "node-registration": {
     besideKubelet: true,

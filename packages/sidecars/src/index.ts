@@ -11,6 +11,7 @@ export { CONTROLLERS, type ControllerName, type ControllerOptions } from "./cont
 export { chooseMode, type ModeName } from "./csi/access-modes.ts";
 export type { ControllerCapability, DriverInfo } from "./csi/driver-info.ts";
 export type { DeclaredCsiDriver } from "./csi-driver/object.ts";
+export { keepControlling } from "./keep-controlling.ts";
 export * from "./kube/data-sources.ts";
 export * from "./kube/group-clone.ts";
 export * from "./kube/group-restore.ts";
@@ -21,3 +22,4 @@ export type { LeaderElectionOptions, SidecarOptions } from "./options.ts";
 export { type Lack, missingRights, reportMissing } from "./rights/check.ts";
 export { EVERY_CONTROLLER, type Right, WRITES } from "./rights/writes.ts";
 export { type Sidecars, startSidecars } from "./start.ts";
+export { type ControlledDriver, type ManyDrivers, startManySidecars } from "./start-many.ts";

@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { connect } from "@mooring/csi";
-import { silentLogger } from "@mooring/store";
+import { defined, silentLogger } from "@mooring/store";
 import type { DriverHealth } from "./common/driver-health.ts";
 import { type ControllerName, divide, supportedControllers } from "./controllers.ts";
 import { type Driver, describeDriver } from "./csi/driver.ts";
@@ -8,9 +8,11 @@ import type { DriverInfo } from "./csi/driver-info.ts";
 import { type CallMeasurement, measured } from "./csi/measured.ts";
 import { oneAtATime } from "./csi/one-at-a-time.ts";
 import { waitUntilReady } from "./csi/probe.ts";
+import type { Caches } from "./kube/caches.ts";
 import { leaseName, runAsLeader } from "./leader.ts";
 import type { LeaderElectionOptions, SidecarOptions } from "./options.ts";
 import { reportMissingRights } from "./rights/check.ts";
+import type { Shared } from "./shared.ts";
 import { runTerms } from "./term.ts";
 
 /** The controllers of a driver that run. */
@@ -27,15 +29,17 @@ export interface Sidecars {
 
 /**
  * Starts the control plane around one CSI driver: Kubernetes objects in the store on one side, calls to the driver
- * on the other. Resolves when the driver has responded and the controllers are running.
+ * on the other. Resolves when the driver has responded and the controllers are running. `shared`: with other drivers of this process,
+ * whose leadership then counts instead of `leaderElection`.
  */
-export async function startSidecars(options: SidecarOptions): Promise<Sidecars> {
+export async function startSidecars(options: SidecarOptions, shared?: Shared): Promise<Sidecars> {
   const { endpoint, logger = silentLogger, now = Date.now } = options;
   const own = new AbortController();
   const signal = AbortSignal.any([options.signal, own.signal]);
   // Every informer, queue and call listens to it.
   setMaxListeners(0, signal);
   const driver = await reachDriver(endpoint, options, signal);
+  const letGo = takeName(driver, endpoint, shared);
   const health: DriverHealth = { ready: true, message: "", since: now() };
   const base = {
     ...options,
@@ -55,16 +59,28 @@ export async function startSidecars(options: SidecarOptions): Promise<Sidecars> 
   const rights = reportMissingRights(store, names, { namespace, logger: base.logger, signal });
   const some = (who: "each" | "leader") => (info: DriverInfo) =>
     divide(supportedControllers(info, options), options)[who];
-  const lead = (term: AbortSignal) => runTerms(base, some("leader"), term);
+  const lead = (term: AbortSignal, caches?: Caches) =>
+    runTerms({ ...base, ...defined({ caches }) }, some("leader"), term);
   const election = electionFor(options, some("leader")(driver.info));
-  const running = [
-    rights,
-    runTerms(base, some("each"), signal),
-    election === undefined
-      ? lead(signal)
-      : runAsLeader({ ...base, name: leaseName(driver.info.name) }, election, lead, signal),
-  ];
-  return { driver: driver.info, controllers: names, health, done: finish(driver, running, own, signal) };
+  const leading = () => {
+    if (shared !== undefined) return shared.leadership.whileLeading(lead, signal);
+    if (election === undefined) return lead(signal);
+    return runAsLeader({ ...base, name: leaseName(driver.info.name) }, election, lead, signal);
+  };
+  const each = { ...base, ...defined({ caches: shared?.caches }) };
+  const running = [rights, runTerms(each, some("each"), signal), leading()];
+  const done = finish(driver, running, own, signal).finally(letGo);
+  return { driver: driver.info, controllers: names, health, done };
+}
+
+/** A driver that answers to another one's name is not called any more. */
+function takeName({ client, info }: Driver, endpoint: string, shared: Shared | undefined): () => void {
+  try {
+    return shared?.names.take(info.name, endpoint) ?? (() => {});
+  } catch (error) {
+    client.close();
+    throw error;
+  }
 }
 
 /** The processes of several nodes always agree on who does what is to be done once. */

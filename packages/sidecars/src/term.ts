@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import {
+  defined,
   delay,
   EventRecorder,
   groupResource,
@@ -19,6 +20,7 @@ import { capacityManager, type Here } from "./common/here.ts";
 import { CONTROLLERS, type ControllerName } from "./controllers.ts";
 import type { Driver } from "./csi/driver.ts";
 import type { DriverInfo } from "./csi/driver-info.ts";
+import type { Caches } from "./kube/caches.ts";
 import { Cluster } from "./kube/cluster.ts";
 import { ReferenceGrants, VolumePopulators } from "./kube/data-sources.ts";
 import { VolumeGroupClones } from "./kube/group-clone.ts";
@@ -30,6 +32,8 @@ type Base = SidecarOptions & {
   driver: Driver;
   driverHealth: DriverHealth;
   logger: NonNullable<SidecarOptions["logger"]>;
+  /** Of kinds that are kept whole; absent: each term has caches of its own. */
+  caches?: Caches;
 };
 
 /** Milliseconds between checks whether an administrator has installed kinds that were not there. */
@@ -56,6 +60,9 @@ export async function runTerms(
     const term = AbortSignal.any([until, renewal.signal]);
     await runTerm({ ...base, driver }, choose(info), { onDriverChanged, onKind }, term);
     if (until.aborted || !renewal.signal.aborted) return;
+    // The lease, the log and the metrics are all of the one that was there at the start.
+    if (info.name !== base.driver.info.name)
+      throw new Error(`the driver ${base.driver.info.name} at ${base.endpoint} has become ${info.name}`);
   }
 }
 
@@ -128,11 +135,12 @@ async function contextFor(
   } = base;
   const { can, controller, name } = driver.info;
   const here = hereOf(base, driver.info);
+  const shared = defined({ shared: base.caches });
   const capacities = here === undefined ? {} : { capacityManager: capacityManager(here) };
   const hasSnapshotKinds = await isServed(store, VolumeSnapshots, logger, signal);
   return {
     store,
-    cluster: new Cluster(store, { driver: name, namespace, logger, ...capacities }, signal),
+    cluster: new Cluster(store, { driver: name, namespace, logger, ...capacities, ...shared }, signal),
     driver,
     here,
     distributedSnapshots: base.distributedSnapshots === true || here !== undefined,

@@ -3,17 +3,21 @@ import { CSI_DRIVER_SPEC } from "@mooring/driver";
 import { DRIVER_NAME } from "@mooring/engine";
 import {
   CONTROLLERS,
+  type ControlledDriver,
   type ControllerName,
   type ControllerOptions,
-  type DeclaredCsiDriver,
   type SidecarOptions,
-  startSidecars,
 } from "@mooring/sidecars";
-import { defined, managedBy, type RestStore } from "@mooring/store";
+import { defined, type RestStore } from "@mooring/store";
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { Logger } from "pino";
 import { type ClientOptions, openCluster } from "../client/client.ts";
-import { csiDriverOption } from "../options/csi-driver-option.ts";
+import {
+  ANY_DRIVER,
+  csiDriverOption,
+  type DeclaredCsiDrivers,
+  declaredFor,
+} from "../options/csi-driver-option.ts";
 import { duration } from "../options/duration.ts";
 import { logLevelOption } from "../options/log-level.ts";
 import {
@@ -30,6 +34,7 @@ import {
 } from "../options/provision-options.ts";
 import { leaseDurationOption } from "../options/shared-pool-options.ts";
 import { CommandError } from "../output/command-error.ts";
+import { type ControlledDrivers, controlDrivers, readyMetric } from "../process/controlled-drivers.ts";
 import { stopSignal } from "../process/foreground.ts";
 import { startLivenessServer } from "../process/liveness-server.ts";
 import { openLogger } from "../process/log.ts";
@@ -40,10 +45,10 @@ import { readyFile } from "../process/ready-file.ts";
 const NAMES = Object.keys(CONTROLLERS) as ControllerName[];
 
 interface Options extends ClientOptions, NodeGrace, NodeDeploymentFlags, ProvisionFlags {
-  csiAddress?: string;
+  csiAddress?: string[];
   engine?: true;
   controllers?: ControllerName[];
-  csiDriver?: DeclaredCsiDriver;
+  csiDriver?: DeclaredCsiDrivers;
   nodeName?: string;
   namespace: string;
   leaderElection: boolean;
@@ -62,7 +67,13 @@ interface Options extends ClientOptions, NodeGrace, NodeDeploymentFlags, Provisi
   logLevel: string;
 }
 
-function csiAddress(text: string): string {
+function csiAddress(text: string, before: readonly string[] = []): string[] {
+  const address = socketAddress(text);
+  if (before.includes(address)) throw new InvalidArgumentError("it is given twice");
+  return [...before, address];
+}
+
+function socketAddress(text: string): string {
   try {
     return `unix://${socketPath(text)}`;
   } catch (error) {
@@ -95,7 +106,8 @@ function prefix(text: string): string {
 
 function settingsOf(options: Options): ControllerOptions {
   const { extraCreateMetadata, extraModifyMetadata } = options;
-  const { defaultFstype: defaultFsType, nodeName, csiDriver } = options;
+  const { defaultFstype: defaultFsType, nodeName, csiDriver: declared } = options;
+  const csiDriver = declared && declaredFor(declared);
   return {
     provision: {
       ...provisionSettings(options),
@@ -104,7 +116,7 @@ function settingsOf(options: Options): ControllerOptions {
     attach: { defaultFsType },
     modify: { extraModifyMetadata },
     nodeRegistration: {
-      csiDriver: (name) => ({ ...(name === DRIVER_NAME ? CSI_DRIVER_SPEC : {}), ...csiDriver }),
+      csiDriver: (name) => ({ ...(name === DRIVER_NAME ? CSI_DRIVER_SPEC : {}), ...csiDriver?.(name) }),
     },
     snapshot: { namePrefix: options.snapshotNamePrefix, extraCreateMetadata },
     groupSnapshot: { namePrefix: options.groupsnapshotNamePrefix, extraCreateMetadata },
@@ -135,31 +147,41 @@ function countCalls(): { onCall: OnCall; families: () => ReturnType<Calls["famil
 }
 type Calls = ReturnType<typeof callMetrics>;
 
-/** Whose volumes are controlled: printed before anything is reached. */
-function requireVolumes({ csiAddress, engine, livenessListen, csiDriver }: Options): void {
-  if (engine === true && csiAddress !== undefined) {
+/** Whose volumes are controlled: refused before anything is reached. */
+function requireVolumes(options: Options): void {
+  const { csiAddress = [], engine, nodeDeployment, csiDriver = {} } = options;
+  if (engine === true) requireOwnVolumes(options);
+  else if (csiAddress.length === 0)
+    throw new CommandError("whose volumes? Neither --csi-address nor --engine is given", {
+      next: "name a driver's socket, --csi-address unix:///csi/csi.sock, or use --engine for Mooring's own volumes",
+    });
+  if (csiAddress.length < 2) return;
+  if (nodeDeployment)
+    throw new CommandError("--node-deployment is for the one driver that this process runs beside", {
+      next: "run one `mooring controller` beside each driver of the node",
+    });
+  if (Object.hasOwn(csiDriver, ANY_DRIVER))
+    throw new CommandError("which driver's CSIDriver object? There is more than one --csi-address", {
+      next: "name it in front of the field: --csi-driver hostpath.csi.k8s.io/fsGroupPolicy=File",
+    });
+}
+
+function requireOwnVolumes({ csiAddress, csiDriver, livenessListen }: Options): void {
+  if (csiAddress !== undefined)
     throw new CommandError("--engine has a driver of its own, so there is none to reach at --csi-address", {
       next: "leave one of the two away",
     });
-  }
-  if (engine === true && csiDriver !== undefined) {
+  if (csiDriver !== undefined)
     throw new CommandError("the CSIDriver object of Mooring's own volumes comes with its manifests", {
       next: "leave --csi-driver away, or use it with --csi-address",
     });
-  }
-  if (engine === true && livenessListen !== undefined) {
+  if (livenessListen !== undefined)
     throw new CommandError(
       "--liveness-listen probes the driver at --csi-address, and --engine has none there",
       {
         next: "leave --liveness-listen away; /metrics of --metrics-listen shows that the process lives",
       },
     );
-  }
-  if (engine !== true && csiAddress === undefined) {
-    throw new CommandError("whose volumes? Neither --csi-address nor --engine is given", {
-      next: "name a driver's socket, --csi-address unix:///csi/csi.sock, or use --engine for Mooring's own volumes",
-    });
-  }
 }
 
 async function controller(options: Options): Promise<void> {
@@ -170,15 +192,22 @@ async function controller(options: Options): Promise<void> {
   await ready.clear();
   const store = await openCluster(options);
   const signal = stopSignal();
-  const { onCall, families } = countCalls();
-  const { csiAddress: endpoint, livenessListen, metricsListen } = options;
+  const { onCall, families: calls } = countCalls();
+  const { csiAddress: endpoints = [], livenessListen, metricsListen } = options;
+  let drivers = (): readonly ControlledDriver[] => [];
+  const families = () => [...calls(), readyMetric(drivers())];
   const servers: MetricsEndpoint[] = [];
   try {
     if (metricsListen !== undefined) servers.push(await startMetricsServer(metricsListen, families, logger));
     // Before the driver is waited for: one that never comes has to be reported to the operator.
-    if (livenessListen !== undefined && endpoint !== undefined)
-      servers.push(await startLivenessServer(livenessListen, endpoint, logger));
-    await run(options, { store, logger, signal, onCall, ready: ready.write });
+    if (livenessListen !== undefined) {
+      const probed = { endpoints, endpointOf: (name: string) => drivers().find(called(name))?.endpoint };
+      servers.push(await startLivenessServer(livenessListen, probed, logger));
+    }
+    const watch = (live: typeof drivers) => {
+      drivers = live;
+    };
+    await run(options, { store, logger, signal, onCall, ready: ready.write, watch });
   } catch (error) {
     // Asked to stop while the driver was waited for.
     if (!signal.aborted) throw error;
@@ -188,7 +217,9 @@ async function controller(options: Options): Promise<void> {
   }
 }
 
-interface Surroundings {
+const called = (wanted: string) => (driver: ControlledDriver) => driver.name === wanted;
+
+interface Surroundings extends Pick<ControlledDrivers, "watch"> {
   store: RestStore;
   logger: Logger;
   signal: AbortSignal;
@@ -211,22 +242,11 @@ function sidecarsOf(options: Options, onCall: OnCall): Shared {
 }
 
 /** Settles when the controllers have stopped. */
-async function run(options: Options, around: Surroundings): Promise<void> {
-  const { store, ready, logger, signal, onCall } = around;
-  const shared = sidecarsOf(options, onCall);
-  const { csiAddress: endpoint, engine, nodeGrace, leaseDuration } = options;
-  // One of the two is given: see requireVolumes.
-  if (engine === true || endpoint === undefined)
-    return controlOwnVolumes({ store, logger, signal, ready, sidecars: shared, nodeGrace, leaseDuration });
-  logger.info({ csiAddress: endpoint }, "reaching the driver");
-  const sidecars = await startSidecars({
-    ...shared,
-    ...{ endpoint, logger, signal, store: managedBy(store, "mooring-controller") },
-  });
-  const { driver, controllers } = sidecars;
-  process.stdout.write(`controlling ${driver.name} ${driver.version}\n  ${controllers.join(", ")}\n`);
-  await ready({ pid: process.pid, driver: driver.name, controllers });
-  await sidecars.done;
+function run(options: Options, { onCall, ...around }: Surroundings): Promise<void> {
+  const sidecars = sidecarsOf(options, onCall);
+  const { csiAddress: endpoints = [], engine, nodeGrace, leaseDuration } = options;
+  if (engine === true) return controlOwnVolumes({ ...around, sidecars, nodeGrace, leaseDuration });
+  return controlDrivers({ ...around, sidecars, endpoints });
 }
 
 /** `mooring controller`: everything that Kubernetes needs around the CSI driver of any vendor, in one process. */
@@ -234,7 +254,7 @@ export function controllerCommand(): Command {
   const command = new Command("controller")
     .description("the control plane around any CSI driver: what its sidecars do, in one process")
     .addOption(
-      new Option("--csi-address <socket>", "the driver's socket: unix:///csi/csi.sock")
+      new Option("--csi-address <socket>", "the driver's socket: unix:///csi/csi.sock; once for each driver")
         .env("CSI_ADDRESS")
         .argParser(csiAddress),
     )

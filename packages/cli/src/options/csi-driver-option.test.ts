@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Command } from "commander";
-import { csiDriverOption } from "./csi-driver-option.ts";
+import { csiDriverOption, type DeclaredCsiDrivers, declaredFor } from "./csi-driver-option.ts";
 
-function parse(...fields: string[]): unknown {
+function parse(...fields: string[]): DeclaredCsiDrivers | undefined {
   const command = new Command()
     .addOption(csiDriverOption())
     .exitOverride()
@@ -15,11 +15,28 @@ function parse(...fields: string[]): unknown {
   return command.opts()["csiDriver"];
 }
 
+const ofAny = (...fields: string[]) => declaredFor(parse(...fields) ?? {})("some.example.com");
+
+test("with several drivers a field has the name of its own in front", () => {
+  const of = declaredFor(
+    parse(
+      ...["a.example.com/fsGroupPolicy=File", "b.example.com/fsGroupPolicy=None"],
+      'a.example.com/tokenRequests=[{"audience":"https://vault/a=b"}]',
+    ) ?? {},
+  );
+  assert.deepEqual(of("a.example.com"), {
+    fsGroupPolicy: "File",
+    tokenRequests: [{ audience: "https://vault/a=b" }],
+  });
+  assert.deepEqual(of("b.example.com"), { fsGroupPolicy: "None" });
+  assert.equal(of("c.example.com"), undefined);
+});
+
 test("fields of the CSIDriver object are declared one by one, each with values of its own", () => {
   assert.equal(parse(), undefined);
   const tokens = '[{"audience":"https://vault:8200","expirationSeconds":3600},{"audience":""}]';
   assert.deepEqual(
-    parse(
+    ofAny(
       ...["attachRequired=false", "fsGroupPolicy=File", "nodeAllocatableUpdatePeriodSeconds=30"],
       ...["podInfoOnMount=true", "requiresRepublish=true", "seLinuxMount=true", "storageCapacity=false"],
       ...["serviceAccountTokenInSecrets=true", `tokenRequests=${tokens}`],

@@ -63,17 +63,34 @@ const FIELDS: Readonly<Record<keyof DeclaredCsiDriver, Parse>> = {
   volumeLifecycleModes: some("Persistent", "Ephemeral"),
 };
 
-function declared(text: string, before: DeclaredCsiDriver | undefined): DeclaredCsiDriver {
-  const [, field = "", value = ""] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
-  if (!Object.hasOwn(FIELDS, field))
-    throw new InvalidArgumentError(`FIELD=VALUE, FIELD one of ${Object.keys(FIELDS).join(", ")}`);
-  return { ...before, [field]: FIELDS[field as keyof DeclaredCsiDriver](value) };
+/** Fields by the name of their driver, or {@link ANY_DRIVER}. */
+export type DeclaredCsiDrivers = Readonly<Record<string, DeclaredCsiDriver>>;
+
+/** Whatever the driver is called: for the only one. */
+export const ANY_DRIVER = "";
+
+/** What a driver's object has to have; undefined: nothing. */
+export function declaredFor(declared: DeclaredCsiDrivers): (driver: string) => DeclaredCsiDriver | undefined {
+  return (driver) => {
+    const [any, own] = [declared[ANY_DRIVER], declared[driver]];
+    return any === undefined && own === undefined ? undefined : { ...any, ...own };
+  };
 }
 
-/** `--csi-driver FIELD=VALUE`, once for each field that the CSIDriver object has to have. */
+function declaredFields(text: string, before: DeclaredCsiDrivers = {}): DeclaredCsiDrivers {
+  const [, driver = ANY_DRIVER, field = "", value = ""] = /^(?:([^=/]+)\/)?([^=/]*)=(.*)$/s.exec(text) ?? [];
+  if (!Object.hasOwn(FIELDS, field))
+    throw new InvalidArgumentError(`FIELD=VALUE, FIELD one of ${Object.keys(FIELDS).join(", ")}`);
+  return {
+    ...before,
+    [driver]: { ...before[driver], [field]: FIELDS[field as keyof DeclaredCsiDriver](value) },
+  };
+}
+
+/** `--csi-driver FIELD=VALUE`, once for each field that the CSIDriver object has to have; with several drivers `DRIVER/FIELD=VALUE`. */
 export function csiDriverOption(): Option {
   return new Option(
     "--csi-driver <field=value>",
-    "keep this field of the CSIDriver object as it is here; once for each field",
-  ).argParser(declared);
+    "keep this field of the CSIDriver object as it is here; once for each field, with several drivers as DRIVER/FIELD=VALUE",
+  ).argParser(declaredFields);
 }

@@ -7,27 +7,33 @@ const STARTING: ReadonlySet<number> = new Set([Code.DEADLINE_EXCEEDED, Code.UNAV
 const BETWEEN_MS = 1_000;
 const FIRST_MS = 50;
 
-/** Probes until the driver reports that it is ready. Throws what a broken driver returns. */
+/** Probes until the driver reports that it is ready; one that takes long is logged once. Throws what a broken driver returns. */
 export async function waitUntilReady(
   client: CsiClient,
   { signal, timeoutMs, logger }: { signal: AbortSignal; timeoutMs: number; logger: Logger },
 ): Promise<void> {
   for (let interval = FIRST_MS; ; interval = Math.min(interval * 2, BETWEEN_MS)) {
     signal.throwIfAborted();
-    if (await isReady(client, signal, timeoutMs)) return;
-    logger.debug({}, "the driver is not ready yet");
+    const missing = await whatIsMissing(client, signal, timeoutMs);
+    if (missing === undefined) return;
+    if (interval * 2 >= BETWEEN_MS && interval < BETWEEN_MS)
+      logger.warn({ error: missing }, "the driver is not ready yet; waiting for it");
     await delay(interval, signal);
   }
 }
 
-async function isReady(client: CsiClient, signal: AbortSignal, timeoutMs: number): Promise<boolean> {
+async function whatIsMissing(
+  client: CsiClient,
+  signal: AbortSignal,
+  timeoutMs: number,
+): Promise<string | undefined> {
   try {
     const { ready } = await client.identity.probe({}, { signal, timeoutMs });
     // An absent `ready` means yes.
-    return ready ?? true;
+    return (ready ?? true) ? undefined : "it answers that it is not ready";
   } catch (error) {
-    const { code } = callFailure(error);
-    if (code !== undefined && STARTING.has(code)) return false;
+    const { code, message } = callFailure(error);
+    if (code !== undefined && STARTING.has(code)) return message;
     throw error;
   }
 }

@@ -7,7 +7,6 @@ import {
   CSINodes,
   CSIStorageCapacities,
   type CSIStorageCapacity,
-  createInformer,
   type KubeObject,
   type KubeVolumeAttachment,
   KubeVolumeAttachments,
@@ -37,7 +36,6 @@ import {
   type VolumeSnapshotContent,
   VolumeSnapshotContents,
   VolumeSnapshots,
-  WrittenCache,
 } from "@mooring/store";
 import { copiedVolume, copiedVolumes } from "../common/copied-volumes.ts";
 import { intentsOf, recordSelector } from "../common/create-volume/record.ts";
@@ -47,7 +45,8 @@ import { groupOf, groupOfSnapshot } from "../common/group-of.ts";
 import { lockOf } from "../common/member-lock.ts";
 import { CAPACITY_DRIVER_LABEL, CAPACITY_MANAGER_LABEL, MEMBER_OF_UID } from "../common/names.ts";
 import { WANTED_GROUP } from "../common/volume-group-names.ts";
-import type { Indexers, ObjectCache } from "./cache.ts";
+import type { ObjectCache } from "./cache.ts";
+import { type CacheOptions, Caches } from "./caches.ts";
 import { slotKey, slotOf } from "./capacity-slot.ts";
 import {
   type ReferenceGrant,
@@ -68,6 +67,9 @@ import {
 
 const some = (value: string | undefined): string[] => (value ? [value] : []);
 
+/** Of these kinds only the objects of one driver are kept. */
+const ONE_DRIVERS: ReadonlySet<Resource> = new Set([ConfigMaps, CSIStorageCapacities] as Resource[]);
+
 interface ClusterScope {
   driver: string;
   /** Where the records and capacities of the driver are. */
@@ -75,6 +77,8 @@ interface ClusterScope {
   /** Of capacities only those that carry this name; absent: all of the driver. */
   capacityManager?: string;
   logger: Logger;
+  /** Of kinds that are kept whole, where other drivers have a control plane in this process. */
+  shared?: Caches;
 }
 
 function capacitySelector({ driver, capacityManager }: ClusterScope): string {
@@ -84,33 +88,26 @@ function capacitySelector({ driver, capacityManager }: ClusterScope): string {
     : `${ofDriver},${CAPACITY_MANAGER_LABEL}=${capacityManager}`;
 }
 
-/** Which objects of a kind are kept, and how they are indexed. */
-export interface CacheOptions<T extends KubeObject> {
-  namespace?: string;
-  labelSelector?: string;
-  indexers?: Indexers<T>;
-}
-
 /**
- * One cache per kind, shared by every controller of the process and started when the first one asks for it. Indexes
- * find what controllers would otherwise find by going through everything.
+ * One cache per kind, shared by every controller of a driver: a kind of which only the driver's objects are kept has one of its
+ * own, all others may be shared with other drivers. Indexes find what controllers would otherwise find by going through everything.
  */
 export class Cluster {
   readonly store: ObjectStore;
   readonly scope: ClusterScope;
   readonly signal: AbortSignal;
-  readonly #caches = new Map<string, unknown>();
-  readonly #running: Promise<void>[] = [];
+  readonly #own: Caches;
 
   constructor(store: ObjectStore, scope: ClusterScope, signal: AbortSignal) {
     this.store = store;
     this.scope = scope;
     this.signal = signal;
+    this.#own = new Caches(store, scope.logger, signal);
   }
 
-  /** Settles when every watch has ended, after the signal. */
+  /** Settles when every watch of its own has ended, after the signal. */
   get done(): Promise<void> {
-    return Promise.allSettled(this.#running).then(() => {});
+    return this.#own.done;
   }
 
   get claims(): ObjectCache<PersistentVolumeClaim> {
@@ -296,19 +293,12 @@ export class Cluster {
     }));
   }
 
-  /** The one cache of a kind. `more` is asked once, when the cache is made. */
+  /** The one cache of a kind. `more` is asked again by every driver, and has the same indexers for each. */
   cacheOf<T extends KubeObject>(
     resource: Resource<T>,
     more: () => CacheOptions<T> = () => ({}),
   ): ObjectCache<T> {
-    const id = `${resource.group}/${resource.plural}`;
-    const known = this.#caches.get(id) as ObjectCache<T> | undefined;
-    if (known !== undefined) return known;
-    const options = more();
-    const informer = createInformer(this.store, resource, { ...options, logger: this.scope.logger });
-    const cache = new WrittenCache(this.store, informer);
-    this.#caches.set(id, cache);
-    this.#running.push(informer.run(this.signal));
-    return cache;
+    const { shared = this.#own } = this.scope;
+    return (ONE_DRIVERS.has(resource as Resource) ? this.#own : shared).cacheOf(resource, more);
   }
 }

@@ -7,7 +7,8 @@ import {
   type Resource,
 } from "@mooring/store";
 import type { ObjectCache } from "./cache.ts";
-import { type CacheOptions, Cluster } from "./cluster.ts";
+import type { CacheOptions } from "./caches.ts";
+import { Cluster } from "./cluster.ts";
 
 /** The cluster as one read sees it: what is asked for is noted. Good for one `read`. */
 export class FollowedCluster extends Cluster {

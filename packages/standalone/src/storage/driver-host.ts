@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
-import { type ControllerName, startSidecars, unregisterNode } from "@mooring/sidecars";
-import { defined, delay, type Logger, managedBy, type ObjectStore } from "@mooring/store";
+import { type ControllerName, keepControlling, unregisterNode } from "@mooring/sidecars";
+import { defined, type Logger, managedBy, type ObjectStore } from "@mooring/store";
 import type { DriverHost } from "../kubelet/driver-registration/context.ts";
 import type { Running } from "./parts.ts";
 
@@ -18,9 +18,6 @@ interface Hosted {
   stop: AbortController;
   done: Promise<void>;
 }
-
-/** Between two starts of controllers that broke. */
-const [FIRST_MS, LONGEST_MS] = [1_000, 60_000];
 
 /**
  * Drivers of others that have registered on this node: each has controllers of its own, which know its socket only, and which
@@ -43,7 +40,7 @@ export function startDriverHost(options: DriverHostOptions): DriverHost & Runnin
       await stop(name);
       const stopOne = new AbortController();
       setMaxListeners(0, stopOne.signal);
-      hosted.set(name, { stop: stopOne, done: keepControlling(options, { name, endpoint }, stopOne.signal) });
+      hosted.set(name, { stop: stopOne, done: control(options, { name, endpoint }, stopOne.signal) });
     },
     async end(name) {
       await stop(name);
@@ -53,27 +50,15 @@ export function startDriverHost(options: DriverHostOptions): DriverHost & Runnin
   };
 }
 
-async function keepControlling(
+function control(
   { store, nodeName, controllers, logger }: DriverHostOptions,
   { name, endpoint }: { name: string; endpoint: string },
   signal: AbortSignal,
 ): Promise<void> {
-  for (let waitMs = FIRST_MS; !signal.aborted; waitMs = Math.min(2 * waitMs, LONGEST_MS)) {
-    try {
-      const sidecars = await startSidecars({
-        ...{ store: managedBy(store, `external-${name}`), endpoint, nodeName, logger, signal },
-        // Some of its fields can never be changed: what a driver brings has to be the first that is there.
-        nodeRegistration: { createsCsiDriver: false },
-        ...defined({ controllers }),
-      });
-      await sidecars.done;
-    } catch (error) {
-      if (signal.aborted) return;
-      logger.error(
-        { err: error, driver: name, waitMs },
-        "the controllers of a driver broke; they start again",
-      );
-      await delay(waitMs, signal).catch(() => {});
-    }
-  }
+  return keepControlling({
+    ...{ store: managedBy(store, `external-${name}`), endpoint, nodeName, logger, signal },
+    // Some of its fields can never be changed: what a driver brings has to be the first that is there.
+    nodeRegistration: { createsCsiDriver: false },
+    ...defined({ controllers }),
+  });
 }
