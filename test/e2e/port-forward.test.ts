@@ -53,6 +53,8 @@ async function forward(name: string, port: number, env: NodeJS.ProcessEnv = {}):
   ];
   const child = spawn(KUBECTL, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
   started.push(child);
+  // It may end by itself: it does when a program of the pod has refused a connection.
+  const ended = once(child, "exit");
   let out = "";
   let errors = "";
   child.stdout.on("data", (chunk) => {
@@ -70,7 +72,6 @@ async function forward(name: string, port: number, env: NodeJS.ProcessEnv = {}):
     port: local(),
     errors: () => errors,
     async stop() {
-      const ended = once(child, "exit");
       child.kill("SIGINT");
       await ended;
     },

@@ -147,6 +147,7 @@ describe("logs of pods on a machine that has joined, and streams into them", () 
     const lines = "for n in 1 2 3; do echo line $n; while [ ! -e /tmp/go$n ]; do sleep 0.1; done; done";
     await run("counter", lines);
     const follow = spawn(KUBECTL, ["--kubeconfig", nodes.up.kubeconfig, "logs", "-f", "counter"]);
+    const ended = once(follow, "close");
     let seen = "";
     follow.stdout.on("data", (chunk: Buffer) => {
       seen += chunk.toString();
@@ -158,7 +159,7 @@ describe("logs of pods on a machine that has joined, and streams into them", () 
         );
         await letGo("counter", n);
       }
-      await once(follow, "close");
+      await ended;
       assert.equal(seen, "line 1\nline 2\nline 3\n");
       assert.equal(follow.exitCode, 0);
     } finally {
