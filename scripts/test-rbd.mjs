@@ -16,6 +16,7 @@ const SHORT = [
 // The last one takes minutes by the clock, and is run by this command only.
 const LONG = [
   "packages/engine/src/pools/rbd/crash.test.ts",
+  "packages/engine/src/pools/rbd/full.test.ts",
   "packages/engine/src/node/shut-out/crash.test.ts",
   "packages/engine/src/node/group-snapshot/ceph.test.ts",
   "packages/engine/src/node/share/ceph.test.ts",

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
@@ -22,6 +23,24 @@ interface OnCeph {
   namespace: string;
   up: Up;
   kubectl: Kubectl;
+}
+
+/** Every line by which a program is started until it is stopped: of each process, as often as the machine lets it. */
+function watchArguments(): () => string {
+  const seen = new Set<string>();
+  const look = (): void => {
+    for (const entry of readdirSync("/proc").filter((name) => /^\d+$/.test(name)))
+      try {
+        seen.add(readFileSync(`/proc/${entry}/cmdline`, "utf8"));
+      } catch {
+        // It has ended meanwhile.
+      }
+  };
+  const timer = setInterval(look, 100);
+  return () => {
+    clearInterval(timer);
+    return [...seen].join("\n");
+  };
 }
 
 async function onCeph(): Promise<OnCeph> {
@@ -85,6 +104,8 @@ test(
   "a pod's volume on Ceph: data, growth, snapshot, restore, a killed process, and nothing left",
   withCluster,
   async () => {
+    const argumentsSeen = watchArguments();
+    undo.push(async () => void argumentsSeen());
     const { ceph, namespace, up, kubectl } = await onCeph();
     const inPod = (name: string, script: string) => kubectl.run("exec", name, "--", "sh", "-c", script);
     const ready = (name: string) =>
@@ -134,7 +155,18 @@ test(
     const { status } = await store.get(Pools, { name: "ceph" });
     assert.deepEqual([status?.ready, status?.nodes], [true, ["node-a"]]);
     const key = /key = (\S+)/.exec(await readFile(ceph.keyring, "utf8"))?.[1] ?? assert.fail("no key");
-    assert.ok(!up.output.includes(key));
+    const started = argumentsSeen();
+    assert.match(started, /\brbd\0--conf\0/, "its commands were seen");
+    const objects = await kubectl.run(
+      ...[
+        "get",
+        "pools,volumes.storage.mooring.dev,snapshots.storage.mooring.dev,pv,pvc,events,leases,nodeagents",
+      ],
+      ...["--all-namespaces", "--output", "yaml"],
+    );
+    assert.match(objects, /kind: Event/);
+    for (const [where, text] of Object.entries({ started, objects, printed: up.output }))
+      assert.ok(!text.includes(key), `the key is in what is ${where}`);
 
     await kubectl.run("delete", "pod", "writer", "reader", "--timeout=120s");
     await kubectl.run("delete", "volumesnapshot", "cut", "--timeout=120s");

@@ -80,15 +80,33 @@ class Appender {
   }
 }
 
-/** Resolves when it has happened to the cluster; with how it is over. */
-type Fault = (ceph: CephCluster) => Promise<() => unknown>;
+/** What is said of a cluster while something has happened to it, and what makes it happen: that resolves with how it is over. */
+interface Fault {
+  said: RegExp;
+  begin(ceph: CephCluster): Promise<() => unknown>;
+}
 const SILENT = /the Ceph cluster of images\/\S+ does not respond/;
+const FULL =
+  /the Ceph pool (of )?images\S* is full|Raise its quota \(ceph osd pool set-quota images max_bytes/;
 // The killed OSD last: the cluster's own way of silencing it knows only the one that it has started.
 const FAULTS: Readonly<Record<string, Fault>> = {
-  "its OSD holds all writes": async (ceph) => ceph.silence(),
-  "its monitor is killed": (ceph) => kill(ceph, "ceph-mon"),
-  "its OSD is killed": (ceph) => kill(ceph, "ceph-osd"),
+  "its OSD holds all writes": { said: SILENT, begin: async (ceph) => ceph.silence() },
+  "its pool is full": { said: FULL, begin: fill },
+  "its monitor is killed": { said: SILENT, begin: (ceph) => kill(ceph, "ceph-mon") },
+  "its OSD is killed": { said: SILENT, begin: (ceph) => kill(ceph, "ceph-osd") },
 };
+
+/** By a quota that is less than the pool has already. */
+async function fill(ceph: CephCluster): Promise<() => Promise<unknown>> {
+  const quota = (bytes: number) =>
+    ceph.admin("ceph", "osd", "pool", "set-quota", ceph.pool, "max_bytes", String(bytes));
+  await quota(1);
+  await eventually("the cluster to call its pool full", async () => {
+    const pools = await ceph.admin("ceph", "osd", "pool", "ls", "detail", "--format", "json");
+    return /"flags_names":"[^"]*\bfull\b/.test(pools);
+  });
+  return () => quota(0);
+}
 
 async function kill(ceph: CephCluster, daemon: CephDaemon): Promise<() => void> {
   const restart = await killDaemon(ceph, daemon);
@@ -131,21 +149,21 @@ const ready = (kubectl: Kubectl, ...pods: string[]) =>
   kubectl.run("wait", ...pods.map((pod) => `pod/${pod}`), "--for=condition=Ready", "--timeout=300s");
 
 /** What a user finds who asks what is the matter; and that one who has no volume there notices nothing. */
-async function whileItLasts({ kubectl, up, inPod }: Scene, t: TestContext): Promise<void> {
+async function whileItLasts({ kubectl, up, inPod }: Scene, said: RegExp, t: TestContext): Promise<void> {
   await inPod("beside", "echo here > /data/f && sync /data/f");
   await kubectl.apply(`${claim("asked", "ceph")}---${objects("new", "default")}`);
   await ready(kubectl, "new");
   const from = ["--kubeconfig", up.kubeconfig];
   const nameIt = async (...command: string[]): Promise<void> => {
-    let said = "";
+    let text = "";
     await eventually(
       `${command.join(" ")} to name the cluster`,
       async () => {
         const { stdout, stderr } = await mooring(...command, ...from);
-        said = stdout + stderr;
-        return SILENT.test(said);
+        text = stdout + stderr;
+        return said.test(text);
       },
-      { ...PATIENT, everyMs: 2000, lastSeen: () => said },
+      { ...PATIENT, everyMs: 2000, lastSeen: () => text },
     );
   };
   await nameIt("why", "pvc/asked");
@@ -166,9 +184,9 @@ for (const [index, [name, fault]] of Object.entries(FAULTS).entries())
       t.after(() => inPod("live", `touch ${log}.end`));
       await appender.goesOn();
       const begun = performance.now();
-      const over = await fault(ceph);
+      const over = await fault.begin(ceph);
       try {
-        await whileItLasts(at, t);
+        await whileItLasts(at, fault.said, t);
         const left = SLOW_MS - (performance.now() - begun);
         if (left > 0) await setTimeout(left);
       } finally {
@@ -194,7 +212,7 @@ for (const [index, [name, fault]] of Object.entries(FAULTS).entries())
             "--kubeconfig",
             up.kubeconfig,
           );
-          return /Pool ceph/.test(stdout) && !SILENT.test(stdout);
+          return /Pool ceph/.test(stdout) && !fault.said.test(stdout);
         },
         { ...PATIENT, everyMs: 2000 },
       );

@@ -1,4 +1,4 @@
-import { type Pool, spaceLow, writersHeldMessage, writesFailMessage } from "@mooring/engine";
+import { type Pool, spaceLow, wayToRoom, writersHeldMessage, writesFailMessage } from "@mooring/engine";
 import { describeBytes } from "@mooring/store";
 import { type Check, check } from "./check.ts";
 
@@ -19,9 +19,10 @@ export function poolCheck(pool: Pool, wayOut?: string): Check {
   const { freeBytes = 0, thickBytes = 0, totalBytes = 0 } = status;
   const thick = thickBytes === 0 ? "" : `, ${describeBytes(thickBytes)} set aside for thick volumes`;
   const room = `${describeBytes(freeBytes)} of ${describeBytes(totalBytes)} free${thick}`;
+  const makeRoom = pool.spec.rbd === undefined ? MAKE_ROOM : wayToRoom(pool);
   const suspended = writersHeldMessage(pool) ?? writesFailMessage(pool);
-  if (suspended !== undefined) return check(name, "fail", `${room}: ${suspended}`, MAKE_ROOM);
+  if (suspended !== undefined) return check(name, "fail", `${room}: ${suspended}`, makeRoom);
   const low = spaceLow(pool);
-  if (low !== undefined) return check(name, "warn", `${room}: ${low.message}`, MAKE_ROOM);
+  if (low !== undefined) return check(name, "warn", `${room}: ${low.message}`, makeRoom);
   return check(name, "ok", room);
 }

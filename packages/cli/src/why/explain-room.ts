@@ -3,6 +3,7 @@ import {
   Pools,
   spaceLow,
   type Volume,
+  wayToRoom,
   writersHeldMessage,
   writesFailMessage,
 } from "@mooring/engine";
@@ -24,7 +25,8 @@ export async function explainRoom(context: Context, volume: Volume): Promise<Fin
     return [finding("failed", subject, `is not ready: ${why ?? "it is being opened"}`, { next })];
   }
   const suspended = writersHeldMessage(pool);
-  const next = `delete claims or snapshots that are not needed, or: kubectl patch pool ${spec.pool} --type merge -p '{"spec":{"size":BYTES}}'`;
+  const grow = `delete claims or snapshots that are not needed, or: kubectl patch pool ${spec.pool} --type merge -p '{"spec":{"size":BYTES}}'`;
+  const next = pool?.spec.rbd === undefined ? grow : wayToRoom(pool);
   if (suspended !== undefined) return [finding("failed", subject, suspended, { next })];
   const failing = isThickVolume(volume) ? undefined : writesFailMessage(pool);
   if (failing !== undefined) return [finding("failed", subject, failing, { next })];

@@ -1,7 +1,7 @@
 import { CsiError, type v1 } from "@mooring/csi";
 import { canBeThick, canMigrate, type Pool, poolNodes, TOPOLOGY_NODE_KEY } from "@mooring/engine";
 import { describeBytes } from "@mooring/store";
-import { availableBytes, describeRoom, MAKE_ROOM } from "../objects/pool-room.ts";
+import { availableBytes, describeRoom, roomHint } from "../objects/pool-room.ts";
 
 /** What a new volume wants of its pool. */
 export interface PoolWish {
@@ -119,6 +119,6 @@ function noRoom(pools: readonly Pool[], wish: PoolWish): CsiError {
   const room = pools.map((pool) => describeRoom(pool)[wish.thick === true ? "thick" : "thin"]).join("; ");
   const what = wish.thick === true ? "a thick volume" : "a volume";
   return CsiError.resourceExhausted(`no pool has room for ${what} of ${describeBytes(wish.size)} (${room})`, {
-    hint: MAKE_ROOM,
+    hint: roomHint(...pools),
   });
 }

@@ -4,7 +4,7 @@ import { describeBytes, failpoint, mutate } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { fromEngine } from "../errors.ts";
 import { findPool, getVolume } from "../objects/find.ts";
-import { availableBytes, describeRoom, MAKE_ROOM } from "../objects/pool-room.ts";
+import { availableBytes, describeRoom, roomHint } from "../objects/pool-room.ts";
 import { parseCapability, requireCapability } from "../request/capability.ts";
 import { chooseSize, parseRange } from "../request/size.ts";
 import { waitUntil } from "../wait.ts";
@@ -86,7 +86,7 @@ async function grow(
 /** What does not fit is OUT_OF_RANGE here (section "ControllerExpandVolume Errors"), unlike for a new volume. */
 function notGrown(error: { code: string; message: string }): CsiError {
   if (error.code !== "RESOURCE_EXHAUSTED") return fromEngine(error);
-  return CsiError.outOfRange(error.message, { hint: MAKE_ROOM });
+  return CsiError.outOfRange(error.message, { hint: roomHint() });
 }
 
 /** Asked before the wish is recorded: a wish that cannot be met would stay for ever. */
@@ -101,6 +101,6 @@ async function requireRoom(
   if (pool === undefined || availableBytes(pool)[provisioning] >= more) return;
   throw CsiError.outOfRange(
     `no room for ${describeBytes(more)} more of volume "${volume.metadata.name}": ${describeRoom(pool)[provisioning]}`,
-    { hint: MAKE_ROOM },
+    { hint: roomHint(pool) },
   );
 }

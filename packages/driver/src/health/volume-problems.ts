@@ -5,6 +5,7 @@ import {
   isThickVolume,
   type NodeAgent,
   type Pool,
+  suspendsWriters,
   type Volume,
   writersHeldMessage,
   writesFailMessage,
@@ -94,7 +95,7 @@ const writesFail: Rule = ({ volume, pool }) => {
 const poolFull: Rule = ({ volume, pool }) => {
   if (writersHeldMessage(pool) !== undefined || writesFailMessage(pool) !== undefined) return undefined;
   if (pool?.status?.ready !== true || !isBelowReserve(pool) || isThickVolume(volume)) return undefined;
-  const then = pool.spec.holdWriters === true ? "will be suspended" : "fail";
+  const then = suspendsWriters(pool) ? "will be suspended" : "fail";
   const message = `pool "${pool.metadata.name}" is below its reserve: writes to its volumes ${then} when it is full`;
   return { status: Status.DEGRADED, reason: "PoolBelowReserve", message };
 };

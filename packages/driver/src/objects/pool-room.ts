@@ -3,6 +3,7 @@ import {
   DEFAULT_RESERVE_FRACTION,
   largestVolume,
   type Pool,
+  wayToRoom,
   writersHeldMessage,
 } from "@mooring/engine";
 import { describeBytes } from "@mooring/store";
@@ -73,5 +74,12 @@ function describe(pool: Pool, thick: boolean): string {
   );
 }
 
-/** Next step for a pool that has no room left. */
-export const MAKE_ROOM = "Delete volumes or snapshots, grow the pool, or raise its over-commit factor.";
+const MAKE_ROOM = "Delete volumes or snapshots, grow the pool, or raise its over-commit factor.";
+
+/** Next step for pools that have no room left. */
+export function roomHint(...pools: readonly (Pool | undefined)[]): string {
+  const [first, ...others] = pools;
+  if (first?.spec.rbd === undefined || others.length > 0) return MAKE_ROOM;
+  const way = wayToRoom(first);
+  return `${way.charAt(0).toUpperCase()}${way.slice(1)}.`;
+}

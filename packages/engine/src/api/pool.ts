@@ -151,6 +151,23 @@ export function spaceLow(pool: Pool | undefined): { reason: string; message: str
   return found && { reason: found.reason, message: found.message };
 }
 
+/** What makes room in the pool, as a next step. */
+export function wayToRoom({ spec: { rbd } }: Pick<Pool, "spec">): string {
+  if (rbd === undefined) return "delete volumes or snapshots in it, or make it larger";
+  const enlarge = `raise its quota (ceph osd pool set-quota ${rbd.pool} max_bytes BYTES) or add OSDs`;
+  const look = "ceph df detail and ceph health detail show what is full";
+  // Ceph removes nothing in a namespace of a full pool.
+  const remove = "delete volumes or snapshots in it";
+  return rbd.namespace === undefined
+    ? `${remove}, ${enlarge}; ${look}`
+    : `${enlarge}, then ${remove}; ${look}`;
+}
+
+/** Writers wait when the pool is full, and go on when there is room; else their writes fail. */
+export function suspendsWriters({ spec }: Pick<Pool, "spec">): boolean {
+  return spec.holdWriters === true || spec.type === "rbd";
+}
+
 function trueCondition(pool: Pool | undefined, wanted: string): Condition | undefined {
   return pool?.status?.conditions?.find(({ type, status }) => type === wanted && status === "True");
 }

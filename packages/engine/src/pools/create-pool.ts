@@ -135,12 +135,13 @@ class Pool implements PoolBackend {
 
   async usage(): Promise<PoolUsage> {
     this.#requireOpen();
-    if (this.#medium.several) await this.#count();
+    // What is full has nothing made in it, and may not even be read.
+    if (this.#medium.several && !(await this.writersSuspended())) await this.#count();
     return { ...(await this.#medium.room()), ...this.#ledger.promised };
   }
 
   async writersSuspended(): Promise<boolean> {
-    return false;
+    return this.isOpen && (await this.#medium.suspended?.()) === true;
   }
 
   async watch(): Promise<void> {}

@@ -35,6 +35,8 @@ export interface Medium {
   /** Who uses images here, as texts for messages. */
   users(): Promise<string[]>;
   room(): Promise<PoolRoom>;
+  /** What holds the images keeps writers waiting until there is room; absent where nothing does. */
+  suspended?(): Promise<boolean>;
   /** Larger, while it is in use; nothing where it has no size of its own. */
   enlarge(size: number): Promise<void>;
 }

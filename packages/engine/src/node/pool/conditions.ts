@@ -1,5 +1,5 @@
 import type { Condition } from "@mooring/store";
-import { isShared, type Pool, type PoolStatus, writesFailMessage } from "../../api/pool.ts";
+import { isShared, type Pool, type PoolStatus, wayToRoom, writesFailMessage } from "../../api/pool.ts";
 import type { PoolUsage } from "../../pools/backend.ts";
 
 /** Parts of a pool at which its conditions change. */
@@ -12,8 +12,6 @@ const MIB = 1024 ** 2;
 /** Bytes: with less in a pool writes into thin volumes fail, and with this they go on. What is between changes nothing. */
 const [NOTHING_LEFT, ROOM_AGAIN] = [4 * MIB, 16 * MIB];
 
-const WAY_OUT = "delete volumes or snapshots in it, or make it larger";
-
 type State = Pick<Condition, "status" | "reason" | "message">;
 
 /** The conditions of a pool that is open. A message has no number that changes all the time: it would be news each time. */
@@ -21,8 +19,8 @@ export function openConditions(pool: Pool, usage: PoolUsage, suspended: boolean,
   const before: PoolStatus | undefined = pool.status;
   return [
     condition(before, "Ready", { status: "True", reason: "Open", message: "the pool is open" }, now),
-    condition(before, "SpaceLow", spaceLow(usage, suspended), now),
-    condition(before, "WritersHeld", writersHeld(suspended), now),
+    condition(before, "SpaceLow", spaceLow(pool, usage, suspended), now),
+    condition(before, "WritersHeld", writersHeld(pool, suspended), now),
     condition(before, "WritesFail", writesFail(pool, usage, suspended), now),
   ];
 }
@@ -32,22 +30,27 @@ function writesFail(pool: Pool, { freeBytes }: PoolUsage, suspended: boolean): S
   const least = writesFailMessage(pool) === undefined ? NOTHING_LEFT : ROOM_AGAIN;
   if (suspended || isShared(pool) || pool.spec.type === "directory" || freeBytes >= least)
     return { status: "False", reason: "RoomLeft", message: "" };
-  const message = `nothing is left in the pool: writes into thin volumes fail, and what is written there without fsync is lost; ${WAY_OUT}`;
+  const message = `nothing is left in the pool: writes into thin volumes fail, and what is written there without fsync is lost; ${wayToRoom(pool)}`;
   return { status: "True", reason: "PoolFull", message };
 }
 
 /** What a small pool keeps for itself is more than a twentieth of it: with its writers suspended it is full whatever the parts are. */
-function spaceLow({ totalBytes, freeBytes }: PoolUsage, suspended: boolean): State {
+function spaceLow(pool: Pool, { totalBytes, freeBytes }: PoolUsage, suspended: boolean): State {
   const used = suspended ? 1 : totalBytes === 0 ? 0 : (totalBytes - freeBytes) / totalBytes;
   const alert = ALERTS.find(({ from }) => used >= from);
   if (alert === undefined) return { status: "False", reason: "EnoughSpace", message: "" };
-  const message = `${suspended ? "all" : `more than ${alert.from * 100} %`} of the pool is used; ${WAY_OUT}`;
+  const message = `${suspended ? "all" : `more than ${alert.from * 100} %`} of the pool is used; ${wayToRoom(pool)}`;
   return { status: "True", reason: alert.reason, message };
 }
 
-function writersHeld(suspended: boolean): State {
+function writersHeld(pool: Pool, suspended: boolean): State {
   if (!suspended) return { status: "False", reason: "RoomLeft", message: "" };
-  const message = `the pool is full: writes to its volumes wait, and so does sync of the whole machine, until there is room; ${WAY_OUT}`;
+  const { rbd } = pool.spec;
+  const who =
+    rbd === undefined
+      ? "the pool is full: writes to its volumes wait, and so does sync of the whole machine"
+      : `the Ceph pool ${rbd.pool} is full: the cluster keeps writes to its volumes waiting`;
+  const message = `${who}, until there is room; ${wayToRoom(pool)}`;
   return { status: "True", reason: "PoolFull", message };
 }
 

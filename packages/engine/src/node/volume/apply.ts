@@ -1,5 +1,6 @@
 import { type Outcome, removeFinalizer } from "@mooring/store";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
+import { type Pool, wayToRoom } from "../../api/pool.ts";
 import { isThickVolume, Volumes } from "../../api/volume.ts";
 import { EngineError } from "../../errors.ts";
 import type { Image } from "../../pools/image.ts";
@@ -127,7 +128,7 @@ async function changeData(
     case "open-device":
       // A folder is its own device.
       if (!pool.backend.block) return;
-      if (await pool.backend.writersSuspended()) throw poolFrozen(pool);
+      if (await pool.backend.writersSuspended()) throw poolFrozen(pool, context.poolObjects.get(pool.name));
       await requireWorking(pool);
       // Not in the middle of a copy: a device that appears then would be written to unseen.
       await context.copies.after(copyKey(pool.name, name), async () => {
@@ -207,12 +208,12 @@ async function requireWorking({ name, backend }: OpenPool): Promise<void> {
 }
 
 /** Refuses to open: in a frozen pool, opening the image for writing would wait in the kernel. */
-function poolFrozen({ name }: OpenPool): EngineError {
+function poolFrozen({ name }: OpenPool, object: Pool | undefined): EngineError {
   return new EngineError(
     "UNAVAILABLE",
     `pool ${name} is full: its writers are suspended until there is room`,
     {
-      hint: "delete volumes or snapshots in it, or make the pool larger",
+      hint: object === undefined ? `look at it: mooring why pool/${name}` : wayToRoom(object),
     },
   );
 }

@@ -3,14 +3,19 @@ import { orAborted, within } from "@mooring/store";
 import { EngineError, type EngineErrorCode } from "../../errors.ts";
 import type { Clock, Exec, ExecResult } from "../../host/host.ts";
 import { CLIENT_CONF, writeClientConf } from "./client-conf.ts";
+import { isFullPool, PoolFull, waitsForRoom } from "./fullness.ts";
 import { describePlace, type RbdPlace } from "./place.ts";
 
 /** What a command that only reads, or changes a record, may take. */
 const SHORT_MS = 15_000;
 /** Removing and filling go over all the data of an image. */
 export const LONG_MS: number = 3_600_000;
-/** After a command that the cluster has not responded to, the others are not tried for so long: each would wait as well. */
+/**
+ * After a command that the cluster has not responded to, the others are not tried for so long: each would wait as well. Of a full
+ * pool those that would write.
+ */
 const SILENCE_MS = 15_000;
+const LIST_POOLS = "osd pool ls detail --format json".split(" ");
 
 /** Exit codes of `rbd` and `ceph` are numbers of errors. */
 export const ENOENT = 2;
@@ -50,13 +55,16 @@ export interface RbdCommandsOptions {
 
 /**
  * The programs `rbd` and `ceph` for one pool. Each command has a time limit, and while the cluster is silent only one now and
- * then is tried: whoever waits for another pool's volumes is not to wait for this one's.
+ * then is tried: whoever waits for another pool's volumes is not to wait for this one's. A full pool keeps writers waiting, and the
+ * cluster responds to all else: what would write fails at once then.
  */
 export class RbdCommands {
   readonly #options: RbdCommandsOptions;
   #conf = "";
   /** By the clock since boot: until then the cluster is taken to be silent. */
   #silentUntil = 0;
+  /** The same of a pool that is full. */
+  #fullUntil = 0;
 
   constructor(options: RbdCommandsOptions) {
     this.#options = options;
@@ -101,20 +109,34 @@ export class RbdCommands {
     const { signal, limit = SHORT_MS, allow = [] } = options;
     const now = clock.sinceBoot();
     if (now < this.#silentUntil) throw silent(place);
+    if (program === "rbd" && now < this.#fullUntil && waitsForRoom(place, args)) throw new PoolFull(place);
     // The next one tries, and the others go on without.
     if (this.#silentUntil > 0) this.#silentUntil = now + SILENCE_MS;
     const whole = ["--conf", this.#conf, "--id", place.user, ...args];
     const run = (first: AbortSignal) =>
       // Also when the program cannot be killed: it may wait in the kernel.
       orAborted(exec.try(program, whole, { signal: first, env: { TZ: "UTC" } }), first);
-    const result = await within(limit, signal, run).catch((error: unknown) => {
+    const result = await within(limit, signal, run).catch(async (error: unknown) => {
       if (!isTimeout(error)) throw error;
       this.#silentUntil = clock.sinceBoot() + SILENCE_MS;
-      throw silent(place, error);
+      if (program !== "rbd" || !(await this.#isFull(signal))) throw silent(place, error);
+      this.#silentUntil = 0;
+      this.#fullUntil = clock.sinceBoot() + SILENCE_MS;
+      throw new PoolFull(place, error);
     });
     this.#silentUntil = 0;
+    if (program === "rbd" && waitsForRoom(place, args)) this.#fullUntil = 0;
     if (result.exitCode === 0 || (result.exitCode !== null && allow.includes(result.exitCode))) return result;
     throw failed(program, args, result);
+  }
+
+  /** Asked of the monitors, which know of it while nothing is written. False as well when they do not respond. */
+  async #isFull(signal: AbortSignal | undefined): Promise<boolean> {
+    const { exec, place } = this.#options;
+    const args = ["--conf", this.#conf, "--id", place.user, ...LIST_POOLS];
+    const ask = (first: AbortSignal) => orAborted(exec.try("ceph", args, { signal: first }), first);
+    const asked = await within(SHORT_MS, signal, ask).catch(() => undefined);
+    return asked?.exitCode === 0 && isFullPool(asked.stdout, place);
   }
 }
 

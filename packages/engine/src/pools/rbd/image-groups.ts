@@ -1,6 +1,6 @@
 import { EngineError } from "../../errors.ts";
 import { ENOENT, type RbdCommands } from "./commands.ts";
-import { listOf, objectOf, parse } from "./rbd-info.ts";
+import { listOf, objectOf, parse } from "./json.ts";
 
 /**
  * Throws FAILED_PRECONDITION when the image is in an RBD group, or a snapshot of one needs it: whoever made the group counts on the

@@ -6,8 +6,9 @@ import type { Host } from "../../host/host.ts";
 import { checkImageId } from "../image-id.ts";
 import { rbdLayout } from "../layout.ts";
 import { RbdCommands } from "./commands.ts";
+import { listOf, objectOf, parse } from "./json.ts";
 import { wholeName } from "./names.ts";
-import { listOf, objectOf, parse, readInfo } from "./rbd-info.ts";
+import { readInfo } from "./rbd-info.ts";
 
 /** Extents begin and end where blocks of volumes do. */
 const BLOCK = 4096;

@@ -7,15 +7,22 @@ import type { ImageDevices } from "../image-devices.ts";
 import { rbdLayout } from "../layout.ts";
 import type { Medium, PoolRoom } from "../medium.ts";
 import { RbdCommands } from "./commands.ts";
+import { listOf, objectOf, parse } from "./json.ts";
 import { OpenFiles } from "./open-files.ts";
 import { checkPlace, describePlace, FLATTEN_DEPTH, type RbdPlace } from "./place.ts";
 import { rbdCopier } from "./rbd-copier.ts";
 import { RbdCopies } from "./rbd-copies.ts";
 import { RbdImages } from "./rbd-images.ts";
-import { listOf, objectOf, parse } from "./rbd-info.ts";
+
+interface CephRoom extends PoolRoom {
+  /** The cluster takes nothing more: writers wait. */
+  full: boolean;
+}
 
 /** The cluster itself counts every few seconds only. */
 const ROOM_MS = 2000;
+/** That a pool is not full is believed for so long. */
+const HELD_MS = 10_000;
 
 /** Which Ceph pool, and this node's part of it. */
 export interface RbdOptions {
@@ -39,7 +46,7 @@ export class RbdMedium implements Medium {
   readonly #folder: string;
   readonly #commands: RbdCommands;
   readonly #files: OpenFiles;
-  #room: { at: number; read: Promise<PoolRoom> } | undefined;
+  #room: { at: number; read: Promise<CephRoom> } | undefined;
 
   constructor({ host, path, nodeID, place }: RbdOptions) {
     checkPlace(place);
@@ -108,7 +115,20 @@ export class RbdMedium implements Medium {
     return (await this.#host.loops.list(this.#folder)).map(({ path }) => path);
   }
 
-  room(): Promise<PoolRoom> {
+  async room(): Promise<PoolRoom> {
+    const { totalBytes, freeBytes } = await this.#readOnce();
+    return { totalBytes, freeBytes };
+  }
+
+  async suspended(): Promise<boolean> {
+    const known = this.#room;
+    const recent = known !== undefined && this.#host.clock.sinceBoot() - known.at <= HELD_MS;
+    // Each device that is opened asks.
+    if (recent && !(await known.read).full) return false;
+    return (await this.#readOnce()).full;
+  }
+
+  #readOnce(): Promise<CephRoom> {
     const now = this.#host.clock.sinceBoot();
     if (this.#room === undefined || now - this.#room.at > ROOM_MS) {
       const read = this.#readRoom();
@@ -120,28 +140,32 @@ export class RbdMedium implements Medium {
     return this.#room.read;
   }
 
-  /** What the cluster can still take of this pool, with all its copies and up to its full ratio; its quota where it has one. */
-  async #readRoom(): Promise<PoolRoom> {
+  async #readRoom(): Promise<CephRoom> {
     const { stdout } = await this.#commands.ceph(["df", "detail", "--format", "json"]);
-    const found = listOf(objectOf(parse(stdout))["pools"])
-      .map(objectOf)
-      .find(({ name }) => name === this.#place.pool);
-    if (found === undefined) {
-      throw new EngineError("FAILED_PRECONDITION", `the cluster has no pool ${this.#place.pool}`, {
-        hint: `ceph osd pool create ${this.#place.pool} && rbd pool init ${this.#place.pool}`,
-      });
-    }
-    const { stored, max_avail, quota_bytes } = objectOf(found["stats"]);
-    const [used, left, quota] = [stored, max_avail, quota_bytes].map((value) => Number(value ?? 0));
-    if (used === undefined || left === undefined || Number.isNaN(used + left))
-      throw new EngineError(
-        "UNAVAILABLE",
-        `the cluster does not tell how full ${describePlace(this.#place)} is`,
-      );
-    const freeBytes = quota ? Math.min(left, Math.max(0, quota - used)) : left;
-    return { totalBytes: Math.floor(used + freeBytes), freeBytes: Math.floor(freeBytes) };
+    return cephRoom(stdout, this.#place);
   }
 
   /** The cluster's administrator makes it larger. */
   async enlarge(): Promise<void> {}
+}
+
+/** What the cluster can still take of this pool, with all its copies and up to its full ratio; its quota where it has one. */
+function cephRoom(json: string, place: RbdPlace): CephRoom {
+  const found = listOf(objectOf(parse(json))["pools"])
+    .map(objectOf)
+    .find(({ name }) => name === place.pool);
+  if (found === undefined) {
+    throw new EngineError("FAILED_PRECONDITION", `the cluster has no pool ${place.pool}`, {
+      hint: `ceph osd pool create ${place.pool} && rbd pool init ${place.pool}`,
+    });
+  }
+  const stats = objectOf(found["stats"]);
+  const number = (key: string): number => Number(stats[key] ?? 0);
+  const [used, left, quota] = [number("stored"), number("max_avail"), number("quota_bytes")];
+  if (Number.isNaN(used + left))
+    throw new EngineError("UNAVAILABLE", `the cluster does not tell how full ${describePlace(place)} is`);
+  const freeBytes = quota ? Math.min(left, Math.max(0, quota - used)) : left;
+  const objects = number("quota_objects");
+  const full = freeBytes <= 0 || (objects > 0 && number("objects") >= objects);
+  return { totalBytes: Math.floor(used + freeBytes), freeBytes: Math.floor(freeBytes), full };
 }

@@ -1,4 +1,5 @@
 import { EBUSY, EMLINK, ENOENT, ENOTEMPTY, LONG_MS, type RbdCommands } from "./commands.ts";
+import { PoolFull } from "./fullness.ts";
 import { inOtherGroup } from "./image-groups.ts";
 import { goneName, isGone } from "./names.ts";
 import { readInfo, readTrash } from "./rbd-info.ts";
@@ -36,9 +37,9 @@ export class RbdTrash {
     const info = await readInfo(commands, { name });
     if (info === undefined) return;
     const gone = goneName(name);
-    const { exitCode } = await commands.rbd(["rename", name, gone], { allow: [ENOENT] });
-    if (exitCode === ENOENT) return;
-    await this.#move(gone);
+    const renamed = await unlessFull(commands.rbd(["rename", name, gone], { allow: [ENOENT] }));
+    if (renamed instanceof PoolFull) return this.#removeFromFull(name, renamed);
+    if (renamed.exitCode === ENOENT || !(await this.#move(gone))) return;
     if ((await this.#removeWithParents(info.id)) !== "grouped") return;
     await commands.rbd(["trash", "restore", "--image", name, info.id], { allow: [ENOENT] });
     throw inOtherGroup(name);
@@ -56,8 +57,24 @@ export class RbdTrash {
     this.#again = undefined;
   }
 
-  async #move(gone: string): Promise<void> {
-    await this.#commands.rbd(["trash", "mv", gone], { allow: [ENOENT] });
+  /** False when it is gone for good already. */
+  async #move(gone: string): Promise<boolean> {
+    const moved = await unlessFull(this.#commands.rbd(["trash", "mv", gone], { allow: [ENOENT] }));
+    if (!(moved instanceof PoolFull)) return true;
+    await this.#removeFromFull(gone, moved);
+    return false;
+  }
+
+  /** A full pool takes no record of a move into the trash, and lets removals through: they make room. */
+  async #removeFromFull(name: string, full: PoolFull): Promise<void> {
+    const commands = this.#commands;
+    const info = await readInfo(commands, { name });
+    if (info === undefined) return;
+    const args = ["rm", "--no-progress", name];
+    const { exitCode } = await commands.rbd(args, { limit: LONG_MS, allow: [ENOENT, ENOTEMPTY] });
+    // Copies need its data: it has to wait for the trash.
+    if (exitCode === ENOTEMPTY || (await readInfo(commands, { name })) !== undefined) throw full;
+    if (info.parent?.trash === true) await this.#removeWithParents(info.parent.id);
   }
 
   /** For good, with the images below that were kept for it only. */
@@ -101,4 +118,11 @@ export class RbdTrash {
       this.#empty().catch(() => this.#later());
     }, AGAIN_MS).unref();
   }
+}
+
+async function unlessFull<T>(work: Promise<T>): Promise<T | PoolFull> {
+  return work.catch((error: unknown) => {
+    if (error instanceof PoolFull) return error;
+    throw error;
+  });
 }

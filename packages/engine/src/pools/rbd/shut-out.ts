@@ -1,5 +1,5 @@
 import { ENOENT, type RbdCommands } from "./commands.ts";
-import { listOf, objectOf, parse } from "./rbd-info.ts";
+import { listOf, objectOf, parse } from "./json.ts";
 
 /** Ceph's own default is an hour: a machine may be away for longer, and come back with a write under way. In seconds. */
 const FOR_GOOD = "157680000";
