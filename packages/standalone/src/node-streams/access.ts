@@ -19,7 +19,7 @@ export interface NodeAccess {
   port: number;
   /** PEM of the authority that the node has made for itself at this start, and of which only it has the key. */
   ca: string;
-  /** A client with this bearer token was let into the API server's secrets. */
+  /** Bearer token that the node demands. Only who may read the node's Secret knows it. */
   token: string;
 }
 
@@ -45,7 +45,7 @@ export function requestTo(
 const NAMESPACE = "kube-system";
 const keyOf = (nodeName: string) => ({ namespace: NAMESPACE, name: `mooring-node-logs-${nodeName}` });
 
-/** Leaves it in a Secret, in place of what an earlier start left. */
+/** Writes the node's address, authority and token into its Secret, over those of an earlier start. */
 export async function publishAccess(store: ObjectStore, nodeName: string, access: NodeAccess): Promise<void> {
   const { host, port, ca, token } = access;
   const data = Object.fromEntries(
@@ -71,7 +71,7 @@ export async function withdrawAccess(store: ObjectStore, nodeName: string): Prom
   });
 }
 
-/** Undefined when the node has left none, or something else. */
+/** Reads how to reach a node from its Secret. Undefined when there is no Secret, or a field of it is absent or malformed. */
 export async function readAccess(store: ObjectStore, nodeName: string): Promise<NodeAccess | undefined> {
   const secret = await getIfAny(store, Secrets, keyOf(nodeName));
   const field = (name: string) => Buffer.from(secret?.data?.[name] ?? "", "base64").toString();
@@ -80,7 +80,7 @@ export async function readAccess(store: ObjectStore, nodeName: string): Promise<
   return complete ? { host, port, ca, token } : undefined;
 }
 
-/** In constant time for tokens of the same length. */
+/** True when a client's bearer token is the expected one. Takes the same time for all tokens of the same length. */
 export function isToken(given: string, expected: string): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(expected)];
   return a.length === b.length && timingSafeEqual(a, b);

@@ -35,7 +35,7 @@ export interface ClusterLogsOptions {
   local?: LocalAccess;
 }
 
-/** A log that is followed ends so soon after its node is known to be lost. */
+/** How often the API server looks whether a node is lost: a followed log ends at most so long after that. */
 const CHECK_EVERY_MS = 2000;
 
 /** The pods of every node: of this one by its kubelet, of the others by theirs. */
@@ -113,7 +113,7 @@ async function* readRemote(
   }
 }
 
-/** Resolves with the reason once the node is away, or with nothing at the signal. */
+/** Resolves with the reason once the node is lost, stopped or deleted; with undefined when the signal aborts. */
 async function watchNode(store: ObjectStore, name: string, signal: AbortSignal): Promise<string | undefined> {
   while (!signal.aborted) {
     await delay(CHECK_EVERY_MS, signal).catch(() => {});

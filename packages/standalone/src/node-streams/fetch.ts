@@ -5,7 +5,7 @@ import type { LogRequest } from "../kubelet/index.ts";
 import { type LocalAccess, type NodeAccess, requestTo } from "./access.ts";
 import { LOGS_PATH, writeQuery } from "./query.ts";
 
-/** How long a node may take to respond to the handshake. The body may take as long as it likes. */
+/** How long connecting to a node may take, TLS handshake included. Its response may take longer: the caller's signal ends it. */
 const CONNECT_MS = 5000;
 
 /**

@@ -9,7 +9,7 @@ import { failure } from "./fetch.ts";
 
 /** How long a node may take to take a connection over. */
 const RESPONSE_MS = 10_000;
-/** Of a handshake, in either direction; everything else stays where it is. */
+/** The headers of a WebSocket or SPDY handshake that are passed on, in either direction. No other header is. */
 const PASSED = [
   ...["upgrade", "sec-websocket-key", "sec-websocket-version", "sec-websocket-protocol"],
   ...["sec-websocket-accept", "x-stream-protocol-version"],

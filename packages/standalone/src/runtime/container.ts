@@ -32,7 +32,7 @@ export interface Container {
   stop(options: StopOptions): Promise<void>;
   /** Settles when it has ended and nothing of it runs any more. */
   readonly ended: Promise<void>;
-  /** Stops looking; the container goes on. */
+  /** Stops supervising the container, which goes on running. */
   release(): Promise<void>;
   /** Forgets it on disk, its log too. It must have ended. */
   forget(): Promise<void>;
@@ -63,7 +63,7 @@ export async function superviseContainer(
   let record = initial;
   let terminated = false;
   const { id, pod } = initial;
-  // A life that was killed may have left it standing still.
+  // A Mooring process that was killed may have left the container frozen.
   if (monitor === undefined) await cgroups.resume(pod.uid, id);
   const stopKeeping = await keepFiles(
     files,

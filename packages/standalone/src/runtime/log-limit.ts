@@ -24,7 +24,7 @@ export type WhileStill = (work: () => Promise<void>) => Promise<void>;
 
 const beginFile = (logFile: string): string => `${logFile}.begin`;
 
-/** Offset of the first byte of the log that is still there; always the begin of a line. */
+/** Offset in bytes of the first byte of the log that is kept: the begin of a line, unless that line is longer than 64 KiB. */
 export async function logBegin(logFile: string): Promise<number> {
   return Number(await readFile(beginFile(logFile), "utf8").catch(() => "0")) || 0;
 }

@@ -1,7 +1,7 @@
 /**
  * A structural schema: the subset of OpenAPI v3 that CustomResourceDefinitions use, in its own JSON form, so that a
- * CRD's schema is used as it is. Built-in kinds have the same form (see `dsl.ts`), with two additions of ours:
- * `typeName` and the formats `quantity`, `time` and `micro-time`.
+ * CRD's schema is used as it is. Built-in kinds have the same form (see `dsl.ts`), with additions of
+ * ours: `typeName`, `typeDescription` and the formats `quantity` and `micro-time`.
  */
 export interface Schema {
   description?: string;
