@@ -41,7 +41,9 @@ export function asObject(value: unknown, expected: Expected): UnstructuredObject
     throw badRequest(`the object provided is unrecognized (must be of type ${expected.kind}): not an object`);
   }
   const fields = value as Record<string, unknown>;
-  const { apiVersion, kind, metadata = {} } = fields;
+  const { apiVersion, kind } = fields;
+  // A client in Go writes null for what it has not filled in.
+  const metadata = fields.metadata ?? {};
   if (!expected.defaulted && (kind === undefined || kind === "")) {
     throw badRequest(`Object 'Kind' is missing in '${excerpt(value)}'`);
   }

@@ -102,7 +102,7 @@ async function deleteListed(
 ): Promise<UnstructuredObject | undefined> {
   const { uid, name } = object.metadata;
   const key = namespace === undefined ? { name } : { namespace, name };
-  const preconditions = { ...options.preconditions, ...defined({ uid }) };
+  const preconditions = { ...defined({ uid }), ...options.preconditions };
   try {
     return await target.objects.delete(key, { ...options, preconditions });
   } catch (error) {

@@ -10,7 +10,8 @@ export async function handleFinalize(call: Call, target: ItemTarget): Promise<vo
   const options = writeOptions(call, "UpdateOptions");
   const object = await readObject(call, target, fieldValidation(call, "UpdateOptions"));
   const { resourceVersion } = object.metadata;
-  const body = { metadata: resourceVersion ? { resourceVersion } : {}, spec: object.spec ?? {} };
+  const { finalizers = [] } = (object.spec ?? {}) as { finalizers?: unknown };
+  const body = { metadata: resourceVersion ? { resourceVersion } : {}, spec: { finalizers } };
   const updated = await target.objects.patch(
     keyOfTarget(target),
     { type: "merge", body },

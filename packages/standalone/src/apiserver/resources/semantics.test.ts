@@ -362,6 +362,37 @@ test("deletecollection deletes what the selectors match", async () => {
   assert.equal((await http.get(`${CONFIG_MAPS}/page-0`)).status, 200);
 });
 
+test("deletecollection deletes of what the selectors match only what the client's preconditions name", async () => {
+  const { http } = server;
+  const [kept, meant] = await Promise.all(
+    ["one-a", "one-b"].map((name) => http.post(CONFIG_MAPS, configMap(name, {}, { labels: { one: "1" } }))),
+  );
+  const preconditions = { uid: meant?.json.metadata.uid };
+  const response = await http.delete(`${CONFIG_MAPS}?labelSelector=one%3D1`, { preconditions });
+  assert.equal(response.status, 409);
+  const left = (await http.get(`${CONFIG_MAPS}?labelSelector=one%3D1`)).json.items;
+  assert.ok(left.some(({ metadata }) => metadata.uid === kept?.json.metadata.uid));
+});
+
+test("finalize takes the finalizers away that the body does not have", async () => {
+  const { http } = server;
+  const { json } = await http.post<Namespace>("/api/v1/namespaces", { metadata: { name: "finalized" } });
+  assert.deepEqual(json.spec?.finalizers, ["kubernetes"]);
+  const path = "/api/v1/namespaces/finalized/finalize";
+  assert.equal((await http.put(path, { ...json, spec: {} })).status, 200);
+  const { spec } = (await http.get<Namespace>("/api/v1/namespaces/finalized")).json;
+  assert.deepEqual(spec?.finalizers ?? [], []);
+});
+
+test("metadata that is null is empty metadata", async () => {
+  const body = { apiVersion: "v1", kind: "ConfigMap", metadata: null };
+  const { status, json } = await server.http.post(CONFIG_MAPS, body);
+  assert.deepEqual(
+    [status, json.message],
+    [422, 'ConfigMap "" is invalid: metadata.name: Required value: name or generateName is required'],
+  );
+});
+
 test("a list is the same as YAML and as JSON, in pages as well, and where there is nothing", async () => {
   const path = "/api/v1/namespaces/default/secrets";
   for (const name of ["yaml-a", "yaml-b", "yaml-c"])
