@@ -14,6 +14,7 @@ export { toCsiError } from "./errors/status.ts";
 export * as v0 from "./gen/csi/v0/csi_pb.ts";
 export * as v1 from "./gen/csi/v1/csi_pb.ts";
 export * as addons from "./gen/identity/identity_pb.ts";
+export * as snapshotmetadata from "./gen/snapshotmetadata/snapshotmetadata_pb.ts";
 export * as volumegroup from "./gen/volumegroup/volumegroup_pb.ts";
 export { type Logger, silentLogger } from "./log/logger.ts";
 export { REDACTED, redact } from "./log/redact.ts";
@@ -36,6 +37,13 @@ export { connectRegistration, type RegistrationClient } from "./registration/con
 export { type RegistrationOptions, serveRegistration } from "./registration/serve.ts";
 export { createServer, type ServerOptions } from "./server/create-server.ts";
 export type { CsiServer } from "./server/on-socket.ts";
+export { connectSnapshotMetadata, type SnapshotMetadataClient } from "./snapshot-metadata/connect.ts";
+export {
+  type CertifiedKey,
+  type SnapshotMetadataServer,
+  type SnapshotMetadataServerOptions,
+  serveSnapshotMetadata,
+} from "./snapshot-metadata/serve.ts";
 export { endpointFromEnvironment, socketPath } from "./sockets/endpoint.ts";
 export { checkMessage } from "./validation/check-message.ts";
 export { validateRequests } from "./validation/validate.ts";

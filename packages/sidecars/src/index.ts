@@ -21,5 +21,7 @@ export { unregisterNode } from "./node-registration/unregister.ts";
 export type { LeaderElectionOptions, SidecarOptions } from "./options.ts";
 export { type Lack, missingRights, reportMissing } from "./rights/check.ts";
 export { EVERY_CONTROLLER, type Right, WRITES } from "./rights/writes.ts";
+export { SnapshotMetadataHandlers, type SnapshotMetadataOptions } from "./snapshot-metadata/handlers.ts";
+export { type SnapshotMetadataService, SnapshotMetadataServices } from "./snapshot-metadata/kinds.ts";
 export { type Sidecars, startSidecars } from "./start.ts";
 export { type ControlledDriver, type ManyDrivers, startManySidecars } from "./start-many.ts";

@@ -33,6 +33,12 @@ import {
   withProvisionFlags,
 } from "../options/provision-options.ts";
 import { leaseDurationOption } from "../options/shared-pool-options.ts";
+import { refuseSidecarFlags } from "../options/sidecar-flags.ts";
+import {
+  type SnapshotMetadataFlags,
+  snapshotMetadataSettings,
+  withSnapshotMetadataFlags,
+} from "../options/snapshot-metadata-options.ts";
 import { CommandError } from "../output/command-error.ts";
 import { type ControlledDrivers, controlDrivers, readyMetric } from "../process/controlled-drivers.ts";
 import { stopSignal } from "../process/foreground.ts";
@@ -41,10 +47,16 @@ import { openLogger } from "../process/log.ts";
 import { type MetricsEndpoint, startMetricsServer } from "../process/metrics-server.ts";
 import { controlOwnVolumes } from "../process/own-volumes.ts";
 import { readyFile } from "../process/ready-file.ts";
+import { startSnapshotMetadataServer } from "../process/snapshot-metadata-server.ts";
 
 const NAMES = Object.keys(CONTROLLERS) as ControllerName[];
 
-interface Options extends ClientOptions, NodeGrace, NodeDeploymentFlags, ProvisionFlags {
+interface Options
+  extends ClientOptions,
+    NodeGrace,
+    NodeDeploymentFlags,
+    ProvisionFlags,
+    SnapshotMetadataFlags {
   csiAddress?: string[];
   engine?: true;
   controllers?: ControllerName[];
@@ -187,6 +199,7 @@ function requireOwnVolumes({ csiAddress, csiDriver, livenessListen }: Options): 
 async function controller(options: Options): Promise<void> {
   requireVolumes(options);
   nodeDeploymentSettings(options, options);
+  const blockMaps = snapshotMetadataSettings(options, options.csiAddress?.length ?? 0);
   const logger = await openLogger(options.logLevel);
   const ready = await readyFile(options.readyFile);
   await ready.clear();
@@ -204,6 +217,9 @@ async function controller(options: Options): Promise<void> {
       const probed = { endpoints, endpointOf: (name: string) => drivers().find(called(name))?.endpoint };
       servers.push(await startLivenessServer(livenessListen, probed, logger));
     }
+    const [endpoint] = endpoints;
+    if (blockMaps !== undefined && endpoint !== undefined)
+      servers.push(await startSnapshotMetadataServer(blockMaps, { store, endpoint, logger }));
     const watch = (live: typeof drivers) => {
       drivers = live;
     };
@@ -306,7 +322,7 @@ export function controllerCommand(): Command {
     .option("--ready-file <file>", "written when the controllers run, or wait for the lease")
     .addOption(logLevelOption())
     .action(controller);
-  return withNodeDeploymentFlags(withProvisionFlags(command));
+  return refuseSidecarFlags(withSnapshotMetadataFlags(withNodeDeploymentFlags(withProvisionFlags(command))));
 }
 
 function prefixOption(kind: string, fallback: string): Option {

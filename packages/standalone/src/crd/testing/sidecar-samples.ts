@@ -1,5 +1,6 @@
 import type {
   ReferenceGrant,
+  SnapshotMetadataService,
   VolumeGroup,
   VolumeGroupClass,
   VolumeGroupClone,
@@ -157,8 +158,15 @@ const volumePopulator: Full<VolumePopulator> = {
   sourceKind: { group: "g", kind: "K" },
 };
 
+const snapshotMetadataService: Full<SnapshotMetadataService> = {
+  apiVersion: "cbt.storage.k8s.io/v1beta1",
+  kind: "SnapshotMetadataService",
+  metadata,
+  spec: { audience: "a", address: "h:1", caCert: "YQ==" },
+};
+
 /** One of each kind, of ours and of others, that sidecars serve for any driver, with every field. */
 export const SIDECAR_SAMPLES: readonly KubeObject[] = [
   ...[groupRestore, groupClone, volumeGroup, volumeGroupClass, volumeGroupContent],
-  ...[referenceGrant, volumePopulator],
+  ...[referenceGrant, volumePopulator, snapshotMetadataService],
 ];
