@@ -14,8 +14,9 @@ test("what a killed Mooring left in memory goes with its state folder, unless a 
   const starting = join("/run/mooring", `${name}-starting`);
   try {
     assert.ok((await other.hidden()).includes(folder));
-    await rm(folder, { recursive: true });
+    // In this order: every Mooring on the machine takes away what is unused.
     await mkdir(left.bundle("running"));
+    await rm(folder, { recursive: true });
     assert.ok(!(await other.hidden()).includes(folder));
     assert.equal(await there(), true, "a container may run from it");
     await rm(left.bundle("running"), { recursive: true });
