@@ -11,7 +11,7 @@ import { thorough } from "../../packages/store/src/testing/sample.ts";
 import { host } from "../csi/support/driver.ts";
 import { MooringProcess, plainEnvironment } from "../csi/support/process.ts";
 import { capability } from "../csi/support/volumes.ts";
-import { machineRemains } from "../support/remains.ts";
+import { nothingRemains } from "../support/remains.ts";
 import { sleepersSocket } from "../support/sleepers.ts";
 import { clusterServer } from "./support/cluster-server.ts";
 import { kubeletAt } from "./support/kubelet.ts";
@@ -25,7 +25,7 @@ after(async () => {
   await cleanUp(host, folder);
   await rm(folder, { recursive: true, force: true });
   await stop();
-  assert.deepEqual(await machineRemains(folder), []);
+  await nothingRemains(folder);
 });
 const kubeletDir = join(folder, "kubelet");
 await mkdir(kubeletDir);

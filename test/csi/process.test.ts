@@ -7,7 +7,7 @@ import { type CsiClient, connect, v0, v1 } from "@mooring/csi";
 import { covers, eventually, everyday, sample, thorough } from "@mooring/store/testing";
 import { apart } from "../../packages/engine/src/testing/apart.ts";
 import { afterFile } from "../support/at-end.ts";
-import { filesBelow, machineRemains } from "../support/remains.ts";
+import { filesBelow, nothingRemains } from "../support/remains.ts";
 import { prepareDriver } from "./support/driver.ts";
 import { MooringProcess, plainEnvironment } from "./support/process.ts";
 import { startTwoNodes } from "./support/two-nodes.ts";
@@ -15,7 +15,7 @@ import { wireCall } from "./support/wire.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "mooring-csi-process-"));
 afterFile(async () => {
-  assert.deepEqual(await machineRemains(folder), []);
+  await nothingRemains(folder);
   await rm(folder, { recursive: true, force: true });
 });
 

@@ -6,7 +6,7 @@ import { type CsiClient, connect } from "@mooring/csi";
 import { TOPOLOGY_NODE_KEY } from "@mooring/engine";
 import { covers, everyday, thorough } from "@mooring/store/testing";
 import { cleanUp } from "../../packages/driver/src/testing/world.ts";
-import { machineRemains } from "../support/remains.ts";
+import { nothingRemains } from "../support/remains.ts";
 import { sleepersSocket } from "../support/sleepers.ts";
 import { Up } from "../support/up.ts";
 import { host } from "./support/driver.ts";
@@ -22,7 +22,7 @@ after(async () => {
   for (const process of processes) await process.end("SIGKILL");
   await cleanUp(host, join(up.stateDir, "worker"));
   await up.dispose();
-  assert.deepEqual(await machineRemains(up.stateDir), []);
+  await nothingRemains(up.stateDir);
 });
 await up.start();
 

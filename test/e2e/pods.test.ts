@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { covers, eventually, everyday, thorough } from "@mooring/store/testing";
-import { machineRemains } from "../support/remains.ts";
+import { machineRemains, nothingRemains } from "../support/remains.ts";
 import { world } from "../support/world.ts";
 
 const { up, kubectl, shows, gone } = await world();
@@ -229,7 +229,7 @@ spec:
     { lastSeen: () => machineRemains(up.stateDir) },
   );
   assert.equal(await up.end("SIGTERM"), 0);
-  assert.deepEqual(await machineRemains(up.stateDir), []);
+  await nothingRemains(up.stateDir);
   await up.start();
   await shows(["pod", "lasting"], '{.status.conditions[?(@.type=="Ready")].status}', "True");
   await kubectl.run("delete", "pod", "lasting");

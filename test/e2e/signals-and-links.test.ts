@@ -5,7 +5,7 @@ import { eventually, thorough } from "@mooring/store/testing";
 import { Kubectl } from "../support/kubectl.ts";
 import { claim, pod } from "../support/manifests.ts";
 import { mooring } from "../support/mooring.ts";
-import { machineRemains } from "../support/remains.ts";
+import { nothingRemains } from "../support/remains.ts";
 import { Up } from "../support/up.ts";
 
 const CLASS = {
@@ -63,6 +63,6 @@ test(
     process.kill(up.pid, "SIGHUP");
     await eventually("it to end as when its terminal is closed", async () => !up.alive);
     assert.equal(await up.end("SIGTERM"), 0);
-    assert.deepEqual(await machineRemains(up.stateDir), []);
+    await nothingRemains(up.stateDir);
   },
 );

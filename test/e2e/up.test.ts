@@ -7,7 +7,7 @@ import { eventually, everyday, sample, thorough } from "@mooring/store/testing";
 import { Kubectl } from "../support/kubectl.ts";
 import { leaks } from "../support/leaks.ts";
 import { mooring } from "../support/mooring.ts";
-import { machineRemains } from "../support/remains.ts";
+import { nothingRemains } from "../support/remains.ts";
 import { Up } from "../support/up.ts";
 
 const up = await Up.create();
@@ -107,7 +107,7 @@ test(
   async () => {
     up.hangUp();
     assert.equal(await up.end("SIGTERM"), 0);
-    assert.deepEqual(await machineRemains(up.stateDir), []);
+    await nothingRemains(up.stateDir);
     const { code, stderr } = await mooring("why", "pod/notes", "--kubeconfig", up.kubeconfig);
     assert.equal(code, 4);
     assert.match(stderr, /mooring up/);
