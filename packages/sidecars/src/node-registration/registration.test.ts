@@ -69,8 +69,9 @@ test("a CSIDriver that somebody deletes comes back as it was, and not before the
   await h.store.patch(CSIDrivers, { name: DRIVER }, { type: "merge", body });
   await h.store.create(Nodes, node("n1"));
   await h.until("the CSINode", () => h.find(CSINodes, "n1"));
-  const { metadata } = await h.store.delete(CSIDrivers, { name: DRIVER });
+  // Before it is deleted: its end may be heard of before the response comes.
   const since = Date.now();
+  const { metadata } = await h.store.delete(CSIDrivers, { name: DRIVER });
   const back = await h.until("it is back", () => h.find(CSIDrivers, DRIVER));
   assert.ok(Date.now() - since >= 290, "there was time to make it anew");
   assert.notEqual(back.metadata.uid, metadata.uid);
