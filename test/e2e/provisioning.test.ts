@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { eventually } from "@mooring/store/testing";
 import { world } from "../support/world.ts";
 
 const { kubectl, shows, gone } = await world();
@@ -118,7 +119,9 @@ spec:
       volumeMounts: [{name: d, mountPath: /data}]
   volumes: [{name: d, persistentVolumeClaim: {claimName: grows}}]
 `);
-  await shows(["pod", "user"], "{.status.phase}", "Running");
+  await eventually("the first size", async () =>
+    /^\s*\d+\n/.test(await kubectl.run("logs", "user").catch(() => "")),
+  );
   await kubectl.run("patch", "pvc", "grows", "-p", '{"spec":{"resources":{"requests":{"storage":"1Gi"}}}}');
   await shows(["pvc", "grows"], "{.status.capacity.storage}", "1Gi");
   const sizes = (await kubectl.run("logs", "user")).trim().split(/\s+/).map(Number);
