@@ -143,7 +143,9 @@ test("10452: the ticket of a running Pod cannot be ended by an operator, and com
   const tear = JSON.stringify({ spec: { attachmentTickets: { [csi]: null } } });
   await one.kubectl.run("patch", KIND, volume, "--type=merge", "-p", tear);
   await eventually("the ticket to be back", () => isSatisfied(csi));
-  assert.match(await one.kubectl.run("describe", KIND, volume), /TicketRestored/);
+  await eventually("its event", async () =>
+    /TicketRestored/.test(await one.kubectl.run("describe", KIND, volume)),
+  );
   await assert.rejects(one.kubectl.run("delete", KIND, volume, "--wait=false"), /stay as long as the volume/);
   const bare = JSON.stringify({ metadata: { finalizers: null } });
   await one.kubectl.run("patch", KIND, volume, "--type=merge", "-p", bare);

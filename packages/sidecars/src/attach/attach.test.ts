@@ -145,9 +145,8 @@ test("a failed attach is reported once per error, and repeated until it works", 
   h.driver.faults.clear();
   await attached(h, "a");
   assert.equal((await status(h, "a"))?.attachError, undefined);
-  const { items } = await h.store.list(Events);
-  assert.ok(
-    items.some(
+  await h.until("its event", async () =>
+    (await h.store.list(Events)).items.some(
       ({ involvedObject, message }) => involvedObject.kind === "VolumeAttachment" && message === "too many",
     ),
   );

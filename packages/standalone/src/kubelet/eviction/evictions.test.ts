@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { Events } from "@mooring/store";
+import { eventually as until } from "@mooring/store/testing";
 import { smallRoot } from "../../images/testing/small-image.ts";
 import { assertNothingLeft, eventually, Pods, phase, pod } from "../testing/test-cluster.ts";
 import { volumeCluster } from "../testing/volume-cluster.ts";
@@ -61,8 +62,10 @@ test("pods that write more to the machine's disk than they may are evicted, othe
   assert.equal(await evicted("scratch"), 'Usage of EmptyDir volume "scratch" exceeds the limit "1Mi". ');
   assert.equal(await evicted("layer"), 'Container main exceeded its local ephemeral storage limit "1Mi". ');
   assert.equal(await evicted("log"), total);
-  const { items } = await store.list(Events);
-  const noted = items.filter(({ reason }) => reason === "Evicted").map((each) => each.involvedObject?.name);
+  const noted = await until("an event of each", async () => {
+    const events = (await store.list(Events)).items.filter(({ reason }) => reason === "Evicted");
+    return events.length >= 3 && events.map((each) => each.involvedObject?.name);
+  });
   assert.deepEqual(noted.sort(), ["layer", "log", "scratch"]);
   const modest = await store.get(Pods, { namespace: "default", name: "modest" });
   assert.equal(modest.status?.phase, "Running");

@@ -10,7 +10,7 @@ import {
   PersistentVolumes,
   StorageClasses,
 } from "@mooring/store";
-import { covers } from "@mooring/store/testing";
+import { covers, eventually as until } from "@mooring/store/testing";
 import { TEST_DRIVER } from "../testing/directory-driver.ts";
 import {
   claim,
@@ -91,16 +91,16 @@ test("WaitForFirstConsumer: nothing happens before a pod comes; then the node is
     }),
   );
   await eventually(store, PersistentVolumeClaims, "later", (object) => object?.status?.phase === "Pending");
+  // Of a claim whose pod is there already nobody says that.
+  await until("its event", async () =>
+    (await store.list(Events, { namespace: "default" })).items.some(
+      ({ reason, involvedObject }) => reason === "WaitForFirstConsumer" && involvedObject.name === "later",
+    ),
+  );
   await store.create(Pods, podWithClaim("later", "later", "echo done"));
   await eventually(store, Pods, "later", phase("Succeeded"));
   const bound = await store.get(PersistentVolumeClaims, { namespace: "default", name: "later" });
   assert.equal(bound.metadata.annotations?.["volume.kubernetes.io/selected-node"], NODE);
-  const events = (await store.list(Events, { namespace: "default" })).items;
-  assert.ok(
-    events.some(
-      ({ reason, involvedObject }) => reason === "WaitForFirstConsumer" && involvedObject.name === "later",
-    ),
-  );
 });
 
 test("a volume that an administrator made is bound by class and size, used, and kept when its claim goes", async () => {
