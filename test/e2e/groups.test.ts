@@ -56,7 +56,7 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
       assert.match(shown, /^default\/again: Ready: 2 of 2 claims are bound$/m);
       assert.match(shown, /^a +a-again +96Mi +mooring +Bound/m);
       assert.match(shown, /^b +other +64Mi +mooring +Bound/m);
-      await kubectl.run("wait", "--for=condition=Complete", "volumegrouprestore/again", "--timeout=60s");
+      await kubectl.run("wait", "--for=condition=Complete", "volumegrouprestore/again", "--timeout=120s");
       await kubectl.apply(
         JSON.stringify(pod("default", "reader", READ, { mounts: { "/a": "a-again", "/b": "other" } })),
       );
@@ -108,7 +108,7 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
         const asked = await mooring("why", "volumegrouprestore/clash", "--kubeconfig", up.kubeconfig);
         assert.equal(asked.code, 1);
         assert.match(asked.stdout, /claim a exists/);
-        await kubectl.run("wait", "--for=condition=Failed", "volumegrouprestore/clash", "--timeout=60s");
+        await kubectl.run("wait", "--for=condition=Failed", "volumegrouprestore/clash", "--timeout=120s");
         const missing = await group("restore", "never", "--from", "midnight");
         assert.equal(missing.code, 1);
         assert.match(missing.stderr, /VolumeGroupSnapshot midnight does not exist/);

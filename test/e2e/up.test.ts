@@ -53,7 +53,7 @@ test(
       "-f",
       fileURLToPath(new URL("../../examples/standalone/notes.yaml", import.meta.url)),
     );
-    await kubectl.run("wait", "--for=condition=Ready", "pod/notes", "--timeout=60s");
+    await kubectl.run("wait", "--for=condition=Ready", "pod/notes", "--timeout=120s");
     const output = await mooring("why", "pod/notes", "--kubeconfig", up.kubeconfig);
     assert.equal(output.code, 0, output.stdout);
     assert.match(

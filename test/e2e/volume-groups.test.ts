@@ -51,7 +51,7 @@ test("a volume group of our own volumes: claims join it, its snapshot is made by
 
   await t.test("by its selector, and kubectl waits for it", async () => {
     await kubectl.run("wait", "--for=jsonpath={.status.memberCount}=2", "vg/db", "--timeout=120s");
-    await kubectl.run("wait", "--for=condition=MembersSynced", "vg/db", "--timeout=60s");
+    await kubectl.run("wait", "--for=condition=MembersSynced", "vg/db", "--timeout=120s");
     assert.equal(await states(), "Joined Joined");
   });
 
@@ -68,7 +68,7 @@ test("a volume group of our own volumes: claims join it, its snapshot is made by
         spec: { source: { selector: {} } },
       }),
     );
-    await kubectl.run("wait", "--for=jsonpath={.status.readyToUse}=true", "vgs/noon", "--timeout=60s");
+    await kubectl.run("wait", "--for=jsonpath={.status.readyToUse}=true", "vgs/noon", "--timeout=120s");
     const { members } = JSON.parse(await done("group", "show", "noon", "--json"));
     assert.deepEqual(members.map((each: { claim: string }) => each.claim).sort(), ["a", "b"]);
     await done("group", "delete", "noon");
@@ -140,7 +140,7 @@ test("a volume group of our own volumes: claims join it, its snapshot is made by
     );
     assert.equal(sizes, "96Mi 96Mi");
     for (const grown of ["VolumesExpanded", "Expanded"])
-      await kubectl.run("wait", `--for=condition=${grown}`, "vg/db", "--timeout=60s");
+      await kubectl.run("wait", `--for=condition=${grown}`, "vg/db", "--timeout=120s");
     assert.equal((await run("group", "expand", "db", "64Mi")).code, 1);
   });
 
@@ -161,12 +161,12 @@ test("a volume group of our own volumes: claims join it, its snapshot is made by
     assert.equal(unsaid.code, 1);
     assert.match(unsaid.stderr, /deletes its 2 claims and their data.*\nnext: .*--with-claims/);
     assert.match(await done("group", "delete", "copies", "--with-claims"), /deleted with its claims/);
-    await kubectl.run("wait", "--for=delete", "pvc/a-again", "pvc/b-again", "--timeout=60s");
+    await kubectl.run("wait", "--for=delete", "pvc/a-again", "pvc/b-again", "--timeout=120s");
     await done("group", "delete", "eve");
   });
 
   await t.test("it ends, and its claims stay", async () => {
-    await kubectl.run("delete", "vg", "db", "--timeout=60s");
+    await kubectl.run("delete", "vg", "db", "--timeout=120s");
     assert.equal((await kubectl.run("get", "volumesets,vgcontent", "-o", "name")).trim(), "");
     const phases = await kubectl.run("get", "pvc", "-o", "jsonpath={.items[*].status.phase}");
     assert.equal(phases, "Bound Bound Bound", "the claims stay");
@@ -180,7 +180,7 @@ test("a volume group of our own volumes: claims join it, its snapshot is made by
       }),
     );
     await done("group", "create", "old", "a", "b", "--class", "kept");
-    await kubectl.run("delete", "vg", "old", "--timeout=60s");
+    await kubectl.run("delete", "vg", "old", "--timeout=120s");
     const heading = "## Bring in a group that exists";
     const [look = "", wait = ""] = blocksBelow(page, heading, "console");
     const [find = "", remove = ""] = commandsOf(look);
@@ -201,8 +201,8 @@ test("a volume group of our own volumes: claims join it, its snapshot is made by
       "-p",
       '{"spec":{"deletionPolicy":"Delete"}}',
     );
-    await kubectl.run("delete", "vg", "db", "--timeout=60s");
-    await kubectl.run("delete", "vgcontent", "old-db", "--ignore-not-found", "--timeout=60s");
+    await kubectl.run("delete", "vg", "db", "--timeout=120s");
+    await kubectl.run("delete", "vgcontent", "old-db", "--ignore-not-found", "--timeout=120s");
     assert.equal((await kubectl.run("get", "volumesets,vgcontent", "-o", "name")).trim(), "");
   });
 
@@ -213,16 +213,16 @@ test("a volume group of our own volumes: claims join it, its snapshot is made by
       const [manifest = ""] = blocksBelow(page, "## Secrets", "yaml");
       const [make = "", wait = ""] = commandsOf(blocksBelow(page, "## Secrets", "console")[0] ?? "");
       await kubectl.apply(manifest.replace("[data]", "[c]"));
-      await kubectl.run("wait", "--for=condition=Degraded", "vg/vault", "--timeout=60s");
+      await kubectl.run("wait", "--for=condition=Degraded", "vg/vault", "--timeout=120s");
       const why = await run("why", "vg/vault");
       assert.match(why.stdout, /groups-vault/);
       await typed(make);
       await typed(wait);
-      await kubectl.run("wait", "--for=condition=MembersSynced", "vg/vault", "--timeout=60s");
+      await kubectl.run("wait", "--for=condition=MembersSynced", "vg/vault", "--timeout=120s");
       const objects = await kubectl.run("get", "vg,vgcontent,volumesets,events", "-o", "yaml");
       assert.doesNotMatch(objects + up.output, /wanted-by-the-storage-system/);
       await kubectl.run("delete", "secret", "groups-vault");
-      await kubectl.run("delete", "vg", "vault", "--timeout=60s");
+      await kubectl.run("delete", "vg", "vault", "--timeout=120s");
       assert.equal((await kubectl.run("get", "volumesets,vgcontent", "-o", "name")).trim(), "");
     },
   );

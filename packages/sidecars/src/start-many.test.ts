@@ -129,7 +129,7 @@ const seen = (many: ManyDrivers, endpoint: string, ready: boolean) =>
 
 test("several drivers have one lease, and each kind is watched once", async (t) => {
   const world = await World.open(t, "a", "b", "c");
-  const many = world.start({ leaderElection: { retryMs: 20, durationMs: 2_000, renewDeadlineMs: 1_000 } });
+  const many = world.start({ leaderElection: { retryMs: 20, durationMs: 60_000, renewDeadlineMs: 30_000 } });
   for (const letter of ["a", "b", "c"]) await world.claim(`of-${letter}`, letter);
   for (const letter of ["a", "b", "c"]) await world.bound(`of-${letter}`);
   for (const letter of ["a", "b", "c"]) assert.equal(world.drivers[letter]?.called("CreateVolume"), 1);

@@ -94,7 +94,7 @@ test("a driver that is broken when it is reached is not used", async (t) => {
 });
 
 test("one of two processes works, and the other takes over when it stops", async (t) => {
-  const leaderElection = { retryMs: 20, durationMs: 2_000, renewDeadlineMs: 1_000 };
+  const leaderElection = { retryMs: 20, durationMs: 60_000, renewDeadlineMs: 30_000 };
   const h = await startHarness(t, { sidecars: { leaderElection } });
   const lease = () => h.find(Leases, "mooring-sidecars-test-csi-example-com", "kube-system");
   const first = await h.until("the first leads", async () => (await lease())?.spec?.holderIdentity);

@@ -4,7 +4,8 @@ import { nothingSleeps } from "../../support/sleepers.ts";
 
 const BUNDLE = fileURLToPath(new URL("../../../dist/mooring.mjs", import.meta.url));
 
-const STOP_MS = 20_000;
+/** No machine is so busy that a stop takes longer. */
+const STOP_MS = 120_000;
 
 /** One `mooring` process, as an operator or a supervisor starts it. */
 export class MooringProcess {

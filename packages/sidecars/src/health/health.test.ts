@@ -51,7 +51,7 @@ test("a volume in a bad state is reported once on its claim, and so is its recov
 });
 
 test("whether the driver answers is known all the time, and work goes on when it is back", async (t) => {
-  const h = await startHarness(t, { sidecars: { ...sidecars, timeoutMs: 300 } });
+  const h = await startHarness(t, { sidecars: { ...sidecars, timeoutMs: 2_000 } });
   await h.until("it answers", () => h.sidecars.health.ready);
   await h.driver.pause();
   await h.until("it is seen to be gone", () => !h.sidecars.health.ready);
@@ -73,7 +73,7 @@ test("a driver that comes back as a newer one gets the controllers that it can h
   const can: ControllerCapability[] = ["CREATE_DELETE_VOLUME"];
   const h = await startHarness(t, {
     driver: { can, expansion: "none" },
-    sidecars: { ...sidecars, timeoutMs: 300 },
+    sidecars: { ...sidecars, timeoutMs: 2_000 },
   });
   assert.ok(!h.sidecars.controllers.includes("snapshot"));
   await h.store.create(VolumeSnapshotClasses, snapshotClass());

@@ -226,7 +226,7 @@ for (const code of [Code.CANCELLED, Code.DEADLINE_EXCEEDED, Code.UNAVAILABLE, Co
 }
 
 test("a claim deleted during CreateVolume, its class gone and the process restarted: no volume is left", async (t) => {
-  const h = await startHarness(t, { sidecars: { timeoutMs: 200 } });
+  const h = await startHarness(t, { sidecars: { timeoutMs: 2_000 } });
   h.driver.faults.add({ method: "CreateVolume", delayMs: 60_000 });
   await h.store.create(PersistentVolumeClaims, plainClaim("data"));
   await h.until("the volume was made", () => h.driver.backend.volumes.size === 1);

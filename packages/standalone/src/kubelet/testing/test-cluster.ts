@@ -160,14 +160,14 @@ export async function assertNothingLeft(folder: string): Promise<void> {
 
 type Predicate<T> = (object: T | undefined) => boolean;
 
-/** {@link eventuallyObject} of the namespace `default`, for at most 60 seconds or as many as are given. */
+/** {@link eventuallyObject} of the namespace `default`, for at most two minutes or as many seconds as are given. */
 export function eventually<T extends KubeObject>(
   store: ObjectStore,
   resource: Resource<T>,
   name: string,
   wanted: Predicate<T> | { until: Predicate<T>; seconds: number },
 ): Promise<T | undefined> {
-  const { until, seconds } = typeof wanted === "function" ? { until: wanted, seconds: 60 } : wanted;
+  const { until, seconds } = typeof wanted === "function" ? { until: wanted, seconds: 120 } : wanted;
   const key = { ...defined({ namespace: resource.namespaced ? "default" : undefined }), name };
   return eventuallyObject(store, { resource, key }, until, seconds * 1000);
 }
