@@ -10,9 +10,8 @@ const PREFACE = Buffer.concat([
 
 /**
  * Resolves when a server responds at `endpoint` (`unix:///path`), by a connection of its own that is gone afterwards.
- * A gRPC channel to a process that accepts connections and sends nothing keeps its connection, even when it is closed: a
- * caller of processes that are not ours asks this first, each time. Throws UNAVAILABLE, or DEADLINE_EXCEEDED after
- * `timeoutMs`.
+ * A gRPC channel keeps its connection to a process that accepts it and sends nothing, even when the channel is closed. So callers of
+ * processes that are not ours call this first, each time. Throws UNAVAILABLE, or DEADLINE_EXCEEDED after `timeoutMs`.
  */
 export function awaitServer(
   endpoint: string,

@@ -7,8 +7,8 @@ import { fromStatus } from "../errors/status.ts";
 import type { CallOptions } from "../wire/method-types.ts";
 
 /**
- * What grpc-js says when our own deadline is over. It gives the milliseconds that each part of the call took, which is
- * another message each time: a controller that writes it into an object would write at every attempt.
+ * grpc-js' message when the deadline that we set has passed. It contains the milliseconds that each part of the call took, so no two
+ * are alike: a controller that writes the message into an object would write at every attempt.
  */
 const OWN_DEADLINE = /^Deadline exceeded(?: after |$)/;
 

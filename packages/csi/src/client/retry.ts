@@ -8,15 +8,18 @@ import type { CallOptions } from "../wire/method-types.ts";
 export interface RetryPolicy {
   /** Default: UNAVAILABLE and ABORTED. */
   codes?: readonly Code[];
-  /** Calls in all, the first one included. Default: until the call's time is over. */
+  /**
+   * Calls in all, the first one included. Default: as many as fit into the call's time; 10 where it has neither a time limit nor a
+   * signal.
+   */
   attempts?: number;
   /** Pause before the second call, in milliseconds; it doubles from then on. Default 100. */
   initialMs?: number;
-  /** Longest backoff, in milliseconds. Default 5,000. */
+  /** Longest pause, in milliseconds. Default 5,000. */
   maxMs?: number;
 }
 
-/** Pauses are spread, so that many callers do not come back at once. */
+/** The part of a pause that is left to chance, so that many callers do not come back at once. */
 const SPREAD = 0.25;
 
 /** Makes a call until it works, fails for good, or its time is over. Throws the last failure. */
@@ -35,7 +38,7 @@ export async function withRetry<T>(
       return await attempt(end === Infinity ? options : { ...options, timeoutMs: Math.max(1, left) });
     } catch (thrown) {
       const error = toCsiError(thrown);
-      const backoff = Math.min(maxMs, initialMs * 2 ** (count - 1)) * (1 + SPREAD * Math.random());
+      const backoff = Math.min(maxMs, initialMs * 2 ** (count - 1)) * (1 - SPREAD * Math.random());
       if (count >= limit || !codes.includes(error.code) || Date.now() + backoff >= end) throw error;
       await wait(backoff, options.signal);
     }
@@ -43,8 +46,8 @@ export async function withRetry<T>(
 }
 
 /**
- * The same for a stream: until its first message. From then on a failure is the caller's, who knows what arrived and
- * where to go on.
+ * Opens a stream, again after a failure as {@link withRetry} does, until its first message has come. A later failure is thrown to the
+ * caller, who knows what has arrived and where to go on.
  */
 export async function* streamWithRetry<T>(
   policy: RetryPolicy | undefined,

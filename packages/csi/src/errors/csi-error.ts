@@ -2,8 +2,8 @@ import { Code, type CodeName, codeName } from "./codes.ts";
 import type { FieldViolation } from "./details.ts";
 
 /**
- * A {@link CsiErrorOptions.reason} of a failed create call: nothing of that name is there, and nothing is under way.
- * Some codes that the specification asks for (RESOURCE_EXHAUSTED for a lack of space) leave a caller in doubt.
+ * A {@link CsiErrorOptions.reason} of a failed create call: the plugin has made nothing of that name, and is not making it. The code
+ * alone does not always say so: after RESOURCE_EXHAUSTED, which the specification asks for when space is lacking, something may be there.
  */
 export const NOTHING_MADE = "CSI_NOTHING_MADE";
 

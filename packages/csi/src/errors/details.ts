@@ -17,8 +17,8 @@ export interface FieldViolation {
 export const DETAILS = "grpc-status-details-bin";
 
 /**
- * Bytes of all violations together. Clients bound the headers of a call; those that orchestrators are made of take far
- * more than this.
+ * Most bytes of all violations together. Clients limit the headers of a response; the gRPC libraries of Go and C++, which orchestrators
+ * use, take far more than this.
  */
 const MAX_BYTES = 12 * 1024;
 

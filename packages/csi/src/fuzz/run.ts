@@ -130,7 +130,7 @@ async function one(run: Run): Promise<void> {
   const { random, report } = run;
   const method = random.pick(run.methods);
   const message = randomMessage(method.input, run.known, random);
-  // Two thirds arrive as they are: a plugin's own mistakes are behind its decoder.
+  // Two thirds are sent undamaged: the others are refused by the plugin's decoder, and do not reach its own code.
   const mutation = random.chance(0.67) ? "none" : random.pick(MUTATION_NAMES);
   const plain = Buffer.from(toBinary(method.input, message));
   const bytes = MUTATIONS[mutation]?.(plain, random) ?? plain;

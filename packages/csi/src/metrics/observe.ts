@@ -17,7 +17,7 @@ function clock(method: string, observe: Observe | undefined, logger: Logger): Re
     try {
       observe?.({ method, code, milliseconds: Math.round((performance.now() - start) * 1000) / 1000 });
     } catch (err) {
-      // Who counts calls must not be able to break them.
+      // A fault of the observer must not fail the call that it counts.
       logger.error({ err }, "the observer of calls failed");
     }
   };

@@ -11,12 +11,12 @@ function single(type: "counter" | "gauge", name: string, help: string, value: nu
   return { name, help, type, samples: [{ value }] };
 }
 
-/** Between two samples of the event loop. Each wakes the process up, which is most of what an idle one costs. */
+/** Milliseconds between two samples of the event loop. Each sample wakes the process up, most of the processor time of an idle one. */
 const BEAT_MS = 100;
 
 /**
- * Memory, processor time, and for how long the event loop was blocked since this was called: in seconds, to within
- * {@link BEAT_MS} milliseconds less.
+ * Begins to measure this process: memory, processor time, and for how many seconds its event loop has been blocked since this call.
+ * Blocks shorter than {@link BEAT_MS} may be missed, and longer ones are counted up to as much too short.
  */
 export function processMetrics(): ProcessMetrics {
   const delay = monitorEventLoopDelay({ resolution: BEAT_MS });

@@ -1,7 +1,7 @@
 /** `exclusive` excludes all others on the key; `shared` only exclusive ones. */
 export type Mode = "shared" | "exclusive";
 
-/** A key, and how it is wanted. */
+/** What an operation wants to lock: a key (`volume pvc-1`), alone or together with others that want it `shared`. */
 export interface Claim {
   key: string;
   mode: Mode;
@@ -28,7 +28,7 @@ interface Locked {
 export class OperationLocks {
   readonly #locked = new Map<string, Locked>();
 
-  /** The operation that stands in the way of these claims. */
+  /** The first operation under way that excludes one of these claims; undefined: all can be taken. */
   blocker(claims: readonly Claim[]): Operation | undefined {
     for (const { key, mode } of claims) {
       const locked = this.#locked.get(key);
@@ -39,7 +39,7 @@ export class OperationLocks {
     return undefined;
   }
 
-  /** Takes the claims for an operation that nothing blocks; returns their release. */
+  /** Locks the claims for an operation, which {@link blocker} has found free; returns the function that unlocks them. */
   take(claims: readonly Claim[], operation: Operation): () => void {
     for (const { key, mode } of claims) {
       const locked = this.#locked.get(key) ?? { exclusive: undefined, shared: new Set() };

@@ -47,7 +47,7 @@ export function singleFlight(options: SingleFlightOptions = {}): Interceptor {
     };
     const release = locks.take(claimed, flight);
     const context = { ...call.context, signal: stop.signal };
-    // The one who waits longest counts, also when it joins later.
+    // The handler sees the latest deadline of all callers, also of those that join later.
     Object.defineProperty(context, "deadline", { get: () => latestDeadline(callers) });
     flight.result = (async () => next({ ...call, context }))().finally(release);
     flight.result.then(
@@ -69,7 +69,7 @@ export function singleFlight(options: SingleFlightOptions = {}): Interceptor {
       try {
         return await join(flight, call.context);
       } catch (error) {
-        // It was stopped before this caller joined: what it failed with is not this caller's response.
+        // The others gave the operation up before this caller joined: its failure is not this caller's response.
         const gaveUp = flight === blocker && flight.stop.signal.aborted && !call.context.signal.aborted;
         if (gaveUp) return run(call);
         throw error;

@@ -63,7 +63,7 @@ export async function claimSocket(path: string): Promise<void> {
       hint: "stop it, or choose another endpoint",
     });
   }
-  // Another process may have found it dead too, and listen there already: on another file, which has perhaps the inode.
+  // Another process may have replaced the dead socket meanwhile, and listen there: by a new file, which may have the same inode number.
   const still = await lstat(path).catch(() => undefined);
   if (still?.ino === present.ino && still.mtimeMs === present.mtimeMs) await unlink(path);
 }

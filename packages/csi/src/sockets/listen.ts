@@ -11,7 +11,10 @@ export interface Listener {
   endConnections(): void;
 }
 
-/** Listens on a unix socket that only this user can open; replaces one on which no process listens. */
+/**
+ * Listens on a unix socket that only this user can open; replaces one on which no process listens. Throws FAILED_PRECONDITION when
+ * another process does, or the path cannot be used.
+ */
 export async function listen(path: string, onConnection: (socket: Socket) => void): Promise<Listener> {
   await claimSocket(path);
   const open = new Set<Socket>();
