@@ -103,7 +103,10 @@ test(
       await eventually("the end of the notes", async () => (await notes(state)).length === 0);
       assert.equal(await isStill(group), false);
       assert.equal(await wasFrozen(mount), false);
-      assert.deepEqual([...(await freezers(group)), ...(await freezers(mount))], []);
+      // They end a moment after the notes are gone.
+      await eventually("the end of the freezing processes", async () => {
+        return [...(await freezers(group)), ...(await freezers(mount))].length === 0;
+      });
     }),
 );
 
