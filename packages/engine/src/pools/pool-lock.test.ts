@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -10,7 +11,8 @@ import { acquirePoolLock } from "./pool-lock.ts";
 const host = createHost();
 
 test("a command that a killed process left behind keeps the lock until it has ended", async (t) => {
-  const path = join(await scratch(t, host), "lock");
+  const dir = await scratch(t, host);
+  const [path, ended] = [join(dir, "lock"), join(dir, "ended")];
   let file = -1;
   const spying: Host = {
     ...host,
@@ -20,15 +22,14 @@ test("a command that a killed process left behind keeps the lock until it has en
     },
   };
   const first = await acquirePoolLock(path, spying);
-  let ended = false;
-  const leftBehind = host.exec.run("sleep", ["0.7"], { inherit: [file] }).then(() => {
-    ended = true;
-  });
+  // It says so itself: we hear of its end after the kernel has freed the lock.
+  const command = ["-c", 'sleep 0.7; : >"$0"', ended];
+  const leftBehind = host.exec.run("sh", command, { inherit: [file] });
   await first.release();
   // The number of a process that is gone.
   await writeFile(path, "4194304\n");
   const second = await acquirePoolLock(path, host);
-  assert.equal(ended, true);
+  assert.equal(existsSync(ended), true);
   await second.release();
   await leftBehind;
 });
