@@ -99,11 +99,13 @@ test("a source may be read by many, and not be deleted while it is", async (t) =
 
 test("a retry joins the operation of a caller that gave up, and gets its response", async (t) => {
   const released = gate();
+  const begun = gate();
   let calls = 0;
   const { client } = await pair(t, {
     node: {
       nodeStageVolume: async () => {
         calls += 1;
+        begun.open();
         await released.promise; // a mkfs that nothing can stop
         return {};
       },
@@ -111,7 +113,11 @@ test("a retry joins the operation of a caller that gave up, and gets its respons
     },
   });
   const request = { volumeId: "v", stagingTargetPath: "/s", volumeCapability: mounted };
-  await assert.rejects(client.node.nodeStageVolume(request, { timeoutMs: 1000 }), fails("DEADLINE_EXCEEDED"));
+  const leave = new AbortController();
+  const left = client.node.nodeStageVolume(request, { signal: leave.signal });
+  await begun.promise;
+  leave.abort();
+  await assert.rejects(left, fails("CANCELLED"));
   const retry = client.node.nodeStageVolume(request);
   const unstage = client.node.nodeUnstageVolume({ volumeId: "v", stagingTargetPath: "/s" });
   await assert.rejects(unstage, fails("ABORTED"));
@@ -122,13 +128,18 @@ test("a retry joins the operation of a caller that gave up, and gets its respons
 
 test("a retry that joins an operation which then stops starts it again", async (t) => {
   let calls = 0;
+  const begun = gate();
+  const stopping = gate();
   const ended = gate();
   const { client } = await pair(t, {
     node: {
       nodeStageVolume: async (_, { signal }) => {
         calls += 1;
         if (calls > 1) return {};
-        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        const aborted = new Promise((resolve) => signal.addEventListener("abort", resolve));
+        begun.open();
+        await aborted;
+        stopping.open();
         await ended.promise;
         throw signal.reason;
       },
@@ -136,7 +147,12 @@ test("a retry that joins an operation which then stops starts it again", async (
     },
   });
   const request = { volumeId: "v", stagingTargetPath: "/s", volumeCapability: mounted };
-  await assert.rejects(client.node.nodeStageVolume(request, { timeoutMs: 1000 }), fails("DEADLINE_EXCEEDED"));
+  const leave = new AbortController();
+  const left = client.node.nodeStageVolume(request, { signal: leave.signal });
+  await begun.promise;
+  leave.abort();
+  await assert.rejects(left, fails("CANCELLED"));
+  await stopping.promise;
   const retry = client.node.nodeStageVolume(request);
   await assert.rejects(
     client.node.nodeUnstageVolume({ volumeId: "v", stagingTargetPath: "/s" }),
