@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { ROOT } from "../../scripts/lib/setup.mjs";
+import { withAnother } from "../../scripts/lib/tests/again.mjs";
 import { runFiles } from "../../scripts/lib/tests/run-file.mjs";
 import { schedule } from "../../scripts/lib/tests/schedule.mjs";
 import { filesOfDay, isDue } from "../../scripts/lib/tests/select.mjs";
@@ -241,4 +242,43 @@ test("in turn, the files without a turn of their own run on one of two days each
     first.filter((file: string) => second.includes(file)),
     [join(ROOT, long)],
   );
+});
+
+/** Results of a first run, and the names of those that were run again; in the second one only `passes` pass. */
+async function again(
+  first: { name: string; code: number; hung?: string[]; output?: string }[],
+  passes: string[],
+) {
+  const ran: string[] = [];
+  const results: (Result & { before?: object })[] = await withAnother(
+    first.map((result) => ({ output: "", tests: [], ...result })),
+    async ({ name }: Result) => {
+      ran.push(name);
+      return { name, code: passes.includes(name) ? 0 : 1, output: "second", tests: [] };
+    },
+  );
+  const ends = results.map(({ name, code, before }) => `${name} ${code}${before ? " only alone" : ""}`);
+  return { ran, ends };
+}
+
+test("a file that failed beside others has a second run alone, and one that then passes is told apart", async () => {
+  const first = ["a", "b", "c"].map((name) => ({ name, code: name === "b" ? 0 : 1 }));
+  assert.deepEqual(await again(first, ["a", "b"]), {
+    ran: ["a", "c"],
+    ends: ["a 0 only alone", "b 0", "c 1"],
+  });
+});
+
+test("nothing is run again where many failed, one hung, or one had cases made at random", async () => {
+  const many = ["a", "b", "c", "d"].map((name) => ({ name, code: 1 }));
+  const hung = [
+    { name: "a", code: 1 },
+    { name: "b", code: 1, hung: ["a test"] },
+  ];
+  const atRandom = [{ name: "a", code: 1, output: "Error: Property failed after 7 tests" }];
+  for (const first of [many, hung, atRandom]) {
+    const { ran, ends } = await again(first, ["a", "b", "c", "d"]);
+    assert.deepEqual(ran, []);
+    assert.ok(ends.every((end) => end.endsWith(" 1")));
+  }
 });

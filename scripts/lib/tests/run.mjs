@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { bundle } from "../bundle.mjs";
 import { say } from "../say.mjs";
 import { ROOT } from "../setup.mjs";
+import { withAnother } from "./again.mjs";
 import { compileTests, MANY } from "./compile.mjs";
 import { findTests } from "./find.mjs";
 import { moduleGraph } from "./graph.mjs";
@@ -65,19 +66,7 @@ async function runAll(files, compiled, wanted) {
   const at = await revision();
   const place = await openPlace();
   const stop = interruptible();
-  const times = await readTimes();
-  const items = files.map((file) => {
-    const name = relative(ROOT, file);
-    // Without an end of the time there is nothing to spare.
-    const spare = Number.isFinite(spareUntil) && !isDue(file);
-    return {
-      ...asMeasured(laneOf(file, part), times[name]),
-      name,
-      file,
-      spare,
-      program: compiled.pathOf(file),
-    };
-  });
+  const items = itemsOf(files, compiled, wanted, await readTimes());
   // What is asked of node is asked of each file, and of few files each is watched by a developer.
   const share = items.length >= MANY && flags.length === 0;
   const groups = share ? await together(items) : items.map((item) => ({ ...item, files: [item] }));
@@ -87,13 +76,15 @@ async function runAll(files, compiled, wanted) {
     ...{ ...process.env, MOORING_TESTS: part, ...colours },
     MOORING_TEST_PROGRAMS: compiled.folder,
   };
-  const ended = [];
+  let ended = [];
   const startedAt = performance.now();
+  let groupsBegun = 0;
+  const runGroup = ({ files, apart }) => {
+    const folder = join(place.folder, String(groupsBegun++));
+    return runFiles({ files, apart, folder, flags, env, limitMs: LIMIT_MS, signal: stop, live });
+  };
   const work = async (group) => {
-    const folder = join(place.folder, String(groups.indexOf(group)));
-    const { files, apart } = group;
-    const given = { files, apart, folder, flags, env, limitMs: LIMIT_MS, signal: stop, live };
-    const results = await runFiles(given);
+    const results = await runGroup(group);
     if (stop.aborted) return;
     for (const result of results) {
       ended.push(result);
@@ -103,6 +94,13 @@ async function runAll(files, compiled, wanted) {
   const hasTime = () => Date.now() < spareUntil;
   const bounds = live ? { capacity: 1 } : { ...wanted, hasTime, idle: idleProcessors() };
   await schedule(groups, bounds, work, stop);
+  const alone = async ({ name }) => {
+    const item = items.find((one) => one.name === name);
+    const [result] = await runGroup({ ...item, files: [item] });
+    return stop.aborted ? undefined : result;
+  };
+  // What is recorded was shown by one run, and what ran alone has had its run alone.
+  if (share && !record && !stop.aborted) ended = await withAnother(ended, alone);
   await place.remove();
   await writeTimes(ended, { keep: keepTimes });
   const spared = items.filter(({ name, spare }) => spare && !ended.some((result) => result.name === name));
@@ -113,6 +111,17 @@ async function runAll(files, compiled, wanted) {
   if (stop.aborted) return 130;
   if (record) await recordResults(ended, { ...at, part });
   return ended.every(({ code }) => code === 0) ? 0 : 1;
+}
+
+/** What is to be run of each file, with the lane and the time that it is expected to take. */
+function itemsOf(files, compiled, { part, spareUntil }, times) {
+  return files.map((file) => {
+    const name = relative(ROOT, file);
+    // Without an end of the time there is nothing to spare.
+    const spare = Number.isFinite(spareUntil) && !isDue(file);
+    const lane = asMeasured(laneOf(file, part), times[name]);
+    return { ...lane, name, file, spare, program: compiled.pathOf(file) };
+  });
 }
 
 /** A file that mostly waited the last time leaves its processor to others; what needs the whole machine still gets it. */

@@ -30,21 +30,28 @@ export function showSummary(files, { of, seconds: total, live, spared }) {
   const cpu = files.reduce((sum, { cpuMs }) => sum + cpuMs, 0) / 1000;
   if (live) for (const file of files) showTroubles(file);
   if (bad.length > 0) write(`\n${FAILED}\n`);
-  for (const file of bad) {
-    write(`${MARKS.failed} ${file.name}\n`);
-    const failed = file.tests.filter(({ outcome, suite }) => outcome === "failed" && !suite);
-    for (const { path } of failed) write(`    ${path.join(" > ")}\n`);
-    if (!live) write(`${indented(reasons(file.output))}\n`);
-    showTroubles(file);
-  }
+  for (const file of bad) showFailed(file, { live });
+  const unsteady = files.filter(({ before }) => before !== undefined);
+  if (unsteady.length > 0) write(`\n${UNSTEADY}\n`);
+  for (const { before } of unsteady) showFailed(before, { live });
   if (spared.length > 0)
     write(`\nno time was left for what has its turn on another day:\n${lines(spared)}\n`);
   const counts = [`${files.length} of ${of} files`, `${tests.length} tests`, `${bad.length} files failed`];
+  if (unsteady.length > 0) counts.push(`${unsteady.length} passed only alone`);
   const times = [`${total.toFixed(0)} s`, `${cpu.toFixed(0)} s of processor`];
   write(`\n${[...counts, ...times].join(", ")}\n`);
   if (bad.length > 0) write(`Next: npm run unit ${bad.map(({ name }) => name).join(" ")}\n`);
 }
 
+function showFailed(file, { live }) {
+  write(`${MARKS.failed} ${file.name}\n`);
+  const failed = file.tests.filter(({ outcome, suite }) => outcome === "failed" && !suite);
+  for (const { path } of failed) write(`    ${path.join(" > ")}\n`);
+  if (!live) write(`${indented(reasons(file.output))}\n`);
+  showTroubles(file);
+}
+
+const UNSTEADY = "failed beside others and passed alone, which is a defect of the test or of what it tests:";
 // A log of CI is read from its end.
 const FAILED = "failing tests:";
 
