@@ -13,7 +13,7 @@ async function failDevice(folder: string): Promise<void> {
   const device = await loops.find(join(folder, "pool.img"));
   if (device === undefined) throw new Error(`${folder}/pool.img has no device`);
   const mount = join(folder, "mnt");
-  await loops.fence(device.path);
+  await loops.fence(device);
   try {
     await eventually("the pool's file system to give up", async () => {
       const path = join(mount, "probe");
@@ -25,7 +25,7 @@ async function failDevice(folder: string): Promise<void> {
       );
     });
   } finally {
-    await loops.restore(device.path);
+    await loops.restore(device);
   }
 }
 

@@ -106,11 +106,7 @@ export async function cleanUp(host: Host, folder: string): Promise<void> {
     const loops = (await host.loops.list()).filter(({ backingFile }) => backingFile.startsWith(folder));
     if (mounts.length + loops.length === 0) break;
     for (const { target } of mounts) await host.exec.try("umount", [target]);
-    for (const { path } of loops) {
-      // A device that went with its mount may be another test's by now.
-      const now = await host.loops.at(path);
-      if (now?.backingFile.startsWith(folder)) await host.loops.detach(path).catch(() => {});
-    }
+    for (const loop of loops) await host.loops.detach(loop).catch(() => {});
   }
   await rm(folder, { recursive: true, force: true });
 }

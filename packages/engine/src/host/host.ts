@@ -91,6 +91,8 @@ export interface LoopDevice {
   directIO: boolean;
   readOnly: boolean;
   sizeBytes: number;
+  /** Distinguishes this attachment from every other of the same device; empty on kernels before 5.15. */
+  sequence: string;
   /** Fenced off from its file for good: every read and write fails. */
   fenced?: boolean;
   /** It goes away with its last user. */
@@ -98,6 +100,12 @@ export interface LoopDevice {
   /** Its file was unlinked, or replaced. */
   deleted?: boolean;
 }
+
+/**
+ * One attachment of a file to a device. The number alone names none: once the device is free, the kernel gives it to the next
+ * who asks, which may be another volume, or another program.
+ */
+export type LoopAttachment = Pick<LoopDevice, "path" | "backingFile" | "sequence">;
 
 /** How a file becomes a device. */
 export interface AttachOptions {
@@ -124,15 +132,15 @@ export interface LoopDevices {
    * node beside it. Returns the present device as it is when there is one.
    */
   attachWithheld(backingFile: string): Promise<LoopDevice>;
-  /** Fences the device: waits for what is under way, then every read and write fails. */
-  fence(device: string): Promise<void>;
+  /** Fences the device: waits for what is under way, then every read and write fails. One that is gone is fenced. */
+  fence(device: LoopAttachment): Promise<void>;
   /** Undoes it, for those who have it open as well; the device then has the size of its file. */
-  restore(device: string): Promise<void>;
+  restore(device: LoopAttachment): Promise<void>;
   /**
-   * Resolves when the device is gone from sysfs. Refuses while it is mounted, in whichever mount namespace.
-   * `lastUser`: lets it go with its last user instead, and resolves at once.
+   * Resolves when the attachment is gone from sysfs; whoever has got the device since keeps it. Refuses while it is mounted, in
+   * whichever mount namespace. `lastUser`: lets it go with its last user instead, and resolves at once.
    */
-  detach(device: string, options?: { lastUser?: boolean }): Promise<void>;
+  detach(device: LoopAttachment, options?: { lastUser?: boolean }): Promise<void>;
   /** Who keeps the device busy, as texts for messages: mount points, or a user elsewhere. Empty: none. */
   users(device: string): Promise<string[]>;
   /** Takes up a new size of the backing file. */

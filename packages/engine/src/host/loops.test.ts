@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { eventually } from "@mooring/store/testing";
 import { EngineError } from "../errors.ts";
 import { apart } from "../testing/apart.ts";
+import { attachmentAt } from "../testing/attachment-at.ts";
 import { MIB, scratch, sparse } from "../testing/scratch.ts";
 import { createHost } from "./create-host.ts";
 import { majorMinor } from "./device-numbers.ts";
@@ -27,8 +28,8 @@ test("one file gets one device, with direct I/O and 4 KiB sectors, however many 
   assert.equal(device.sizeBytes, 64 * MIB);
   assert.equal((await readLoop(device.path.slice(5)))?.sectorSize, 4096);
   assert.equal((await loops.find(file))?.path, device.path);
-  await loops.detach(device.path);
-  await loops.detach(device.path);
+  await loops.detach(device);
+  await loops.detach(device);
   assert.equal(await loops.find(file), undefined);
 });
 
@@ -46,12 +47,34 @@ test("detach refuses a mounted device and leaves it whole", async (t) => {
   const target = join(dir, "m");
   await mkdir(target);
   await host.mounts.mount({ source: device.path, target, fsType: "ext4" });
-  const error = await loops.detach(device.path).catch((e: unknown) => e);
+  const error = await loops.detach(device).catch((e: unknown) => e);
   assert.equal(codeOf(error), "FAILED_PRECONDITION");
   assert.match(String(error), new RegExp(`mounted at ${target}`));
   assert.equal((await readLoop(device.path.slice(5)))?.autoclear, false);
   await host.mounts.unmount(target);
-  await loops.detach(device.path);
+  await loops.detach(device);
+});
+
+test("who has a device of before does nothing to the next file that got its number", async (t) => {
+  const dir = await scratch(t, host);
+  const [first, next] = [await sparse(join(dir, "a"), MIB), await sparse(join(dir, "b"), MIB)];
+  let device = await loops.attach(first);
+  // Other processes of this machine look for free numbers as well.
+  await eventually("the next file to get the same number", async () => {
+    await loops.detach(device);
+    const { exitCode } = await host.exec.try("losetup", ["--sector-size", "4096", device.path, next]);
+    if (exitCode !== 0) device = await loops.attach(first);
+    return exitCode === 0;
+  });
+  await loops.detach(device);
+  await loops.detach(device, { lastUser: true });
+  await loops.fence(device);
+  const error = await loops.restore(device).catch((e: unknown) => e);
+  assert.equal(codeOf(error), "UNAVAILABLE");
+  const { path, sizeBytes, autoclear, fenced } = await attachmentAt(host, device.path);
+  assert.equal((await loops.find(next))?.path, path);
+  assert.deepEqual([sizeBytes, autoclear, fenced], [MIB, false, false]);
+  await loops.detach(await attachmentAt(host, device.path));
 });
 
 test("a device that a container has left behind is found by its file, whatever the kernel shows", async (t) => {
@@ -72,7 +95,7 @@ test("a device that a container has left behind is found by its file, whatever t
   assert.equal((await loops.attach(file)).path, left);
   // Another file with such a name is not meant.
   assert.equal(await loops.find(await sparse(join(mounted, "i"), 16 * MIB)), undefined);
-  await loops.detach(left);
+  await loops.detach(await attachmentAt(host, left));
   isOurs = false;
   assert.equal(await loops.find(file), undefined);
 });
@@ -99,11 +122,11 @@ test("detach sees a mount in another mount namespace", async (t) => {
   });
   assert.notDeepEqual(await loops.users(device.path), []);
   assert.deepEqual((await host.mounts.at(join(dir, "m"))).length, 0);
-  assert.equal(codeOf(await loops.detach(device.path).catch((e: unknown) => e)), "FAILED_PRECONDITION");
+  assert.equal(codeOf(await loops.detach(device).catch((e: unknown) => e)), "FAILED_PRECONDITION");
   abort.abort();
   await other;
   await eventually("its users to end", async () => (await loops.users(device.path)).length === 0);
-  await loops.detach(device.path);
+  await loops.detach(device);
 });
 
 test("a device on its way out is taken back by the next attach", async (t) => {
@@ -122,7 +145,7 @@ test("an open device is reported as in use when it does not go away", async (t) 
   const file = await sparse(join(dir, "i"), MIB);
   const device = await loops.attach(file);
   const user = await open(device.path);
-  const error = await loops.detach(device.path).catch((e: unknown) => e);
+  const error = await loops.detach(device).catch((e: unknown) => e);
   await user.close();
   assert.equal(codeOf(error), "FAILED_PRECONDITION");
   await eventually("it to go", async () => (await loops.find(file)) === undefined);
@@ -135,7 +158,7 @@ test("a read-only mark is taken off a device before somebody else gets it", asyn
   await host.exec.run("blockdev", ["--setro", device.path]);
   // As its stage step left it: handed out again as it is.
   assert.equal((await loops.attach(file)).readOnly, true);
-  await loops.detach(device.path);
+  await loops.detach(device);
   // Detached behind our back, the mark stays; the next attach of the number takes it off.
   const other = await loops.attach(await sparse(join(dir, "j"), MIB));
   assert.equal(other.readOnly, false);
@@ -159,7 +182,7 @@ test("a device in use elsewhere can be left to go with its last user", async (t)
   const file = await sparse(join(dir, "i"), MIB);
   const device = await loops.attach(file);
   const user = await open(device.path);
-  await loops.detach(device.path, { lastUser: true });
+  await loops.detach(device, { lastUser: true });
   assert.equal((await loops.find(file))?.path, device.path);
   await user.close();
   await eventually("it to go", async () => (await loops.find(file)) === undefined);
@@ -183,7 +206,7 @@ test("a device of a removed file is never taken for its successor's", async (t) 
   await sparse(file, MIB);
   const error = await loops.attach(file).catch((e: unknown) => e);
   assert.equal(codeOf(error), "FAILED_PRECONDITION");
-  await loops.detach(device.path);
+  await loops.detach(device);
   assert.ok(await loops.attach(file));
 });
 

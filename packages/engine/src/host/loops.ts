@@ -2,11 +2,21 @@ import { realpath, stat } from "node:fs/promises";
 import { KeyedLock } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import { commandFailed } from "./exec.ts";
-import type { AttachOptions, Clock, Exec, ExecResult, LoopDevice, LoopDevices, Mounts } from "./host.ts";
+import type {
+  AttachOptions,
+  Clock,
+  Exec,
+  ExecResult,
+  LoopAttachment,
+  LoopDevice,
+  LoopDevices,
+  Mounts,
+} from "./host.ts";
 import { isWithoutDiscard, removeWithoutDiscard, takeOffDiscard } from "./loop-discard.ts";
 import { LoopFinder } from "./loop-finder.ts";
+import { isShownAs } from "./loop-index.ts";
+import { clearDevice, limitSize } from "./loop-ioctls.ts";
 import { usersOf, usersThatStay } from "./loop-users.ts";
-import { SIZE_LIMIT_PROGRAM } from "./size-limit.ts";
 import { FENCED_BYTES, readLoop, readLoops, type SysfsLoop } from "./sysfs-loops.ts";
 
 /**
@@ -56,7 +66,8 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
   /** A killed process has left a number without discards. True: it has been given back. */
   const dropStale = async (name: string): Promise<boolean> => {
     if (!isWithoutDiscard(name)) return false;
-    await exec.try("losetup", ["--detach", `/dev/${name}`]);
+    const device = await readLoop(name);
+    if (device !== undefined) await clearDevice(exec, device);
     await removeWithoutDiscard(exec, name);
     return true;
   };
@@ -85,9 +96,14 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
     });
   };
 
-  const limit = async (device: string, bytes: number): Promise<void> => {
-    deviceName(device);
-    await exec.run("perl", ["-e", SIZE_LIMIT_PROGRAM, device, String(bytes)]);
+  const fence: LoopDevices["fence"] = async (device) => {
+    deviceName(device.path);
+    await limitSize(exec, device, FENCED_BYTES);
+  };
+
+  const restore: LoopDevices["restore"] = async (device) => {
+    deviceName(device.path);
+    if (!(await limitSize(exec, device, 0))) throw new EngineError("UNAVAILABLE", `${device.path} went away`);
   };
 
   const users = async (device: string): Promise<string[]> =>
@@ -102,23 +118,24 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
   };
 
   const detach: LoopDevices["detach"] = async (device, options) => {
-    const before = await readLoop(deviceName(device));
-    if (before === undefined) return;
-    const present = options?.lastUser ? await users(device) : await usersThatStay(() => users(device), clock);
-    // losetup -d of a mounted device returns 0 and only marks it; so no mount or process may use it here.
-    if (present.length > 0 && !options?.lastUser) throw inUse(device, present);
-    if (before.readOnly && present.length === 0) await makeWritable(device);
-    const result = await exec.try("losetup", ["--detach", device]);
+    const { path } = device;
+    const before = await readLoop(deviceName(path));
+    if (before === undefined || !isStill(before, device)) return;
+    const present = options?.lastUser ? await users(path) : await usersThatStay(() => users(path), clock);
+    // The kernel only marks a mounted device, without an error; so no mount or process may use it here.
+    if (present.length > 0 && !options?.lastUser) throw inUse(path, present);
+    if (before.readOnly && present.length === 0) await makeWritable(path);
+    const result = await clearDevice(exec, before);
     if (options?.lastUser) return;
     await gone(before, result);
-    await removeWithoutDiscard(exec, deviceName(device));
+    await removeWithoutDiscard(exec, deviceName(path));
   };
 
   const gone = async (before: SysfsLoop, result: ExecResult): Promise<void> => {
     const deadline = clock.now().getTime() + GONE_TIMEOUT_MS;
     for (let wait = 2; ; wait = Math.min(wait * 2, 100)) {
       const now = await readLoop(deviceName(before.path));
-      if (now === undefined || now.backingFile !== before.backingFile) return;
+      if (now === undefined || !isStill(now, before)) return;
       if (clock.now().getTime() > deadline) {
         const why = result.stderr.trim() || "a process has it open";
         throw inUse(before.path, [why]);
@@ -132,9 +149,6 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
   };
 
   const at: LoopDevices["at"] = async (device) => readLoop(deviceName(device));
-
-  const fence: LoopDevices["fence"] = (device) => limit(device, FENCED_BYTES);
-  const restore: LoopDevices["restore"] = (device) => limit(device, 0);
 
   const find: LoopDevices["find"] = (backingFile, options) => finder.find(backingFile, options);
   return {
@@ -196,6 +210,12 @@ function usable(loop: SysfsLoop): LoopDevice {
   if (loop.sectorSize === LOOP_SECTOR_BYTES) return loop;
   const message = `${loop.backingFile} is attached as ${loop.path} with ${loop.sectorSize}-byte sectors`;
   throw new EngineError("FAILED_PRECONDITION", message, { hint: `losetup -d ${loop.path}` });
+}
+
+/** Whether a device still has the attachment that is meant. Without numbers its file is all that tells them apart. */
+function isStill(now: LoopAttachment, meant: LoopAttachment): boolean {
+  if (now.sequence !== meant.sequence) return false;
+  return now.sequence !== "" || isShownAs(now.backingFile, meant.backingFile);
 }
 
 function inUse(device: string, users: readonly string[]): EngineError {

@@ -16,8 +16,6 @@ export interface SysfsLoop extends LoopDevice {
   sectorSize: number;
   /** The file was unlinked while attached. */
   deleted: boolean;
-  /** Distinguishes this attachment from every other of the same device; empty on kernels before 5.15. */
-  sequence: string;
 }
 
 /** All bound loop devices of the machine, in every mount namespace; with `below` those of this file, or of files below it. */

@@ -5,6 +5,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { eventually } from "@mooring/store/testing";
+import type { LoopDevice } from "../host/host.ts";
 import { host, setUp, wasFrozen } from "../node/freezes/testing/frozen-mount.ts";
 import { controlGroup } from "../node/group-snapshot/testing/use-volume.ts";
 import { MIB, scratch, sparse } from "../testing/scratch.ts";
@@ -13,14 +14,14 @@ import { DeviceGuard } from "./guard.ts";
 /** Longer than any step of a test takes, shorter than anybody's patience. */
 const LATER_MS = 10_000;
 
-async function guarded(t: TestContext): Promise<{ file: string; attach(name: string): Promise<string> }> {
+async function guarded(t: TestContext): Promise<{ file: string; attach(name: string): Promise<LoopDevice> }> {
   const dir = await scratch(t, host);
-  const attach = async (name: string): Promise<string> =>
-    (await host.loops.attach(await sparse(join(dir, name), MIB))).path;
+  const attach = async (name: string) => host.loops.attach(await sparse(join(dir, name), MIB));
   return { file: join(dir, "lease-guard"), attach };
 }
 
-const isFenced = async (device: string): Promise<boolean> => (await host.loops.at(device))?.fenced === true;
+const isFenced = async ({ path }: LoopDevice): Promise<boolean> =>
+  (await host.loops.at(path))?.fenced === true;
 
 test("a new process that has taken back one device leaves the others to the guard", async (t) => {
   const { file, attach } = await guarded(t);
@@ -67,13 +68,13 @@ test("the watching does not end while a device of an earlier process is open", a
 
 test("a device that hangs does not keep others from being fenced", async (t) => {
   const { mount, state } = await setUp(t);
-  const attach = async (file: string) => (await host.loops.attach(await sparse(file, MIB))).path;
+  const attach = async (file: string) => host.loops.attach(await sparse(file, MIB));
   const [hung, other] = [await attach(join(mount, "image")), await attach(`${state}-image`)];
   await host.exec.run("fsfreeze", ["--freeze", mount]);
-  const write = spawn("dd", ["if=/dev/zero", `of=${hung}`, "bs=4096", "count=1", "oflag=direct"]);
+  const write = spawn("dd", ["if=/dev/zero", `of=${hung.path}`, "bs=4096", "count=1", "oflag=direct"]);
   try {
     const inFlight = async () =>
-      (await readFile(hung.replace("/dev", "/sys/block").concat("/inflight"), "utf8")).trim();
+      (await readFile(hung.path.replace("/dev", "/sys/block").concat("/inflight"), "utf8")).trim();
     await eventually("a write that does not end", async () => /^0\s+1$/.test(await inFlight()));
     const guard = await DeviceGuard.open(`${state}-lease-guard`, host.clock);
     await guard.protect("v-p-1", hung, host.clock.sinceBoot());

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { EngineError } from "../errors.ts";
-import type { Clock } from "../host/host.ts";
+import type { Clock, LoopAttachment } from "../host/host.ts";
 import { readLoop } from "../host/sysfs-loops.ts";
 import { GUARD_PROGRAM } from "./guard-program.ts";
 
@@ -52,11 +52,11 @@ export class DeviceGuard {
     return guard;
   }
 
-  /** From now on the image's device (`/dev/loop3`) works until the deadline only. Resolves when that is sure. */
-  async protect(image: string, device: string, deadline: number): Promise<void> {
-    const name = device.replace("/dev/", "");
+  /** From now on the image's device works until the deadline only. Resolves when that is sure. */
+  async protect(image: string, device: LoopAttachment, deadline: number): Promise<void> {
+    const name = nameOf(device);
     const loop = await readLoop(name);
-    if (loop === undefined) throw new EngineError("UNAVAILABLE", `${device} went away`);
+    if (loop?.sequence !== device.sequence) throw new EngineError("UNAVAILABLE", `${device.path} went away`);
     if (loop.sequence === "") {
       throw new EngineError("FAILED_PRECONDITION", "this kernel cannot fence a device of a shared pool", {
         hint: "use Linux 5.15 or newer on every node of a shared pool",
@@ -69,9 +69,9 @@ export class DeviceGuard {
   }
 
   /** The image's device, as it is open now, works until the deadline or longer. */
-  async protects(image: string, device: string, deadline: number): Promise<boolean> {
+  async protects(image: string, device: LoopAttachment, deadline: number): Promise<boolean> {
     const guarded = this.#devices.get(image);
-    if (guarded === undefined || guarded.name !== device.replace("/dev/", "")) return false;
+    if (guarded?.name !== nameOf(device) || guarded.sequence !== device.sequence) return false;
     return guarded.deadline >= deadline && (await isOpen(guarded));
   }
 
@@ -154,6 +154,8 @@ export class DeviceGuard {
     this.#child = child;
   }
 }
+
+const nameOf = ({ path }: LoopAttachment): string => path.replace("/dev/", "");
 
 function bootID(): string {
   return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();

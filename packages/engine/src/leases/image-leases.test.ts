@@ -76,7 +76,7 @@ test("a renewal that hangs does not take the guard from other images meanwhile",
     hangs = false;
   });
   await leases.acquire(volumeObject("v-p-2", { nodeID: "a" }), stop.signal);
-  const device = (await host.loops.attach(await sparse(join(dir, "image"), MIB))).path;
+  const device = await host.loops.attach(await sparse(join(dir, "image"), MIB));
   await leases.protect("v-p-1", device);
   const before = (await store.get(Leases, KEY)).spec?.renewTime;
 
@@ -94,7 +94,7 @@ test("a renewal that hangs does not take the guard from other images meanwhile",
 test("whoever has read about a lease hears that it was taken, guarded and given back", async (t) => {
   const { leases, dir, changed } = await held(t);
   assert.deepEqual(changed.splice(0), ["v-p-1"]);
-  const device = (await host.loops.attach(await sparse(join(dir, "image"), MIB))).path;
+  const device = await host.loops.attach(await sparse(join(dir, "image"), MIB));
   await leases.protect("v-p-1", device);
   assert.deepEqual(changed.splice(0), ["v-p-1"]);
   await leases.release("v-p-1");

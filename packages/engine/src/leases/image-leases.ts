@@ -13,7 +13,7 @@ import {
 } from "@mooring/store";
 import { LEASE_IMAGE_LABEL, LEASE_NAMESPACE, LEASE_NODE_LABEL, MOORING_API_VERSION } from "../api/names.ts";
 import type { Volume } from "../api/volume.ts";
-import type { Clock } from "../host/host.ts";
+import type { Clock, LoopAttachment } from "../host/host.ts";
 import {
   CLUSTER,
   decideLease,
@@ -129,7 +129,7 @@ export class ImageLeases {
   }
 
   /** The image's device works for as long as the lease does. Resolves when that is sure. */
-  async protect(image: string, device: string): Promise<void> {
+  async protect(image: string, device: LoopAttachment): Promise<void> {
     const held = this.#held.get(image);
     if (held === undefined) return;
     await this.#options.guard.protect(image, device, held.deadline);
@@ -137,13 +137,13 @@ export class ImageLeases {
   }
 
   /** Without the lease there is nothing to protect it for. */
-  async protects(image: string, device: string): Promise<boolean> {
+  async protects(image: string, device: LoopAttachment): Promise<boolean> {
     const held = this.#held.get(image);
     return held === undefined || (await this.#options.guard.protects(image, device, held.deadline));
   }
 
   /** Nothing gets through this device any more. It is not, or not any more, the one of the image. */
-  async fence(image: string, device: string): Promise<void> {
+  async fence(image: string, device: LoopAttachment): Promise<void> {
     await this.#options.guard.protect(image, device, 0);
     await this.#options.guard.fence(image);
     this.#options.onChanged(image);

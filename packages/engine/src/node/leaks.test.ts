@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { Snapshots } from "../api/snapshot.ts";
 import { Volumes } from "../api/volume.ts";
 import { Bench } from "../testing/agent.ts";
+import { attachmentAt } from "../testing/attachment-at.ts";
 import { MIB, sparse } from "../testing/scratch.ts";
 import { findLeaks } from "./leaks/find-leaks.ts";
 
@@ -84,5 +85,5 @@ test("every kind of leak is found and comes with what to do", async (t) => {
   });
   assert.equal(explained.length, 5);
   await host.mounts.unmount(mount);
-  await host.loops.detach(device);
+  await host.loops.detach(await attachmentAt(host, device));
 });

@@ -23,7 +23,7 @@ export async function detachOrphans(context: AgentContext, pool: OpenPool): Prom
       continue;
     }
     logger.info({ device: loop.path, image: id }, "detaching a device without a volume");
-    await pool.backend.devices.detach(loop.path);
+    await pool.backend.devices.detach(loop);
   }
 }
 

@@ -14,7 +14,7 @@ export async function releaseDevices(
     // The same path in another mount namespace is another node's file.
     if ((await host.loops.find(loop.backingFile))?.path !== loop.path) continue;
     const users = await host.loops.users(loop.path);
-    if (users.length === 0) await backend.devices.detach(loop.path);
+    if (users.length === 0) await backend.devices.detach(loop);
     else logger.warn({ device: loop.path, users }, "a device is still in use; it stays");
   }
 }

@@ -11,6 +11,7 @@ import { Pools } from "../api/pool.ts";
 import { Volumes } from "../api/volume.ts";
 import { growMounted, makeFilesystem } from "../host/filesystems.ts";
 import { Bench, NODE, POOL, until, volumeObject } from "../testing/agent.ts";
+import { attachmentAt } from "../testing/attachment-at.ts";
 import { GIB, MIB } from "../testing/scratch.ts";
 
 for (const type of sample(["xfs", "btrfs", "directory"] as const, { everyday: 1 })) {
@@ -243,7 +244,7 @@ test(
     const device = await bench.attached("v-p-1");
     await bench.stop();
     // What a reboot leaves: the record, and no device.
-    await bench.host.loops.detach(device);
+    await bench.host.loops.detach(await attachmentAt(bench.host, device));
     await bench.start();
     const again = await bench.volume("v-p-1", "attached", (v) => v.status?.remountRequestedAt !== undefined);
     const found = await bench.host.loops.find(bench.imagePath("v-p-1"));

@@ -3,7 +3,7 @@ import { lstat, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises"
 import { join } from "node:path";
 import { failpoint, syncFolder } from "@mooring/store";
 import { EngineError } from "../errors.ts";
-import type { Host, LoopDevice } from "../host/host.ts";
+import type { Host, LoopAttachment, LoopDevice } from "../host/host.ts";
 import { mountFault } from "../host/mount-fault.ts";
 import { mountedElsewhere } from "../host/mounted-elsewhere.ts";
 import { recordBacking, requireWhole } from "./backing-record.ts";
@@ -56,7 +56,7 @@ export async function openBacking(
   const request = { source: device.path, target: backing.mount, fsType: fs.type, options };
   await host.mounts.mount(request).catch(async (error: unknown) => {
     // A damaged file is tried again and again: between the attempts it keeps no device. One in use stays attached.
-    await host.loops.detach(device.path).catch(() => {});
+    await host.loops.detach(device).catch(() => {});
     throw error;
   });
   const fault = await backingFault(host, layout);
@@ -177,16 +177,16 @@ export async function closeBacking(host: Host, layout: PoolLayout): Promise<void
   if (layout.backing === undefined) return;
   await host.mounts.unmount(layout.backing.mount);
   const device = await host.loops.find(layout.backing.file);
-  if (device !== undefined) await detachUnused(host, device.path);
+  if (device !== undefined) await detachUnused(host, device);
 }
 
 /**
  * A container that is just starting has copies of all mounts until it has changed its root. They usually go at once;
  * the device of one that stays goes with it.
  */
-async function detachUnused(host: Host, device: string): Promise<void> {
+async function detachUnused(host: Host, device: LoopAttachment): Promise<void> {
   for (let wait = 10; wait < LET_GO_MS; wait *= 2) {
-    if ((await host.loops.users(device)).length === 0) return host.loops.detach(device);
+    if ((await host.loops.users(device.path)).length === 0) return host.loops.detach(device);
     await host.clock.sleep(wait);
   }
   await host.loops.detach(device, { lastUser: true });

@@ -155,7 +155,7 @@ export function poolContract(pools: PoolsUnderTest): void {
     const target = join(folder, "..", "target");
     await mkdir(target);
     const release = blocks
-      ? await pool.devices.attach(image).then((device) => () => pool.devices.detach(device.path))
+      ? await pool.devices.attach(image).then((device) => () => pool.devices.detach(device))
       : await host.mounts
           .bind(image.path, target, { readOnly: false })
           .then(() => () => host.mounts.unmount(target));

@@ -1,4 +1,4 @@
-import type { AttachOptions, LoopDevice, LoopDevices } from "../host/host.ts";
+import type { AttachOptions, LoopAttachment, LoopDevice, LoopDevices } from "../host/host.ts";
 import type { Image } from "./image.ts";
 
 /**
@@ -11,9 +11,9 @@ export interface ImageDevices {
   /** The image's device, from the first moment on one that nothing gets through; also while another node has the image open. */
   withhold(image: Pick<Image, "id" | "path">): Promise<LoopDevice>;
   /** What is withheld works from now on, with the size that the image has. No other node has it open. */
-  restore(image: Pick<Image, "id" | "path">, device: string): Promise<void>;
+  restore(image: Pick<Image, "id" | "path">, device: LoopAttachment): Promise<void>;
   /** As in {@link LoopDevices}; with the device goes whatever was made for it. */
-  detach(device: string, options?: { lastUser?: boolean }): Promise<void>;
+  detach(device: LoopAttachment, options?: { lastUser?: boolean }): Promise<void>;
 }
 
 /** Of images that are files: a loop device needs nothing else. */

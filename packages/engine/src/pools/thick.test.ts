@@ -8,6 +8,7 @@ import { eventually, everyday, thorough } from "@mooring/store/testing";
 import { EngineError } from "../errors.ts";
 import { createHost } from "../host/create-host.ts";
 import { makeFilesystem } from "../host/filesystems.ts";
+import { attachmentAt } from "../testing/attachment-at.ts";
 import { MIB, scratch } from "../testing/scratch.ts";
 import type { PoolBackend } from "./backend.ts";
 import { createPool, type PoolOptions } from "./create-pool.ts";
@@ -119,7 +120,7 @@ test(
     assert.notEqual((await host.exec.try("blkdiscard", [disk])).exitCode, 0);
     await host.exec.run("blkdiscard", ["--zeroout", disk]);
     assert.equal((await stat(path)).blocks * 512, 16 * MIB);
-    await host.loops.detach(disk);
+    await host.loops.detach(await attachmentAt(host, disk));
     // Somebody else may take the number first, or have it open so that it stays as it is until it is attached by us.
     const free = async (mine: string): Promise<boolean> => {
       if (existsSync(`/sys/block/${basename(mine)}`)) return false;
@@ -129,7 +130,7 @@ test(
     let mine = "";
     await eventually("a number that is free", async () => {
       mine = await device("v-p-1");
-      await host.loops.detach(mine);
+      await host.loops.detach(await attachmentAt(host, mine));
       return free(mine);
     });
     assert.ok((await discardOf(mine)) > 0);
@@ -179,7 +180,7 @@ test(
     const copy = await pool.beginCopy([{ source: "v-p-1", id: "v-p-4", thick: true }]);
     await copy.copy();
     await copy.finish();
-    await host.loops.detach(await device("v-p-1"));
+    await host.loops.detach(await attachmentAt(host, await device("v-p-1")));
     await pool.replace("s-p-1", "v-p-1", 30 * MIB);
     await pool.grow("v-p-1", 50 * MIB);
     for (const id of ["v-p-1", "v-p-2", "v-p-4"]) {

@@ -39,7 +39,7 @@ for (const fsType of sample(FILESYSTEM_TYPES, { everyday: 1 })) {
     await host.mounts.mount({ source: first.path, target, fsType, options });
     await writeFile(join(target, "f"), "kept", { flush: true });
     await host.mounts.unmount(target);
-    await host.loops.detach(first.path);
+    await host.loops.detach(first);
 
     const clone = await p.clone("v-p-1", "v-p-2", 400 * MIB);
     const origin = await host.loops.attach(image.path);
@@ -51,7 +51,7 @@ for (const fsType of sample(FILESYSTEM_TYPES, { everyday: 1 })) {
     await writeFile(join(target, "f"), "changed", { flush: true });
     assert.equal(await readFile(join(beside, "f"), "utf8"), "kept");
     for (const path of [target, beside]) await host.mounts.unmount(path);
-    for (const device of [origin, copy]) await host.loops.detach(device.path);
+    for (const device of [origin, copy]) await host.loops.detach(device);
   });
 }
 

@@ -25,7 +25,7 @@ async function onDevice<T>(
   try {
     return await work(device);
   } finally {
-    await devices.detach(device.path);
+    await devices.detach(device);
   }
 }
 

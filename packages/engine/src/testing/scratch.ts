@@ -30,16 +30,12 @@ export async function cleanUp(host: Host, dir: string): Promise<void> {
   const deadline = Date.now() + PATIENCE_MS;
   for (let left = true, round = 0; left && (round < 4 || Date.now() < deadline); round++) {
     if (round > 0) await setTimeout(Math.min(round, 10) * 10);
-    const devices = new Set((await host.loops.list()).filter((l) => below(l.backingFile)).map((l) => l.path));
-    const mounts = (await host.mounts.list()).filter((m) => below(m.target) || devices.has(m.source));
+    const devices = (await host.loops.list()).filter((loop) => below(loop.backingFile));
+    const paths = new Set(devices.map(({ path }) => path));
+    const mounts = (await host.mounts.list()).filter((m) => below(m.target) || paths.has(m.source));
     for (const entry of mounts.reverse()) await host.exec.try("umount", [entry.target]);
-    for (const device of devices) {
-      // A device that went with its mount may be another test's by now.
-      const now = await host.loops.at(device);
-      if (now === undefined || !below(now.backingFile)) continue;
-      await host.loops.detach(device, { lastUser: true }).catch(() => {});
-    }
-    left = devices.size + mounts.length > 0;
+    for (const device of devices) await host.loops.detach(device, { lastUser: true }).catch(() => {});
+    left = devices.length + mounts.length > 0;
   }
   // A process that copied this machine's mounts keeps ours busy in a way that we cannot end: not our folder any more.
   const mounts = (await host.mounts.list()).filter((m) => below(m.target));

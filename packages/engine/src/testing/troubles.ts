@@ -59,8 +59,9 @@ export function snapshotTroubles(place: Place, name: string): (() => Promise<unk
 /** The device of an attached volume that is not mounted goes away, as it does when the machine restarts. */
 export async function loseDevice({ store, host }: Place, name: string): Promise<void> {
   const { status } = await store.get(Volumes, { name });
-  const { device } = status ?? {};
-  if (device !== undefined && (await host.loops.at(device)) !== undefined) await host.loops.detach(device);
+  // The record may be of before: its number is another test's by now.
+  const loop = status?.device === undefined ? undefined : await host.loops.at(status.device);
+  if (loop?.backingFile.endsWith(`/${name}.img`)) await host.loops.detach(loop);
   await touch(store, Volumes, name);
   await eventually("another device", async () => {
     const { status: now } = await store.get(Volumes, { name });

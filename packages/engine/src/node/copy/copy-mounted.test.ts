@@ -41,7 +41,7 @@ async function stage(t: TestContext, type: "xfs" | "btrfs"): Promise<Stage> {
   await pool.open();
   const { path: image } = await pool.create(ID, SIZE);
   const device = await host.loops.attach(image);
-  undo.push(() => host.loops.detach(device.path));
+  undo.push(() => host.loops.detach(device));
   await makeFilesystem(host.exec, { device: device.path, type: "ext4", formatted: undefined });
   const mount = join(dir, "m");
   await mkdir(mount);

@@ -6,6 +6,7 @@ import { unpublish } from "../../cluster/services/testing/filesystem.ts";
 import { createHost } from "../../host/create-host.ts";
 import type { Exec } from "../../host/host.ts";
 import { Bench } from "../../testing/agent.ts";
+import { attachmentAt } from "../../testing/attachment-at.ts";
 
 /** Reads of this image never end, whatever is sent to the program: as below a disk that does not respond any more. */
 function withoutResponse(exec: Exec, image: string): Exec {
@@ -28,7 +29,7 @@ test("a disk that does not respond is no fault, and keeps nobody from finding an
   const attached = (name: string) => bench.volume(name, "attached", (v) => v.status?.device !== undefined);
   await attached("v-p-1");
   const { status } = await attached("v-p-2");
-  await real.loops.fence(status?.device ?? "");
+  await real.loops.fence(await attachmentAt(real, status?.device));
   await bench.volumeWhere("v-p-2", (v) => v.status?.salvage?.state === "Clean");
   assert.equal((await attached("v-p-1")).status?.salvage, undefined);
   for (const name of ["v-p-1", "v-p-2"]) await unpublish(bench, name);
@@ -41,7 +42,7 @@ test("a device that is fenced off is recorded as a fault, and not read anew agai
   const { status } = await bench.volume("v-p-1", "attached", (v) => v.status?.device !== undefined);
   const faulted = bench.volumeWhere("v-p-1", (v) => v.status?.robustness === "faulted");
   const passed = armFailpoint(undefined);
-  await bench.host.loops.fence(status?.device ?? "");
+  await bench.host.loops.fence(await attachmentAt(bench.host, status?.device));
   // The agent reads the volume before its probe has found out.
   await mutate(bench.store, Volumes, { name: "v-p-1" }, ({ metadata }) => {
     metadata.labels = { ...metadata.labels, touched: "yes" };

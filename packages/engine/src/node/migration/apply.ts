@@ -1,6 +1,7 @@
 import { failpoint } from "@mooring/store";
 import { type VolumeStatus, Volumes } from "../../api/volume.ts";
 import { EngineError } from "../../errors.ts";
+import type { LoopDevice } from "../../host/host.ts";
 import type { AgentContext } from "../context.ts";
 import { copyKey } from "../copy/copies.ts";
 import { takeLease } from "../sharing/take-lease.ts";
@@ -18,7 +19,7 @@ export async function applyMigrationStep(
   view: MigrationReading,
 ): Promise<void> {
   const { host, copies, sharing, signal } = context;
-  const { volume, path } = view;
+  const { volume } = view;
   const { name } = volume.metadata;
   const { devices } = view.open.backend;
   switch (step.do) {
@@ -29,14 +30,14 @@ export async function applyMigrationStep(
       await devices.withhold(imageOf(view));
       return;
     case "fence":
-      await host.loops.fence(path);
+      await host.loops.fence(loopOf(view));
       return;
     case "drop-device":
-      await devices.detach(path, { lastUser: true });
+      await devices.detach(loopOf(view), { lastUser: true });
       return;
     case "close-source":
       // A copy that is being made of it ends first; refused while a workload still has it open.
-      await copies.without(copyKey(volume.spec.pool, name), () => devices.detach(path));
+      await copies.without(copyKey(volume.spec.pool, name), () => devices.detach(loopOf(view)));
       return;
     case "hand-over":
       await sharing?.leases.handOver(name, step.to, signal);
@@ -52,14 +53,20 @@ export async function applyMigrationStep(
 
 /** The guard has the device before anything can be written to it: from here on it works for as long as the lease lasts. */
 async function activate({ sharing }: AgentContext, view: MigrationReading): Promise<void> {
-  const { path, open } = view;
+  const loop = loopOf(view);
   const { id: name } = imageOf(view);
   if (sharing?.leases.holds(name) !== true) {
     throw new EngineError("ABORTED", `the lease of ${name} was lost`);
   }
-  await sharing.leases.protect(name, path);
+  await sharing.leases.protect(name, loop);
   protectedDevice();
-  await open.backend.devices.restore(imageOf(view), path);
+  await view.open.backend.devices.restore(imageOf(view), loop);
+}
+
+/** The decision has seen it. */
+function loopOf({ loop, volume }: MigrationReading): LoopDevice {
+  if (loop !== undefined) return loop;
+  throw new EngineError("UNAVAILABLE", `volume ${volume.metadata.name} has no device here`);
 }
 
 const imageOf = ({ volume, file }: MigrationReading) => ({ id: volume.metadata.name, path: file });

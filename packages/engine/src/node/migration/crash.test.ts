@@ -88,8 +88,8 @@ async function kill(t: TestContext, { node, failpoint, way, fate }: Killing): Pr
 
 /** A machine that is lost takes the devices along that were fenced; the others are its guard's. */
 async function lose(stage: Stage, node: string): Promise<void> {
-  for (const { path, fenced } of await stage.devices(node)) {
-    if (fenced === true) await stage.host.loops.detach(path, { lastUser: true });
+  for (const device of await stage.devices(node)) {
+    if (device.fenced === true) await stage.host.loops.detach(device, { lastUser: true });
   }
   await stage.report(node, "Fenced");
 }

@@ -5,6 +5,7 @@ import { Events, Leases } from "@mooring/store";
 import { covers, eventually, everyday, thorough } from "@mooring/store/testing";
 import { LEASE_NAMESPACE } from "../../api/names.ts";
 import { TAKEN_FROM } from "../../leases/decide.ts";
+import { attachmentAt } from "../../testing/attachment-at.ts";
 import { BlockWriter, readStints } from "./testing/block-writer.ts";
 import { Stage } from "./testing/stage.ts";
 
@@ -130,7 +131,7 @@ test(
     await stage.ask("b");
     const device = await stage.ready("b");
     await stage.stopNode("b");
-    await stage.host.loops.detach(device);
+    await stage.host.loops.detach(await attachmentAt(stage.host, device));
     await writer.stop();
     await stage.leave("a");
     await stage.volume(({ spec }) => spec.nodeID === "b");

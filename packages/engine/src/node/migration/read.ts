@@ -16,6 +16,8 @@ export interface MigrationReading extends MigrationView {
   /** The image's file, as this node sees it. */
   file: string;
   open: OpenPool;
+  /** What {@link MigrationView.path} is attached to now. */
+  loop: LoopDevice | undefined;
 }
 
 /** Undefined: the volume does not migrate, or not here. */
@@ -34,7 +36,7 @@ export async function readMigration(
   const loop = await host.loops.find(file);
   const { currentMigrationNodeID: target = "" } = volume.status ?? {};
   return {
-    ...{ volume, nodeID, file, open, device: deviceOf(loop), path: loop?.path ?? "" },
+    ...{ volume, nodeID, file, open, device: deviceOf(loop), path: loop?.path ?? "", loop },
     lease: await leaseOf(sharing, volume, signal),
     responsible: isResponsible(responsibilityIn(context, pool, volume)),
     targetReady: sharing.agents.get(target)?.status?.state === "Ready",

@@ -3,6 +3,7 @@ import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { type Pool, wayToRoom } from "../../api/pool.ts";
 import { isThickVolume, Volumes } from "../../api/volume.ts";
 import { EngineError } from "../../errors.ts";
+import type { LoopDevice } from "../../host/host.ts";
 import type { Image } from "../../pools/image.ts";
 import type { AgentContext } from "../context.ts";
 import { copyKey } from "../copy/copies.ts";
@@ -60,7 +61,7 @@ export async function applyVolumeStep(
     }
     case "guard-device":
       // Known to this process and its guard only: a kill right after it changes nothing.
-      await context.sharing?.leases.protect(name, view.device?.path ?? "");
+      if (view.loop !== undefined) await context.sharing?.leases.protect(name, view.loop);
       return;
     case "take-lease":
       await takeLease(context, volume);
@@ -116,7 +117,7 @@ async function changeData(
   pool: OpenPool,
 ): Promise<void> {
   const { host } = context;
-  const { volume, file, device } = view;
+  const { volume, file, device, loop } = view;
   const { name } = volume.metadata;
   switch (step) {
     case "create-image":
@@ -138,13 +139,13 @@ async function changeData(
       return;
     case "renew-image":
       // Of before this node was shut out: it shows nothing any more, and is opened anew.
-      if (device !== undefined && pool.layout.remote) await context.sharing?.leases.fence(name, device.path);
+      if (loop !== undefined && pool.layout.remote) await context.sharing?.leases.fence(name, loop);
       await pool.backend.renew(name);
       await context.sharing?.leases.settle(name, context.signal);
       return;
     case "drop-device":
       await endShare(context, name);
-      if (device !== undefined) await dropDevice(context.sharing, pool, name, device);
+      if (loop !== undefined) await dropDevice(context.sharing, pool, name, loop);
       return;
     case "refresh-device":
       if (device !== undefined) await host.loops.refresh(device.path);
@@ -157,21 +158,21 @@ async function changeData(
   }
 }
 
-async function attach({ backend }: OpenPool, file: Image): Promise<string> {
-  return (await backend.devices.attach(file, { discard: file.thick !== true })).path;
+function attach({ backend }: OpenPool, file: Image): Promise<LoopDevice> {
+  return backend.devices.attach(file, { discard: file.thick !== true });
 }
 
 /** Until this has resolved no pod uses the device; after it, it works for as long as the lease does. */
 async function openLeased({ sharing, signal }: AgentContext, pool: OpenPool, file: Image): Promise<void> {
   const lost = () => new EngineError("ABORTED", `the lease of ${file.id} was lost`);
   if (sharing?.leases.holds(file.id) !== true) throw lost();
-  const path = await attach(pool, file);
+  const device = await attach(pool, file);
   // The cluster shuts out whom it finds: who has opened the image since then sees by the record that it is not his.
   if (pool.layout.remote && !(await sharing.leases.standing(file.id, signal)).ours) {
-    await pool.backend.devices.detach(path);
+    await pool.backend.devices.detach(device);
     throw lost();
   }
-  await sharing.leases.protect(file.id, path);
+  await sharing.leases.protect(file.id, device);
 }
 
 async function createImage(context: AgentContext, { volume }: VolumeReading, pool: OpenPool): Promise<Image> {
@@ -186,13 +187,13 @@ async function createImage(context: AgentContext, { volume }: VolumeReading, poo
 }
 
 async function closeDevice(context: AgentContext, view: VolumeReading, pool: OpenPool): Promise<void> {
-  const { device, volume } = view;
-  if (device === undefined) return;
-  if (pool.backend.block) {
+  const { device, loop, volume } = view;
+  if (loop !== undefined) {
     await endShare(context, volume.metadata.name);
-    await pool.backend.devices.detach(device.path);
+    await pool.backend.devices.detach(loop);
     return;
   }
+  if (device === undefined) return;
   throw new EngineError("FAILED_PRECONDITION", `volume ${volume.metadata.name} is still mounted`, {
     hint: `unmount the mounts of ${device.path}`,
   });

@@ -3,6 +3,7 @@ import type { AttacherType } from "../../api/attachment.ts";
 import { isShared, type Pool, poolNodes } from "../../api/pool.ts";
 import { type Snapshot, Snapshots } from "../../api/snapshot.ts";
 import { type Volume, Volumes } from "../../api/volume.ts";
+import type { LoopDevice } from "../../host/host.ts";
 import { folderUsers } from "../../pools/folder-users.ts";
 import type { Image } from "../../pools/image.ts";
 import { isImageId } from "../../pools/image-id.ts";
@@ -19,6 +20,8 @@ import type { LeaseState, SourceView, VolumeView } from "./view.ts";
 export interface VolumeReading extends VolumeView {
   open: OpenPool | undefined;
   file: Image | undefined;
+  /** The device, where the pool has any. */
+  loop: LoopDevice | undefined;
 }
 
 /** Undefined: the volume is gone, or another node's to deal with. */
@@ -31,9 +34,10 @@ export async function readVolume(context: ReadContext, name: string): Promise<Vo
   }
   const open = context.pools.get(volume.spec.pool);
   const file = isImageId(name) ? await open?.backend.find(name) : undefined;
-  const device = open === undefined ? undefined : await deviceOf(context, open, volume, file);
+  const loop = await loopOf(context, { open, volume, file });
+  const device = open?.backend.block === false ? await folderOf(context, volume, file) : loop;
   const shared = isShared(context.poolObjects.get(volume.spec.pool));
-  const lease = shared ? await leaseOf(context, name, device) : undefined;
+  const lease = shared ? await leaseOf(context, name, loop) : undefined;
   const source = await sourceOf(context, volume);
   const pool = open === undefined ? undefined : { block: open.backend.block };
   const jobs = await jobsOf(context, volume);
@@ -42,7 +46,7 @@ export async function readVolume(context: ReadContext, name: string): Promise<Vo
   const inUse = device !== undefined && open !== undefined && isDoubtful(volume, nodeID);
   const users = inUse ? await deviceUsers(context, open, device.path) : undefined;
   return {
-    ...{ volume, nodeID, pool, image: file, device, source, fault, jobs, now, open, file },
+    ...{ volume, nodeID, pool, image: file, device, source, fault, jobs, now, open, file, loop },
     ...(users === undefined ? {} : { inUse: users.length > 0 }),
     ...defined({ lease }),
   };
@@ -77,13 +81,13 @@ async function jobsOf({ store, nodeID, signal }: ReadContext, volume: Volume): P
 async function leaseOf(
   { sharing }: ReadContext,
   name: string,
-  device: VolumeView["device"],
+  device: LoopDevice | undefined,
 ): Promise<LeaseState> {
   const held = sharing?.leases.holds(name) === true;
   const lease = { held, takenFrom: sharing?.leases.takenFrom(name) };
   const works = held && device !== undefined && device.fenced !== true && device.deleted !== true;
   // One that an earlier process of this node has opened.
-  const unguarded = works && !(await sharing?.leases.protects(name, device.path));
+  const unguarded = works && !(await sharing?.leases.protects(name, device));
   return unguarded ? { ...lease, unguarded } : lease;
 }
 
@@ -120,20 +124,24 @@ export function responsibilityIn(
   return { volume, nodeID, poolNodes: poolNodes(pool), agents };
 }
 
-async function deviceOf(
+async function loopOf(
   { host }: ReadContext,
-  open: OpenPool,
+  { open, volume, file }: Pick<VolumeReading, "open" | "volume" | "file">,
+): Promise<LoopDevice | undefined> {
+  if (open?.backend.block !== true || !mayBeOpen(volume)) return undefined;
+  // Also without an image: an unlinked one lives on in its device.
+  const path = file?.path ?? `${open.layout.images}/${volume.metadata.name}.img`;
+  return host.loops.find(path, { recent: true });
+}
+
+/** The folder of a `directory` volume that is in use. */
+async function folderOf(
+  { host }: ReadContext,
   volume: Volume,
   image: Image | undefined,
 ): Promise<VolumeView["device"]> {
+  if (image === undefined || !mayBeOpen(volume)) return undefined;
   const state = volume.status?.state;
-  if (state === undefined || state === "creating") return undefined;
-  if (open.backend.block) {
-    // Also without an image: an unlinked one lives on in its device.
-    const path = image?.path ?? `${open.layout.images}/${volume.metadata.name}.img`;
-    return host.loops.find(path, { recent: true });
-  }
-  if (image === undefined) return undefined;
   const device = { path: image.path, sizeBytes: image.size };
   if (state === "attaching" || state === "attached") return device;
   return folderUsers(await host.mounts.list(), image.path).length > 0 ? device : undefined;
@@ -164,4 +172,8 @@ async function sourceOf(context: ReadContext, volume: Volume): Promise<SourceVie
 function isWhole({ status }: Volume | Snapshot): boolean {
   if (status === undefined) return false;
   return "readyToUse" in status ? status.readyToUse : status.size !== undefined;
+}
+
+function mayBeOpen({ status }: Volume): boolean {
+  return status?.state !== undefined && status.state !== "creating";
 }

@@ -40,8 +40,8 @@ export async function dropDevice(
   sharing: AgentContext["sharing"],
   { backend }: OpenPool,
   name: string,
-  { path, deleted, fenced }: Pick<LoopDevice, "path" | "deleted" | "fenced">,
+  loop: LoopDevice,
 ): Promise<void> {
-  if (deleted === true && fenced !== true) await sharing?.leases.fence(name, path);
-  await backend.devices.detach(path, { lastUser: true });
+  if (loop.deleted === true && loop.fenced !== true) await sharing?.leases.fence(name, loop);
+  await backend.devices.detach(loop, { lastUser: true });
 }

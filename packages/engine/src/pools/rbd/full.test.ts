@@ -143,7 +143,7 @@ test(
     await pool.remove("v-p-0");
     const other = await pool.devices.attach(removed);
     await host.exec.run("dd", [`if=${bytes}`, `of=${other.path}`, "bs=1M", "count=40", "oflag=direct"]);
-    await pool.devices.detach(other.path);
+    await pool.devices.detach(other);
     const device = await pool.devices.attach(kept);
     writer.start(device.path);
     await writer.takes(1);
@@ -166,7 +166,7 @@ test(
       "what was written is there, byte by byte",
     );
     await hasRoom(pool);
-    await pool.devices.detach(device.path);
+    await pool.devices.detach(device);
     for (const id of ["v-p-1", "v-p-3"]) await pool.remove(id);
   },
 );
@@ -184,6 +184,6 @@ test("rbd: in a namespace of a full pool all waits and says so, and goes on", wi
   await writer.takes(BLOCKS);
   assert.equal(await writer.stop(), 0, "no write has failed");
   await hasRoom(pool);
-  await pool.devices.detach(device.path);
+  await pool.devices.detach(device);
   for (const id of ["v-p-1", "v-p-3"]) await pool.remove(id);
 });

@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { EngineError } from "../../errors.ts";
-import type { Host } from "../../host/host.ts";
+import type { Host, LoopAttachment } from "../../host/host.ts";
 import type { GroupCopier } from "../group-copy.ts";
 import type { Image } from "../image.ts";
 import type { ImageDevices } from "../image-devices.ts";
@@ -85,11 +85,11 @@ export class RbdMedium implements Medium {
     await this.#files.open((await this.images.present(id)).name, path);
   }
 
-  async #detach(device: string, options: { lastUser?: boolean } = {}): Promise<void> {
+  async #detach(device: LoopAttachment, options: { lastUser?: boolean } = {}): Promise<void> {
     const { loops } = this.#host;
-    const file = (await loops.at(device))?.backingFile;
     await loops.detach(device, options);
-    if (file === undefined || !file.startsWith(`${this.#folder}/`)) return;
+    const file = device.backingFile;
+    if (!file.startsWith(`${this.#folder}/`)) return;
     // With a last user it goes later, and its file with the next opening of the pool.
     if ((await loops.list(file)).length === 0) await this.#files.close(file);
   }

@@ -72,7 +72,7 @@ test("rbd: a volume is reverted in place, and copies of what it was stay whole",
   await pool.clone("v-p-1", "s-p-2", 10 * MIB);
   const device = await pool.devices.attach(volume);
   await assert.rejects(pool.replace("s-p-1", "v-p-1", MIB), refusal("FAILED_PRECONDITION", /is attached as/));
-  await pool.devices.detach(device.path);
+  await pool.devices.detach(device);
   const reverted = await pool.replace("s-p-1", "v-p-1", MIB);
   assert.equal(await read(pool, reverted, 6), "first.");
   const second = await pool.clone("s-p-2", "v-p-2", 10 * MIB);
@@ -89,21 +89,22 @@ test("rbd: an image grows while it is in use", withCluster, async (t) => {
   await pool.grow("v-p-1", 64 * MIB);
   await host.loops.refresh(device.path);
   assert.equal((await host.loops.at(device.path))?.sizeBytes, 64 * MIB);
-  await pool.devices.detach(device.path);
+  await pool.devices.detach(device);
   assert.equal(await sizeOf(pool, volume), 64 * MIB);
 });
 
 test("rbd: what is discarded is the cluster's again", withCluster, async (t) => {
   const at = await opened(t);
   const volume = await at.pool.create("v-p-1", 64 * MIB);
-  const { path } = await at.pool.devices.attach(volume);
+  const device = await at.pool.devices.attach(volume);
+  const { path } = device;
   const used = async () =>
     JSON.parse(await at.rbd("diff", "--format", "json", "mooring.v-p-1")).length as number;
   await host.exec.run("dd", ["if=/dev/urandom", `of=${path}`, "bs=1M", "count=32", "oflag=direct"]);
   assert.ok((await used()) >= 8);
   await host.exec.run("blkdiscard", [path]);
   assert.equal(await used(), 0);
-  await at.pool.devices.detach(path);
+  await at.pool.devices.detach(device);
 });
 
 test("rbd: several images are copied in one go, or nothing is left", withCluster, async (t) => {
@@ -196,7 +197,7 @@ test("rbd: a volume that somebody has open stays until he closes it", withCluste
     refusal("UNAVAILABLE", /image mooring\.v-p-1 is still open somewhere/),
   );
   assert.deepEqual(await names(at), ["mooring.v-p-1"]);
-  await pool.devices.detach(device.path);
+  await pool.devices.detach(device);
   await other.remove("v-p-1");
   assert.deepEqual(await names(at), []);
   assert.equal((await at.rbd("trash", "ls", "--all")).trim(), "");
@@ -261,7 +262,7 @@ test(
     ).stdout.split("\n");
     process.kill(Number(pid), "SIGKILL");
     await assert.rejects(readFile(device.path), /EIO/);
-    await next.devices.detach(device.path);
+    await next.devices.detach(device);
     assert.equal(await read(next, volume, 4), "kept");
   },
 );
@@ -282,7 +283,7 @@ test("rbd: who takes an image from a lost node shuts that node out of it", withC
   await assert.rejects(put(lost.path, "late"), /dd .* failed with exit code 1/);
   assert.equal(await read(other, there, 4), "mine");
   const user = await open(lost.path, "r");
-  await pool.devices.detach(lost.path, { lastUser: true });
+  await pool.devices.detach(lost, { lastUser: true });
   await user.close();
   await eventually("the device to go", async () => (await host.loops.find(volume.path)) === undefined);
   // By a client that the cluster knows nothing about.
@@ -320,10 +321,10 @@ test(
     const { pool, path, place } = await opened(t);
     const volume = await pool.create("v-p-1", 64 * MIB);
     const blocks = async (...list: number[]) => {
-      const { path: device } = await pool.devices.attach(volume);
+      const device = await pool.devices.attach(volume);
       for (const at of list)
         await host.exec.run("dd", [
-          ...["if=/dev/urandom", `of=${device}`, "bs=4096", "count=1"],
+          ...["if=/dev/urandom", `of=${device.path}`, "bs=4096", "count=1"],
           ...[`seek=${at}`, "conv=notrunc", "oflag=direct"],
         ]);
       await pool.devices.detach(device);
@@ -385,7 +386,7 @@ test("rbd: a key is in no argument, and in no file that others can read", withCl
   const lines = (await host.exec.run("ps", ["-eo", "args"])).stdout;
   assert.match(lines, /qemu-storage-daemon/);
   assert.ok(!lines.includes(key));
-  await pool.devices.detach(device.path);
+  await pool.devices.detach(device);
   assert.equal((await stat(join(path, "ceph.conf"))).mode & 0o077, 0);
   await chmod(place.keyring ?? "", 0o644);
   t.after(() => chmod(place.keyring ?? "", 0o600));

@@ -6,6 +6,7 @@ import { mutate } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
 import { type Volume, Volumes } from "../../../api/volume.ts";
 import { Bench, NODE } from "../../../testing/agent.ts";
+import { attachmentAt } from "../../../testing/attachment-at.ts";
 import { GIB, MIB, sparse } from "../../../testing/scratch.ts";
 import { ticketStatus } from "../../../tickets/tickets.ts";
 import { unpublish } from "../testing/filesystem.ts";
@@ -57,7 +58,7 @@ test("a raw device that fails under its workload is detached, read through by a 
   const device = await workload(bench);
   const tickets = bench.ticketsUntil("v-p-1", (a) => ticketStatus(a, SALVAGE)?.satisfied === true);
   const broken = bench.volumeWhere("v-p-1", (v) => v.status?.robustness === "faulted");
-  await bench.host.loops.fence(device);
+  await bench.host.loops.fence(await attachmentAt(bench.host, device));
   const { salvage: fault, remountRequestedAt: reportedAt = "" } = (await broken).status ?? {};
   assert.deepEqual([fault?.cause, fault?.state], ["device", "Faulted"]);
   assert.match(fault?.message ?? "", /fenced off/);

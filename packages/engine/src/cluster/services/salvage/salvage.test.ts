@@ -7,6 +7,7 @@ import { covers, everyday, sample, thorough } from "@mooring/store/testing";
 import { VolumeAttachments } from "../../../api/attachment.ts";
 import { type Volume, Volumes } from "../../../api/volume.ts";
 import { Bench, NODE, until } from "../../../testing/agent.ts";
+import { attachmentAt } from "../../../testing/attachment-at.ts";
 import { MIB } from "../../../testing/scratch.ts";
 import { ticketStatus } from "../../../tickets/tickets.ts";
 import { endWorkload, mountDevice, mountFor } from "../testing/filesystem.ts";
@@ -31,7 +32,7 @@ async function shutDown(bench: Bench, target: string): Promise<void> {
     return;
   }
   // It has no shutdown: nothing gets through to its device any more, and it gives up with its next write.
-  await bench.host.loops.fence(mount.source);
+  await bench.host.loops.fence(await attachmentAt(bench.host, mount.source));
   await writeFile(join(target, "late"), "lost", { flush: true }).catch(() => {});
 }
 

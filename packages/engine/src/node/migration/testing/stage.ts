@@ -15,6 +15,7 @@ import type { Host, LoopDevice } from "../../../host/host.ts";
 import type { LeaseTimes } from "../../../leases/image-leases.ts";
 import { sharedLayout } from "../../../pools/layout.ts";
 import { engineRegistry, POOL, until, volumeObject } from "../../../testing/agent.ts";
+import { attachmentAt } from "../../../testing/attachment-at.ts";
 import { reportNode } from "../../../testing/report-node.ts";
 import { GIB, type Hooks, MIB, scratch, sparse } from "../../../testing/scratch.ts";
 import { addTicket, removeTickets, ticketStatus } from "../../../tickets/tickets.ts";
@@ -151,7 +152,7 @@ export class Stage {
 
   /** An operator closes a device by hand; no event reports that. */
   async closeByHand(device: string): Promise<void> {
-    await this.host.loops.detach(device);
+    await this.host.loops.detach(await attachmentAt(this.host, device));
     await mutate(this.store, Volumes, { name: VOLUME }, ({ metadata }) => {
       metadata.annotations = { ...metadata.annotations, closed: device };
     });

@@ -57,7 +57,7 @@ async function restoreImage(context: AgentContext, view: VolumeReading, pool: Op
 
 async function swap(
   context: AgentContext,
-  { volume, device }: VolumeReading,
+  { volume, loop }: VolumeReading,
   { pool, name }: { pool: OpenPool; name: string },
   restore: VolumeRestore,
 ): Promise<void> {
@@ -68,7 +68,7 @@ async function swap(
     throw new EngineError("UNAVAILABLE", `snapshot ${name} is not ready to use`);
   }
   await copies.without(copyKey(pool.name, id), async () => {
-    if (pool.backend.block && device !== undefined) await pool.backend.devices.detach(device.path);
+    if (loop !== undefined) await pool.backend.devices.detach(loop);
     const image = await pool.backend.replace(name, id, volume.status?.size ?? 0, signal);
     swapped();
     const discard = image.thick !== true;

@@ -178,7 +178,7 @@ async function detach({ host, fill, pool, dir }: Scene, id: string): Promise<voi
   if (left === undefined) return;
   // Processes that copied this machine's mounts have it mounted, until they end.
   await eventually("the device to be free", async () => {
-    const busy = await host.loops.detach(left.path).catch((error: unknown) => error);
+    const busy = await host.loops.detach(left).catch((error: unknown) => error);
     return busy === undefined;
   });
 }
