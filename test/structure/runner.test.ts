@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { thorough } from "@mooring/store/testing";
 import { ROOT } from "../../scripts/lib/setup.mjs";
 import { withAnother } from "../../scripts/lib/tests/again.mjs";
 import { runFiles } from "../../scripts/lib/tests/run-file.mjs";
@@ -60,10 +61,12 @@ interface Result {
   name: string;
   code: number;
   tests: { path: string[]; outcome: string; ids: string[] }[];
+  /** The tests that were running when nothing had begun or ended for too long. */
+  hung?: string[];
 }
 
 /** What is shown of files that share a process, by the name of each. */
-async function shown(bodies: Record<string, string>): Promise<Record<string, string>> {
+async function shown(bodies: Record<string, string>, limitMs = 60_000): Promise<Record<string, string>> {
   const folder = await mkdtemp(join(tmpdir(), "mooring-runner-"));
   try {
     const files = Object.keys(bodies).map((name) => ({ name, program: join(folder, `${name}.mjs`) }));
@@ -74,11 +77,12 @@ async function shown(bodies: Record<string, string>): Promise<Record<string, str
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const given = { files, env, folder: join(folder, "work"), apart: false, flags: [], live: false };
     const results: Result[] = await runFiles({
-      ...{ ...given, limitMs: 60_000, signal: new AbortController().signal },
+      ...{ ...given, limitMs, signal: new AbortController().signal },
     });
     return Object.fromEntries(
-      results.map(({ name, code, tests }) => {
+      results.map(({ name, code, tests, hung }) => {
         const titles = tests.map(({ path, outcome, ids }) => `${path.join(" > ")} ${outcome} ${ids}`.trim());
+        if (hung !== undefined) titles.push(`hung in ${hung}`);
         return [name, `${code === 0 ? "good" : "bad"}: ${titles.join(", ")}`];
       }),
     );
@@ -156,6 +160,23 @@ test("a file that ends the process of several fails, and so do those that did no
   const shows = await shown({ one: PASSES, two: "process.exit(0);", three: PASSES });
   assert.deepEqual(shows, { one: "good: passes passed", two: "bad: ", three: "bad: " });
 });
+
+test(
+  "a process may take long as a whole; a test that does not end is named, and ends it",
+  thorough(),
+  async () => {
+    const takes = (ms: number) =>
+      `test("takes", () => new Promise((resolve) => setTimeout(resolve, ${ms})));`;
+    // Longer together than the limit.
+    const steady = Array.from({ length: 3 }, (_, at) => [`part ${at}`, takes(4000)]);
+    const parts = Object.fromEntries(steady.map(([name]) => [name, "good: takes passed"]));
+    assert.deepEqual(await shown(Object.fromEntries(steady), 10_000), parts);
+    const waits = 'test("waits for ever", () => new Promise((resolve) => setTimeout(resolve, 2 ** 30)));';
+    const shows = await shown({ one: PASSES, two: waits }, 10_000);
+    assert.equal(shows.one, "good: passes passed");
+    assert.match(shows.two ?? "", /^bad: .*hung in waits for ever/);
+  },
+);
 
 test("an error that nobody has caught fails all files that share the process", async () => {
   const late = 'test("leaves", () => { setTimeout(() => { throw new Error("late"); }, 10); });';

@@ -1,7 +1,7 @@
 // Test files in one process, with a folder for everything temporary that is theirs alone.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdir } from "node:fs/promises";
+import { chmod, mkdir, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -99,7 +99,7 @@ const other = ({ tests }, whole) =>
 
 async function endOf(child, exited, { limitMs, signal, results }) {
   const stop = new AbortController();
-  const late = limitMs === undefined ? new Promise(() => {}) : sleep(limitMs, "late", stop);
+  const late = limitMs === undefined ? new Promise(() => {}) : stalled(results, limitMs, stop.signal);
   const aborted = new Promise((resolve) => signal.addEventListener("abort", () => resolve("late"), stop));
   late.catch?.(() => {});
   let hung;
@@ -112,6 +112,17 @@ async function endOf(child, exited, { limitMs, signal, results }) {
   const code = await exited;
   stop.abort();
   return { code, hung };
+}
+
+/** Resolves with "late" when no test has begun or ended for so long: how many a process has before it says nothing of that. */
+async function stalled(results, limitMs, signal) {
+  const startedAt = Date.now();
+  for (;;) {
+    const { mtimeMs } = await stat(results).catch(() => ({ mtimeMs: startedAt }));
+    const left = Math.max(mtimeMs, startedAt) + limitMs - Date.now();
+    if (left <= 0) return "late";
+    await sleep(left, undefined, { signal });
+  }
 }
 
 function signalGroup(pid, name) {

@@ -23,7 +23,7 @@ import { readTimes, writeTimes } from "./times.mjs";
 import { together } from "./together.mjs";
 
 const SWEEPER = fileURLToPath(new URL("sweep.mjs", import.meta.url));
-/** A file that waits for ever is named, instead of keeping a run from its end; the long proofs take their time. */
+/** A test that waits for ever is named, instead of keeping a run from its end; the long proofs take their time. */
 const LIMIT_MS = process.env.MOORING_DEEP === "1" ? undefined : 900_000;
 /** In processors: however much a file waits, it has its moments. */
 const LEAST_COST = 0.25;
