@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { copyPackages, copyProgram } from "../program-folder.mjs";
 import { settleModes } from "../release/pack.mjs";
 import { stop } from "../say.mjs";
+import { CEPH_PROGRAMS, pythonFiles } from "./ceph.mjs";
 
 const execute = promisify(execFile);
 
@@ -66,7 +67,8 @@ const NETCONFIG = "/etc/netconfig";
 const LIBRARIES = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib"];
 const FOLDERS = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
-export async function fillRoot(root) {
+/** `ceph`: with the programs of {@link CEPH_PROGRAMS}, for pools in Ceph clusters. */
+export async function fillRoot(root, { ceph = false } = {}) {
   for (const folder of [
     "usr/bin",
     "usr/sbin",
@@ -83,10 +85,10 @@ export async function fillRoot(root) {
   ])
     await mkdir(join(root, folder), { recursive: true });
   for (const name of ["bin", "sbin", "lib", "lib64"]) await symlink(`usr/${name}`, join(root, name));
-  const { named, libraries, perl } = await filesOfImage();
+  const { named, libraries, perl, python } = await filesOfImage({ ceph });
   for (const [name, from] of named) await program(root, name, from);
   for (const library of libraries) await file(root, library);
-  for (const module of perl) await copied(module, join(root, module));
+  for (const module of [...perl, ...python]) await copied(module, join(root, module));
   await users(root);
   await command(root);
   // A user that is not root runs there, too, whatever this machine's umask is.
@@ -94,21 +96,23 @@ export async function fillRoot(root) {
   await chmod(join(root, "tmp"), 0o1777);
 }
 
-/** What of this machine is in the image: programs, each with its name; libraries; and modules of perl. */
-export async function filesOfImage() {
-  const named = programs();
-  const files = [...named.map(([, from]) => from), ...modules()];
+/** What of this machine is in the image: programs, each with its name; libraries; and modules of perl and python. */
+export async function filesOfImage({ ceph = false } = {}) {
+  const named = programs({ ...PROGRAMS, ...(ceph ? CEPH_PROGRAMS : {}) });
+  const python = ceph ? await pythonFiles() : [];
+  const shared = python.filter((path) => path.endsWith(".so"));
+  const files = [...named.map(([, from]) => from), ...modules(), ...shared];
   const libraries = new Set(modules());
   for (const path of files)
     for (const library of await librariesOf(await realpath(path))) libraries.add(library);
-  return { named, libraries, perl: await perlModules(), more: [NETCONFIG] };
+  return { named, libraries, perl: await perlModules(), python, more: [NETCONFIG] };
 }
 
 /** Pairs of a name and the file behind it on this machine. */
-function programs() {
+function programs(wanted) {
   const missing = [];
   const found = [["node", process.execPath]];
-  for (const [pack, names] of Object.entries(PROGRAMS)) {
+  for (const [pack, names] of Object.entries(wanted)) {
     for (const name of names) {
       const at = FOLDERS.map((folder) => join(folder, name)).find((path) => existsSync(path));
       if (at === undefined) missing.push(pack);
