@@ -8,6 +8,8 @@ import type { RbdPlace } from "./place.ts";
 export const CLIENT_CONF = "ceph.conf";
 /** Who may read a key: its owner only. */
 const PRIVATE = 0o600;
+/** A key alone, as `ceph auth print-key` prints it: 28 bytes. */
+const KEY = /^[A-Za-z0-9+/]{36,}={0,2}\s*$/;
 
 /**
  * For all our clients alike, whatever the cluster's file has for others. Features: layering, exclusive lock, object map, fast
@@ -33,19 +35,33 @@ export async function writeClientConf(folder: string, place: RbdPlace): Promise<
       hint: "copy the cluster's ceph.conf there",
     });
   }
-  if (keyring !== undefined) await requirePrivate(keyring);
-  const own = [`[client.${user}]`, ...SETTINGS, ...(keyring === undefined ? [] : [`keyring = ${keyring}`])];
+  const own = [
+    `[client.${user}]`,
+    ...SETTINGS,
+    ...(keyring === undefined ? [] : [await keySetting(keyring)]),
+  ];
   const path = join(folder, CLIENT_CONF);
   await writeFile(`${path}.new`, `${cluster.trimEnd()}\n\n${own.join("\n")}\n`, { mode: PRIVATE });
   await rename(`${path}.new`, path);
   return path;
 }
 
+/** Each command reads the file anew: a key that is put there later counts from the next one on. */
+async function keySetting(file: string): Promise<string> {
+  await requirePrivate(file);
+  const text = await readFile(file, "utf8");
+  if (/^\s*\[client\.[^\]]+\]/m.test(text)) return `keyring = ${file}`;
+  if (KEY.test(text)) return `keyfile = ${file}`;
+  throw new EngineError("FAILED_PRECONDITION", `${file} is neither a keyring of Ceph nor a key alone`, {
+    hint: "write it with ceph auth get client.NAME -o FILE, or ceph auth print-key client.NAME",
+  });
+}
+
 async function requirePrivate(keyring: string): Promise<void> {
   const info = await stat(keyring).catch(absent);
   if (info === undefined) {
     throw new EngineError("FAILED_PRECONDITION", `there is no keyring ${keyring} on this node`, {
-      hint: "write the user's key there: ceph auth get client.NAME -o FILE",
+      hint: "write the user's key there, or into the Secret that is mounted there: ceph auth get client.NAME -o FILE",
     });
   }
   if ((info.mode & 0o077) === 0) return;

@@ -116,7 +116,7 @@ export class RbdCommands {
     const run = (first: AbortSignal) =>
       // Also when the program cannot be killed: it may wait in the kernel.
       orAborted(exec.try(program, whole, { signal: first, env: { TZ: "UTC" } }), first);
-    const result = await within(limit, signal, run).catch(async (error: unknown) => {
+    const ended = await within(limit, signal, run).catch(async (error: unknown) => {
       if (!isTimeout(error)) throw error;
       this.#silentUntil = clock.sinceBoot() + SILENCE_MS;
       if (program !== "rbd" || !(await this.#isFull(signal))) throw silent(place, error);
@@ -126,7 +126,9 @@ export class RbdCommands {
     });
     this.#silentUntil = 0;
     if (program === "rbd" && waitsForRoom(place, args)) this.#fullUntil = 0;
-    if (result.exitCode === 0 || (result.exitCode !== null && allow.includes(result.exitCode))) return result;
+    const { exitCode } = ended;
+    const result = { ...ended, stderr: withoutKeys(ended.stderr) };
+    if (exitCode === 0 || (exitCode !== null && allow.includes(exitCode))) return result;
     throw failed(program, args, result);
   }
 
@@ -157,4 +159,9 @@ function failed(program: string, args: readonly string[], { exitCode, stderr }: 
   const what = lines.slice(-2).join("; ").trim() || stderr.trim().slice(-200);
   const code = MEANINGS[exitCode ?? -1] ?? "INTERNAL";
   return new EngineError(code, `${program} ${args.join(" ")} failed (${exitCode ?? "killed"}): ${what}`);
+}
+
+/** Ceph's clients print a key that they cannot read. */
+export function withoutKeys(text: string): string {
+  return text.replace(/key '[^']*'?/g, "a key");
 }

@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { orAborted, within } from "@mooring/store";
 import { EngineError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
+import { withoutKeys } from "./commands.ts";
 import { EXPORT_PROGRAM, endServer, serverArguments, serversAt } from "./export-servers.ts";
 import type { ImageFiles } from "./image-files.ts";
 import type { RbdPlace } from "./place.ts";
@@ -59,11 +60,12 @@ export class ExportedFiles implements ImageFiles {
     const { exitCode, stderr } = await within(START_MS, undefined, (limit) =>
       orAborted(exec.try(EXPORT_PROGRAM, args, { signal: limit }), limit),
     ).catch((cause: unknown) => {
+      if (cause instanceof EngineError && cause.code === "FAILED_PRECONDITION") throw noWay(cause);
       if (!(cause instanceof DOMException)) throw cause;
       throw new EngineError("UNAVAILABLE", `${EXPORT_PROGRAM} did not open image ${name} in time`, { cause });
     });
     if (exitCode !== 0) {
-      const why = stderr.trim().split("\n").at(-1) ?? "";
+      const why = withoutKeys(stderr.trim().split("\n").at(-1) ?? "");
       throw new EngineError("UNAVAILABLE", `${EXPORT_PROGRAM} cannot open image ${name}: ${why}`, {
         hint: /Unknown driver|Unknown protocol/.test(why)
           ? "apt-get install qemu-block-extra"
@@ -99,4 +101,13 @@ export class ExportedFiles implements ImageFiles {
     if (!(await this.isOpen(path))) return;
     await this.#host.exec.try("umount", ["--lazy", path]);
   }
+}
+
+/** Neither the kernel opens images here, nor is there a program that does. */
+function noWay(cause: EngineError): EngineError {
+  const message = `no Ceph image can be opened on this node: its kernel has no rbd, and ${cause.message}`;
+  return new EngineError("FAILED_PRECONDITION", message, {
+    hint: "modprobe rbd; else, where Mooring runs in no pod: apt-get install qemu-system-common qemu-block-extra",
+    cause,
+  });
 }
