@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { covers } from "@mooring/store/testing";
 import { parseAllDocuments } from "yaml";
+import { rbdPoolOption } from "../../packages/cli/src/options/rbd-pool-option.ts";
 import { CONTROLLERS } from "../../packages/sidecars/src/controllers.ts";
 import { CHART, MANIFESTS, renderChart, renderManifests } from "../support/chart.ts";
 
@@ -15,10 +16,15 @@ interface Made {
 
 interface PodSpec {
   containers: {
+    args?: string[];
     securityContext?: { privileged?: boolean };
-    volumeMounts?: { name: string; mountPropagation?: string }[];
+    volumeMounts?: { name: string; mountPath?: string; mountPropagation?: string; readOnly?: boolean }[];
   }[];
-  volumes?: { name: string; hostPath?: { path: string } }[];
+  volumes?: {
+    name: string;
+    hostPath?: { path: string };
+    projected?: { defaultMode: number; sources: unknown };
+  }[];
 }
 
 async function made(...more: string[]): Promise<Made[]> {
@@ -139,4 +145,93 @@ test("only the node's process may mount, and its machine sees what it mounts", a
     assert.equal(mount?.mountPropagation, isNode ? "Bidirectional" : undefined, kind);
   }
   assert.deepEqual(pods.map(({ kind }) => kind).sort(), ["DaemonSet", "Deployment"]);
+});
+
+const CEPH = {
+  ...{ name: "ceph", monitors: ["10.0.0.1", "[v2:10.0.0.2:3300,v1:10.0.0.2:6789]"] },
+  ...{ user: "mooring", pool: "images", secret: { name: "ceph-key", key: "userKey" } },
+};
+const cephPools = (...pools: object[]): [string, string] => [
+  "--set-json",
+  `node.cephPools=${JSON.stringify(pools)}`,
+];
+
+test("a Ceph pool has its settings in arguments, its cluster in a ConfigMap and its key in a Secret, on nodes only", async () => {
+  const more = { name: "team-b", namespace: "b", flatten: 4, conf: "ms_client_mode = secure\n" };
+  const objects = await made(...cephPools(CEPH, { ...CEPH, ...more, secret: { name: "b-key" } }));
+  const find = (kind: string, name: string) =>
+    objects.find((object) => object.kind === kind && object.metadata.name === name) ?? assert.fail(name);
+  const { data } = find("ConfigMap", "mooring-ceph") as unknown as { data: Record<string, string> };
+  assert.deepEqual(data, {
+    "ceph.conf": "[global]\nmon_host = 10.0.0.1,[v2:10.0.0.2:3300,v1:10.0.0.2:6789]\n",
+    "team-b.conf":
+      "[global]\nmon_host = 10.0.0.1,[v2:10.0.0.2:3300,v1:10.0.0.2:6789]\nms_client_mode = secure\n",
+  });
+  const { template } = find("DaemonSet", "mooring-node").spec as { template: { spec: PodSpec } };
+  const { containers, volumes = [] } = template.spec;
+  const [{ args = [], volumeMounts = [] } = {}] = containers;
+  const option = rbdPoolOption();
+  const pools = args
+    .flatMap((arg) => (arg.startsWith("--rbd-pool=") ? [arg.slice("--rbd-pool=".length)] : []))
+    .flatMap((text) => option.parseArg?.(text, []) as { name: string; path: string; rbd: object }[]);
+  const folder = "/etc/mooring/ceph";
+  const rbd = { user: "mooring", pool: "images" };
+  assert.deepEqual(
+    pools.map(({ name, path, rbd }) => ({ name, path, rbd })),
+    [
+      { name: "ceph", path: `${folder}/ceph/ceph.conf`, rbd: { ...rbd, keyring: `${folder}/ceph/keyring` } },
+      {
+        ...{ name: "team-b", path: `${folder}/team-b/ceph.conf` },
+        rbd: { ...rbd, namespace: "b", keyring: `${folder}/team-b/keyring`, flattenDepth: 4 },
+      },
+    ],
+  );
+  for (const [name, secret, key] of [
+    ["ceph", "ceph-key", "userKey"],
+    ["team-b", "b-key", "keyring"],
+  ]) {
+    const mount = volumeMounts.find(({ mountPath }) => mountPath === `${folder}/${name}`);
+    assert.equal(mount?.readOnly, true, name);
+    assert.deepEqual(volumes.find((volume) => volume.name === mount?.name)?.projected, {
+      defaultMode: 0o400,
+      sources: [
+        { configMap: { name: "mooring-ceph", items: [{ key: `${name}.conf`, path: "ceph.conf" }] } },
+        { secret: { name: secret, items: [{ key, path: "keyring" }], optional: true } },
+      ],
+    });
+  }
+  assert.ok(!JSON.stringify(find("Deployment", "mooring-controller")).includes("ceph"));
+  const rules = JSON.stringify(objects.filter(({ kind }) => kind.endsWith("Role")));
+  assert.doesNotMatch(rules, /"secrets"/, "the kubelet mounts keys: nobody has to read Secrets");
+});
+
+test("another address of a cluster starts the nodes' processes again, and another key does not", async () => {
+  const annotations = async (pool: object) => {
+    const node = (await made(...cephPools(pool))).find(({ kind }) => kind === "DaemonSet");
+    const template = node?.spec?.["template"] as { metadata: { annotations: object } } | undefined;
+    return template?.metadata.annotations;
+  };
+  const before = await annotations(CEPH);
+  assert.deepEqual(await annotations(CEPH), before);
+  assert.notDeepEqual(await annotations({ ...CEPH, monitors: ["10.0.0.9"] }), before);
+  assert.ok(!(await made()).some(({ metadata }) => metadata.name === "mooring-ceph"), "without Ceph pools");
+});
+
+test("a Ceph pool with a key in its settings, or without what it needs, is refused", async () => {
+  const wrong: [object, RegExp][] = [
+    [{ conf: "key = AQBx" }, /conf/],
+    [{ conf: "debug_ms = 0\n Keyring=/etc/key" }, /conf/],
+    [{ monitors: [] }, /monitors/],
+    [{ monitors: ["10.0.0.1\nkey = x"] }, /monitors/],
+    [{ secret: {} }, /secret/],
+    [{ user: "a,b" }, /user/],
+    [{ namespace: "" }, /namespace/],
+    [{ key: "AQBx" }, /key/],
+    [{ flatten: 16 }, /flatten/],
+  ];
+  for (const [more, what] of wrong)
+    await assert.rejects(renderChart(...cephPools({ ...CEPH, ...more })), (error: Error) => {
+      assert.match(error.message, what, JSON.stringify(more));
+      return true;
+    });
 });
