@@ -1,17 +1,14 @@
-import { delay, silentLogger } from "@mooring/store";
+import { backoffMs, delay, silentLogger } from "@mooring/store";
 import type { SidecarOptions } from "./options.ts";
 import type { Shared } from "./shared.ts";
 import { type Sidecars, startSidecars } from "./start.ts";
-
-/** Milliseconds between two starts of controllers that broke. */
-const [FIRST_MS, LONGEST_MS] = [1_000, 60_000];
 
 /** How the control plane of one driver gets on, for who runs it beside others. */
 export interface DriverProgress {
   /** The driver has answered, and its controllers run, or wait for the lease. */
   controlled?(sidecars: Sidecars): void;
-  /** They broke, and begin again. */
-  broke?(error: Error): void;
+  /** They broke, and begin again after so many milliseconds. */
+  broke?(error: Error, waitMs: number): void;
 }
 
 /**
@@ -24,19 +21,53 @@ export async function keepControlling(
   progress: DriverProgress = {},
 ): Promise<void> {
   const { endpoint, signal, logger = silentLogger } = options;
-  for (let waitMs = FIRST_MS; !signal.aborted; waitMs = Math.min(2 * waitMs, LONGEST_MS)) {
+  const restarts = new Restarts(options);
+  while (!signal.aborted) {
     try {
       const sidecars = await startSidecars(options, shared);
+      restarts.began();
       progress.controlled?.(sidecars);
       await sidecars.done;
     } catch (error) {
       if (signal.aborted) return;
-      progress.broke?.(error instanceof Error ? error : new Error(String(error)));
+      const waitMs = restarts.broke();
+      progress.broke?.(error instanceof Error ? error : new Error(String(error)), waitMs);
       logger.error(
         { err: error, endpoint, waitMs },
         "the controllers of a driver broke; they start again, and other drivers' go on",
       );
       await delay(waitMs, signal).catch(() => {});
     }
+  }
+}
+
+/**
+ * How long to wait until controllers start again: longer with each break, and as after the first one when they have run for twice the
+ * longest wait in between. What breaks once a month is no fault that lasts.
+ */
+class Restarts {
+  readonly #now: () => number;
+  readonly #startMs: number;
+  readonly #maxMs: number;
+  #breaks = 0;
+  /** Milliseconds since the epoch; undefined: the driver has not answered since the last break. */
+  #since: number | undefined;
+
+  constructor({ now = Date.now, restart = {} }: Pick<SidecarOptions, "now" | "restart">) {
+    this.#now = now;
+    this.#startMs = restart.startMs ?? 1_000;
+    this.#maxMs = restart.maxMs ?? 60_000;
+  }
+
+  began(): void {
+    this.#since = this.#now();
+  }
+
+  /** Milliseconds to wait. */
+  broke(): number {
+    const ranMs = this.#since === undefined ? 0 : this.#now() - this.#since;
+    this.#breaks = ranMs >= 2 * this.#maxMs ? 1 : this.#breaks + 1;
+    this.#since = undefined;
+    return Math.round(backoffMs(this.#breaks, { baseMs: this.#startMs, maxMs: this.#maxMs }));
   }
 }
