@@ -47,6 +47,7 @@ export { inClusterAccess, isInCluster } from "./rest/in-cluster.ts";
 export { defaultKubeconfigPath, kubeconfigAccess } from "./rest/kubeconfig.ts";
 export { RestStore, type RestStoreOptions } from "./rest/rest-store.ts";
 export { ifNeverBegun } from "./runtime/abandon.ts";
+export { keepHeapSmall, trimHeap } from "./runtime/c-heap.ts";
 export { type EventuallyOptions, eventually, WaitedInVain } from "./runtime/eventually.ts";
 export * from "./runtime/failpoint.ts";
 export { collectWhenIdle } from "./runtime/idle-memory.ts";
@@ -54,7 +55,6 @@ export { allInParallel } from "./runtime/in-parallel.ts";
 export { KeyedLock } from "./runtime/keyed-lock.ts";
 export * from "./runtime/logger.ts";
 export { FolderError, makeFolder } from "./runtime/make-folder.ts";
-export { trimHeap, useOneArena } from "./runtime/one-arena.ts";
 export {
   type BackoffOptions,
   backoffMs,

@@ -1,6 +1,6 @@
 // The commands that stay in the foreground and serve: a bundle of their own, as they need nearly everything.
 
-import { collectWhenIdle, trimHeap } from "@mooring/store";
+import { collectWhenIdle, keepHeapSmall, trimHeap } from "@mooring/store";
 
 export { reportError } from "../output/report-error.ts";
 export { serveSleepers } from "../process/serve-sleepers.ts";
@@ -11,5 +11,8 @@ export { nodeCommand } from "./node.ts";
 export { tokenCommand } from "./token.ts";
 export { upCommand } from "./up.ts";
 
-/** Gives back memory that is not used. */
-export const saveMemory = (): void => collectWhenIdle(trimHeap);
+/** Gives back memory that is not used. Called before anything else of them. */
+export function saveMemory(): void {
+  keepHeapSmall();
+  collectWhenIdle(trimHeap);
+}

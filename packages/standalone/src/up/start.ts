@@ -1,6 +1,6 @@
 import { callMetrics } from "@mooring/csi";
 import { DRIVER_NAME } from "@mooring/engine";
-import { LocalStore, ResourceRegistry, startStateCopies, useOneArena } from "@mooring/store";
+import { LocalStore, ResourceRegistry, startStateCopies } from "@mooring/store";
 import { registerBuiltins } from "../builtin/index.ts";
 import { KindChanges } from "../crd/index.ts";
 import { createKindRegistry } from "../kinds/kind-info.ts";
@@ -23,7 +23,6 @@ import { startStorage } from "./storage.ts";
  */
 export async function startStandalone(options: StandaloneOptions): Promise<Standalone> {
   const { logger, signal } = options;
-  useOneArena();
   const folder = await openStateFolder(options.stateDir);
   const registry = new ResourceRegistry();
   const kinds = createKindRegistry();
