@@ -53,6 +53,7 @@ test("values that cannot be meant are refused by their name", async () => {
     ["engine.nodeGrace=soon", /nodeGrace/],
     ["driver.address=tcp://10.0.0.1", /address/],
     ["storageClasses[0].parameters.pools=fast", /pools/],
+    ["storageClasses[0].parameters.imageFeatures=layering journaling", /imageFeatures/],
   ];
   for (const [value, what] of refused)
     await assert.rejects(renderChart("--set", value), (error: Error) => {

@@ -2,6 +2,7 @@ export * from "./api/attachment.ts";
 export * from "./api/faults.ts";
 export * from "./api/group-revert.ts";
 export * from "./api/group-snapshot.ts";
+export * from "./api/image-features.ts";
 export * from "./api/kinds.ts";
 export * from "./api/names.ts";
 export * from "./api/node-agent.ts";

@@ -1,5 +1,12 @@
 import { CsiError, type v1 } from "@mooring/csi";
-import { canBeThick, canMigrate, type Pool, poolNodes, TOPOLOGY_NODE_KEY } from "@mooring/engine";
+import {
+  canBeThick,
+  canMigrate,
+  hasImageFeatures,
+  type Pool,
+  poolNodes,
+  TOPOLOGY_NODE_KEY,
+} from "@mooring/engine";
 import { describeBytes } from "@mooring/store";
 import { availableBytes, describeRoom, roomHint } from "../objects/pool-room.ts";
 
@@ -14,6 +21,8 @@ export interface PoolWish {
   migratable?: boolean;
   /** All its room is set aside when it is made. */
   thick?: boolean;
+  /** Its image has features of its own, as those in Ceph clusters do. */
+  featured?: boolean;
   size: bigint;
   requirement: v1.TopologyRequirement | undefined;
   /** Pool of the content source: clones never leave it. */
@@ -25,7 +34,8 @@ export interface PoolWish {
  * the one with the most room. Throws RESOURCE_EXHAUSTED when a topology is possible but no pool there can serve.
  */
 export function choosePool(all: readonly Pool[], wish: PoolWish): Pool {
-  const pools = wish.migratable === true ? sharedPools(all, wish.pool) : all;
+  const able = wish.featured === true ? cephPools(all, wish.pool) : all;
+  const pools = wish.migratable === true ? sharedPools(able, wish.pool) : able;
   const named = pools.filter((pool) => wish.pool === undefined || pool.metadata.name === wish.pool);
   if (named.length === 0 && wish.pool !== undefined) {
     const known = pools.map((pool) => pool.metadata.name).join(", ") || "none";
@@ -79,6 +89,20 @@ function sharedPools(pools: readonly Pool[], named: string | undefined): Pool[] 
   const what = local === undefined ? "there is no shared pool" : `pool "${named}" is on one node`;
   throw CsiError.invalidArgument(`${what}: a migratable volume needs one that several nodes reach`, {
     hint: "Start the nodes with --rbd-pool, and name that pool.",
+  });
+}
+
+/** Pools whose images have features. Throws when the request names another one, or there is none. */
+function cephPools(pools: readonly Pool[], named: string | undefined): Pool[] {
+  const ceph = pools.filter(hasImageFeatures);
+  const other = pools.find(
+    ({ metadata }) => metadata.name === named && !ceph.some((p) => p.metadata.name === named),
+  );
+  if (ceph.length > 0 && other === undefined) return ceph;
+  const what =
+    other === undefined ? "there is no pool in a Ceph cluster" : `pool "${named}" is in no Ceph cluster`;
+  throw CsiError.invalidArgument(`${what}: only images of Ceph have imageFeatures`, {
+    hint: "Name a pool of type rbd, or leave the parameter out.",
   });
 }
 

@@ -1,5 +1,5 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
-import { canBeThick, Pools } from "@mooring/engine";
+import { canBeThick, hasImageFeatures, Pools } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import { listObjects } from "../objects/find.ts";
 import { availableBytes } from "../objects/pool-room.ts";
@@ -10,7 +10,7 @@ import {
   SMALLEST_FS,
   unservable,
 } from "../request/capability.ts";
-import { isMigratable, POOL_PARAMETER, provisioningOf } from "../request/parameters.ts";
+import { imageFeaturesOf, isMigratable, POOL_PARAMETER, provisioningOf } from "../request/parameters.ts";
 import { max, roundUp, SECTOR } from "../request/size.ts";
 import { reaches } from "./choose-pool.ts";
 
@@ -31,11 +31,13 @@ export async function getCapacity(
   const topology = request.accessibleTopology;
   const provisioning = provisioningOf(request.parameters) ?? "thin";
   const thick = provisioning === "thick";
+  const featured = imageFeaturesOf(request.parameters) !== undefined;
   const rooms = pools
     .filter((pool) => capabilities !== undefined && (wanted === undefined || pool.metadata.name === wanted))
     .filter((pool) => topology === undefined || many || reaches(pool)(topology))
     .filter((pool) => (!block && !many) || pool.spec.type !== "directory")
     .filter(({ spec }) => !thick || canBeThick(spec.type, spec.mode === "shared"))
+    .filter((pool) => !featured || hasImageFeatures(pool))
     .map((pool) => (availableBytes(pool)[provisioning] / SECTOR) * SECTOR);
   const largest = rooms.reduce(max, 0n);
   return {

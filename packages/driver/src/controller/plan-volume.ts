@@ -37,6 +37,7 @@ export async function planVolume(
 ): Promise<Volume> {
   requireFit(driver, wanted);
   const { id, capabilities, migratable, mutableParameters, provisioningType, source, stored } = wanted;
+  const { imageFeatures } = wanted;
   const copied = source === undefined ? undefined : await readSource(driver.store, source, signal);
   const asked = fsTypeOf(wanted, copied);
   const least = leastSize(wanted, copied, asked);
@@ -52,6 +53,7 @@ export async function planVolume(
       served: !migratable && modes.some(({ multiNode }) => multiNode),
       migratable,
       thick: provisioningType === "thick",
+      featured: imageFeatures !== undefined,
       size,
       requirement: wanted.topology,
       sourcePool: copied?.pool,
@@ -77,6 +79,7 @@ export async function planVolume(
         source,
         migratable: migratable || undefined,
         provisioningType,
+        imageFeatures,
         mutableParameters: Object.keys(mutableParameters).length === 0 ? undefined : mutableParameters,
       }),
     },

@@ -1,5 +1,11 @@
 import { CsiError } from "@mooring/csi";
-import { PROVISIONING_TYPES, type ProvisioningType, type Volume } from "@mooring/engine";
+import {
+  type ImageFeature,
+  PROVISIONING_TYPES,
+  type ProvisioningType,
+  parseImageFeatures,
+  type Volume,
+} from "@mooring/engine";
 
 /** Parameters of a StorageClass that the driver itself reads. */
 export const POOL_PARAMETER = "pool";
@@ -7,18 +13,23 @@ export const POOL_PARAMETER = "pool";
 export const MIGRATABLE_PARAMETER = "migratable";
 /** `thin` (default) or `thick`: all of a volume's room is set aside when it is made. */
 export const PROVISIONING_PARAMETER = "provisioningType";
+/** Features of the image in a Ceph pool, as ceph-csi has them: `layering,exclusive-lock`. */
+export const IMAGE_FEATURES_PARAMETER = "imageFeatures";
 /** What the Kubernetes provisioner adds about the claim; taken note of, never acted on. */
 const KUBERNETES_PREFIX = "csi.storage.k8s.io/";
 
 const POOL_NAME = /^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$/;
 
-const PARAMETERS: Readonly<Record<string, { valid(value: string): boolean; otherwise: string }>> = {
-  [POOL_PARAMETER]: { valid: (value) => POOL_NAME.test(value), otherwise: "no name of a pool" },
-  [MIGRATABLE_PARAMETER]: {
-    valid: (value) => value === "true" || value === "false",
-    otherwise: 'neither "true" nor "false"',
+/** What is wrong with a value, as the end of a sentence; undefined: nothing. */
+const PARAMETERS: Readonly<Record<string, (value: string) => string | undefined>> = {
+  [POOL_PARAMETER]: (value) => (POOL_NAME.test(value) ? undefined : "no name of a pool"),
+  [MIGRATABLE_PARAMETER]: (value) =>
+    value === "true" || value === "false" ? undefined : 'neither "true" nor "false"',
+  [PROVISIONING_PARAMETER]: (value) => (isProvisioningType(value) ? undefined : 'neither "thin" nor "thick"'),
+  [IMAGE_FEATURES_PARAMETER]: (value) => {
+    const parsed = parseImageFeatures(value);
+    return Array.isArray(parsed) ? undefined : parsed.wrong;
   },
-  [PROVISIONING_PARAMETER]: { valid: isProvisioningType, otherwise: 'neither "thin" nor "thick"' },
 };
 
 function isProvisioningType(value: string | undefined): value is ProvisioningType {
@@ -35,9 +46,8 @@ export function parseParameters(parameters: Record<string, string>): Record<stri
         hint: `Known parameters: ${Object.keys(PARAMETERS).join(", ")}.`,
       });
     }
-    if (!rule.valid(value)) {
-      throw CsiError.invalidArgument(`parameter "${key}": "${value}" is ${rule.otherwise}`);
-    }
+    const wrong = rule(value);
+    if (wrong !== undefined) throw CsiError.invalidArgument(`parameter "${key}": "${value}" is ${wrong}`);
   }
   return { ...parameters };
 }
@@ -51,6 +61,13 @@ export function isMigratable(parameters: Record<string, string>): boolean {
 export function provisioningOf(parameters: Record<string, string>): ProvisioningType | undefined {
   const value = parameters[PROVISIONING_PARAMETER];
   return isProvisioningType(value) ? value : undefined;
+}
+
+/** What the parameters have of them; undefined: nothing. */
+export function imageFeaturesOf(parameters: Record<string, string>): ImageFeature[] | undefined {
+  const value = parameters[IMAGE_FEATURES_PARAMETER];
+  const parsed = value === undefined ? undefined : parseImageFeatures(value);
+  return Array.isArray(parsed) ? parsed : undefined;
 }
 
 /** Throws INVALID_ARGUMENT: a thick volume gives nothing back, so what is to be discarded would be. */

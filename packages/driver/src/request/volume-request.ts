@@ -1,5 +1,5 @@
 import { CsiError, type v1 } from "@mooring/csi";
-import type { ProvisioningType, VolumeSource } from "@mooring/engine";
+import type { ImageFeature, ProvisioningType, VolumeSource } from "@mooring/engine";
 import { defined } from "@mooring/store";
 import { volumeIdOf } from "../names.ts";
 import {
@@ -15,6 +15,7 @@ import {
 } from "./capability.ts";
 import {
   comparedParameters,
+  imageFeaturesOf,
   isMigratable,
   POOL_PARAMETER,
   parseMutableParameters,
@@ -41,6 +42,8 @@ export interface VolumeRequest {
   migratable: boolean;
   /** Undefined: it was not asked for. */
   provisioningType: ProvisioningType | undefined;
+  /** Of the image in a Ceph pool; undefined: they were not asked for. */
+  imageFeatures: ImageFeature[] | undefined;
   /** Why several nodes cannot use one volume as it is asked for. */
   unfit: Unfit | undefined;
   mutableParameters: Record<string, string>;
@@ -86,6 +89,7 @@ export function parseVolumeRequest(request: v1.CreateVolumeRequest): VolumeReque
     pool: parameters[POOL_PARAMETER],
     migratable,
     provisioningType,
+    imageFeatures: imageFeaturesOf(parameters),
     unfit: (migratable ? unmigratable : unservable)(capabilities),
     mutableParameters,
     source,

@@ -92,6 +92,11 @@ export function canBeThick(type: PoolType, shared: boolean): boolean {
   return type === "xfs" && !shared;
 }
 
+/** Whether its images have the features that Ceph's have. */
+export function hasImageFeatures({ spec }: Pick<Pool, "spec">): boolean {
+  return spec.type === "rbd";
+}
+
 /** Whether two nodes can have a volume of the pool open at once while its workload moves. */
 export function canMigrate(pool: Pool): boolean {
   return isShared(pool);

@@ -1,6 +1,7 @@
 import { type Condition, defineResource, type KubeObject } from "@mooring/store";
 import type { Attempts } from "./attempts.ts";
 import type { VolumeSalvage } from "./faults.ts";
+import type { ImageFeature } from "./image-features.ts";
 import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
 
 /** Where a volume's first bytes come from. */
@@ -36,6 +37,8 @@ export interface VolumeSpec {
   accessMode: string;
   /** `thick`: all its room is set aside when it is made. Default `thin`: it takes what is written. Never changes. */
   provisioningType?: ProvisioningType;
+  /** Of its image in a Ceph pool; absent: those of its source, else all that an image may have. Never changes. */
+  imageFeatures?: ImageFeature[];
   /** A block volume of a shared pool that a second node may have open while its workload moves there. */
   migratable?: boolean;
   /** Where the arbiter wants the volume; empty or absent: detached. Written by the arbiter alone. */

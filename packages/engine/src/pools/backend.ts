@@ -1,3 +1,4 @@
+import type { ImageFeature } from "../api/image-features.ts";
 import type { PoolType } from "../api/pool.ts";
 import type { Copy, GroupCopy, PreCopies } from "./group-copy.ts";
 import type { Image } from "./image.ts";
@@ -22,6 +23,8 @@ export interface MakeOptions {
    * pools than local ones of XFS refuse it with INVALID_ARGUMENT.
    */
   thick?: boolean;
+  /** Of an image in a Ceph pool; default: those of its source, else all. Other pools refuse them with INVALID_ARGUMENT. */
+  imageFeatures?: readonly ImageFeature[] | undefined;
 }
 
 /** What a pool may promise; what is absent has its default. */

@@ -212,13 +212,14 @@ class Pool implements PoolBackend {
   async #make(
     id: string,
     size: number,
-    { signal, thick = false }: MakeOptions,
+    { signal, thick = false, imageFeatures }: MakeOptions,
     prepare: (bytes: number) => Promise<{ blocks: number; make: () => Promise<Image> }>,
   ): Promise<Image> {
     this.#requireOpen();
     checkImageId(id);
     const bytes = wholeSectors(size);
     this.#requireThick(thick);
+    this.#requireFeatured(imageFeatures !== undefined);
     return this.#work.run(id, async () => {
       signal?.throwIfAborted();
       const present = await this.#images.find(id);
@@ -243,6 +244,12 @@ class Pool implements PoolBackend {
     });
   }
 
+  #requireFeatured(featured: boolean): void {
+    if (!featured || this.#medium.featured === true) return;
+    const message = `images of a pool ${this.#medium.description} have no features`;
+    throw new EngineError("INVALID_ARGUMENT", message, { hint: "use a pool of type rbd, or leave them out" });
+  }
+
   async preCopy(copies: readonly Copy[], signal?: AbortSignal): Promise<PreCopies> {
     this.#requireOpen();
     const usage = await this.usage();
@@ -260,6 +267,7 @@ class Pool implements PoolBackend {
       for (const id of reserved.splice(0)) this.#ledger.correct(id, undefined);
     };
     this.#requireThick(copies.some(({ thick }) => thick === true));
+    this.#requireFeatured(copies.some(({ imageFeatures }) => imageFeatures !== undefined));
     try {
       const works = await Promise.all(copies.map((copy) => this.#sourceOf(copy)));
       for (const { id, size, from, thick = false } of works) {

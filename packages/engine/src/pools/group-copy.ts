@@ -1,3 +1,4 @@
+import type { ImageFeature } from "../api/image-features.ts";
 import type { Image } from "./image.ts";
 
 /** One image of a group to be copied. */
@@ -12,6 +13,8 @@ export interface Copy {
   still?: boolean;
   /** As in `MakeOptions`. */
   thick?: boolean;
+  /** As in `MakeOptions`. */
+  imageFeatures?: readonly ImageFeature[] | undefined;
 }
 
 /** Copies of images that take long to clone, made while they are being written to. For one `beginCopy`, or none. */

@@ -24,6 +24,8 @@ export interface Medium {
   readonly devices: ImageDevices;
   /** Absent where there are no thick images. */
   readonly thick?: ThickFiles | undefined;
+  /** Images have features that can be chosen. */
+  readonly featured?: boolean;
   /** What a message calls pools of this kind: `of type btrfs`. */
   readonly description: string;
   /** Makes it where it is not there, and brings it within reach; one that has failed anew, unless its images are in use. */

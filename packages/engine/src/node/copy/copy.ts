@@ -1,5 +1,6 @@
 import { open } from "node:fs/promises";
 import { firstOf } from "@mooring/store";
+import type { ImageFeature } from "../../api/image-features.ts";
 import { EngineError } from "../../errors.ts";
 import { folderUsers } from "../../pools/folder-users.ts";
 import type { Image } from "../../pools/image.ts";
@@ -18,6 +19,8 @@ interface CopyRequest {
   size?: number;
   /** The new image is to be thick. */
   thick?: boolean;
+  /** As in `MakeOptions`. */
+  imageFeatures?: readonly ImageFeature[] | undefined;
   /** Throws when the source may not be copied any more; called once no other controller can be copying or detaching it. */
   requireSource?: () => Promise<void>;
 }
@@ -38,8 +41,9 @@ async function copyAlone(
   await request.requireSource?.();
   const source = await pool.backend.find(request.source);
   if (source === undefined) throw new EngineError("NOT_FOUND", `there is no image ${request.source}`);
-  const { id, thick = false, size = source.size } = request;
-  const clone = (): Promise<Image> => pool.backend.clone(request.source, id, size, { signal, thick });
+  const { id, thick = false, imageFeatures, size = source.size } = request;
+  const options = { thick, imageFeatures };
+  const clone = (): Promise<Image> => pool.backend.clone(request.source, id, size, { signal, ...options });
   if (!pool.backend.block) return copyFolder(context, source, clone);
   const device = await context.host.loops.find(source.path);
   // One that an earlier life has made, and not reported.
@@ -49,7 +53,7 @@ async function copyAlone(
     await flush(device.path);
     return clone();
   }
-  const copy = { source: request.source, id, size, thick };
+  const copy = { source: request.source, id, size, ...options };
   return copyMounted(context, { backend: pool.backend, copy, mount: mount.target, signal });
 }
 

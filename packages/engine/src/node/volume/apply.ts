@@ -177,10 +177,10 @@ async function openLeased({ sharing, signal }: AgentContext, pool: OpenPool, fil
 
 async function createImage(context: AgentContext, { volume }: VolumeReading, pool: OpenPool): Promise<Image> {
   const { name } = volume.metadata;
-  const { source, size } = volume.spec;
-  const thick = isThickVolume(volume);
-  if (source === undefined) return pool.backend.create(name, size, { signal: context.signal, thick });
-  const copy = { source: source.name, id: name, size, thick };
+  const { source, size, imageFeatures } = volume.spec;
+  const options = { thick: isThickVolume(volume), imageFeatures };
+  if (source === undefined) return pool.backend.create(name, size, { signal: context.signal, ...options });
+  const copy = { source: source.name, id: name, size, ...options };
   if (source.kind === "Snapshot") return copyImage(context, pool, copy);
   const requireSource = () => requireVolumeHere(context, source.name);
   return copyImage(context, pool, { ...copy, requireSource });

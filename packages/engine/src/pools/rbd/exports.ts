@@ -60,7 +60,6 @@ export class ExportedFiles implements ImageFiles {
     const { exitCode, stderr } = await within(START_MS, undefined, (limit) =>
       orAborted(exec.try(EXPORT_PROGRAM, args, { signal: limit }), limit),
     ).catch((cause: unknown) => {
-      if (cause instanceof EngineError && cause.code === "FAILED_PRECONDITION") throw noWay(cause);
       if (!(cause instanceof DOMException)) throw cause;
       throw new EngineError("UNAVAILABLE", `${EXPORT_PROGRAM} did not open image ${name} in time`, { cause });
     });
@@ -101,13 +100,4 @@ export class ExportedFiles implements ImageFiles {
     if (!(await this.isOpen(path))) return;
     await this.#host.exec.try("umount", ["--lazy", path]);
   }
-}
-
-/** Neither the kernel opens images here, nor is there a program that does. */
-function noWay(cause: EngineError): EngineError {
-  const message = `no Ceph image can be opened on this node: its kernel has no rbd, and ${cause.message}`;
-  return new EngineError("FAILED_PRECONDITION", message, {
-    hint: "modprobe rbd; else, where Mooring runs in no pod: apt-get install qemu-system-common qemu-block-extra",
-    cause,
-  });
 }

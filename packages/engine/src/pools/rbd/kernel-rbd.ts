@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { release } from "node:os";
+import { IMAGE_FEATURES } from "../../api/image-features.ts";
 import type { Exec, MountEntry } from "../../host/host.ts";
+import { unknownTo } from "./features.ts";
 
 const BUS = "/sys/bus/rbd";
-/** What our images need of their clients: see `client-conf.ts`. */
-const FEATURES = 61;
 
 /** An image that this kernel has as a device. */
 export interface Mapping {
@@ -18,13 +18,29 @@ export interface Mapping {
   size: number;
 }
 
-/** Whether this kernel's own client can open our images; else why not. Loads its module where there is one. */
-export async function kernelRbd(exec: Exec): Promise<{ usable: boolean; why: string }> {
+/** Whether this kernel's own client can open an image; else why not. */
+export interface KernelWay {
+  usable: boolean;
+  why: string;
+}
+
+/** The sum of the features that this kernel's client knows; undefined: it has none. Loads its module where there is one. */
+export async function kernelFeatures(exec: Exec): Promise<number | undefined> {
   if (!existsSync(BUS)) await exec.try("modprobe", ["--quiet", "rbd"]).catch(() => {});
-  if (!existsSync(BUS)) return { usable: false, why: "the kernel has no rbd" };
-  const known = Number(attribute("supported_features") ?? 0);
-  if ((known & FEATURES) === FEATURES) return { usable: true, why: "the kernel has rbd" };
-  return { usable: false, why: `the kernel's rbd is too old: it has features ${known} of ${FEATURES}` };
+  return existsSync(BUS) ? Number(attribute("supported_features") ?? 0) : undefined;
+}
+
+/** `known`: see {@link kernelFeatures}. */
+export function kernelWay(known: number | undefined, features: readonly string[]): KernelWay {
+  if (known === undefined) return { usable: false, why: "the kernel has no rbd" };
+  const unknown = unknownTo(known, features);
+  if (unknown.length === 0) return { usable: true, why: "the kernel has rbd" };
+  return { usable: false, why: `the kernel's rbd does not know ${unknown.join(", ")}` };
+}
+
+/** The same for an image with all features that ours may have. */
+export async function kernelRbd(exec: Exec): Promise<KernelWay> {
+  return kernelWay(await kernelFeatures(exec), IMAGE_FEATURES);
 }
 
 /**

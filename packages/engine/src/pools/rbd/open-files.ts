@@ -1,23 +1,25 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { EngineError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
 import { absent, IMAGE_SUFFIX } from "../file-images.ts";
 import type { RbdCommands } from "./commands.ts";
 import { ExportedFiles } from "./exports.ts";
 import type { ImageFiles } from "./image-files.ts";
-import { kernelRbd } from "./kernel-rbd.ts";
+import { kernelFeatures, kernelWay } from "./kernel-rbd.ts";
 import { MappedFiles } from "./mapped-files.ts";
 import type { RbdPlace } from "./place.ts";
+import type { RbdInfo } from "./rbd-info.ts";
 
 /**
  * By the kernel's own client where there is one, else by a process for each image. What the other way has opened stays as it is: a
  * kernel may have got its module since.
  */
-export class OpenFiles implements ImageFiles {
+export class OpenFiles implements Omit<ImageFiles, "open"> {
   readonly #host: Host;
   readonly #mapped: MappedFiles;
   readonly #exported: ExportedFiles;
-  #best: Promise<ImageFiles> | undefined;
+  #kernel: Promise<number | undefined> | undefined;
 
   constructor(host: Host, place: RbdPlace, commands: RbdCommands) {
     this.#host = host;
@@ -29,13 +31,20 @@ export class OpenFiles implements ImageFiles {
     return (await this.#host.mounts.at(path)).length > 0;
   }
 
-  async open(name: string, path: string): Promise<void> {
-    this.#best ??= kernelRbd(this.#host.exec).then(({ usable }) => (usable ? this.#mapped : this.#exported));
+  /** Throws FAILED_PRECONDITION where nothing on this node can open an image with its features. */
+  async open({ name, features }: Pick<RbdInfo, "name" | "features">, path: string): Promise<void> {
+    this.#kernel ??= kernelFeatures(this.#host.exec);
+    const { usable, why } = kernelWay(await this.#kernel, features);
     // What has no device here any more is opened anew: its client may have been shut out of the cluster since.
     if ((await this.isOpen(path)) && (await this.#host.loops.find(path)) === undefined)
       await this.close(path);
-    const way = (await this.isOpen(path)) ? await this.#of(path) : await this.#best;
-    await way.open(name, path);
+    const best = usable ? this.#mapped : this.#exported;
+    const way = (await this.isOpen(path)) ? await this.#of(path) : best;
+    await way.open(name, path).catch((error: unknown) => {
+      if (way === this.#mapped || !(error instanceof EngineError) || error.code !== "FAILED_PRECONDITION")
+        throw error;
+      throw noWay(name, why, error);
+    });
   }
 
   async resize(path: string, size: number): Promise<void> {
@@ -60,4 +69,13 @@ export class OpenFiles implements ImageFiles {
     }
     await this.#mapped.closeUnbound();
   }
+}
+
+/** Neither the kernel opens it here, nor is there a program that does. */
+function noWay(name: string, why: string, cause: EngineError): EngineError {
+  const message = `image ${name} cannot be opened on this node: ${why}, and ${cause.message}`;
+  return new EngineError("FAILED_PRECONDITION", message, {
+    hint: "modprobe rbd; else, where Mooring runs in no pod: apt-get install qemu-system-common qemu-block-extra",
+    cause,
+  });
 }

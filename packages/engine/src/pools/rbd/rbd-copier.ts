@@ -25,8 +25,8 @@ export function rbdCopier(images: RbdImages, copies: RbdCopies): GroupCopier {
         },
         finish: async (signal): Promise<Image[]> => {
           const made: Image[] = [];
-          for (const [{ id, size }, taken] of snapshots) {
-            await copies.make(taken, size, { signal });
+          for (const [{ id, size, imageFeatures }, taken] of snapshots) {
+            await copies.make(taken, size, { signal, imageFeatures });
             made.push(await images.commit(taken.name, id, size));
           }
           await giveUp();

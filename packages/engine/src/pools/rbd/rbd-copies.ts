@@ -1,4 +1,6 @@
-import { type CommandOptions, ENOENT, LONG_MS, type RbdCommands } from "./commands.ts";
+import type { MakeOptions } from "../backend.ts";
+import { ENOENT, LONG_MS, type RbdCommands } from "./commands.ts";
+import { featureArguments } from "./features.ts";
 import { newName } from "./names.ts";
 import { type RbdInfo, readInfo } from "./rbd-info.ts";
 
@@ -40,10 +42,17 @@ export class RbdCopies {
   async make(
     { source, name }: TakenSnapshot,
     size: number,
-    { signal }: CommandOptions = {},
+    { signal, imageFeatures }: Pick<MakeOptions, "signal" | "imageFeatures"> = {},
   ): Promise<string> {
     const { commands, depth } = this.#options;
-    const clone = ["clone", ...commands.destination, `${source.name}@${name}`, name];
+    // Without the argument it has its source's.
+    const clone = [
+      "clone",
+      ...commands.destination,
+      ...featureArguments(imageFeatures),
+      `${source.name}@${name}`,
+      name,
+    ];
     await commands.rbd(clone, { signal });
     if ((await this.#below(source)) >= depth)
       await commands.rbd(["flatten", "--no-progress", name], { signal, limit: LONG_MS });

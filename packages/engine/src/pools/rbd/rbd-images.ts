@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { isImageFeature } from "../../api/image-features.ts";
 import { EngineError } from "../../errors.ts";
 import type { LoopDevices } from "../../host/host.ts";
 import type { MakeOptions } from "../backend.ts";
@@ -6,6 +7,7 @@ import { IMAGE_SUFFIX } from "../file-images.ts";
 import type { Image } from "../image.ts";
 import type { ImageStore } from "../image-store.ts";
 import { ENOENT, type RbdCommands } from "./commands.ts";
+import { featureArguments } from "./features.ts";
 import type { ImageFiles } from "./image-files.ts";
 import { requireUngrouped } from "./image-groups.ts";
 import { idOfOld, idOfWhole, isNewOf, newName, oldName, wholeName } from "./names.ts";
@@ -18,7 +20,7 @@ import { readClients, readWatchers, shutOut } from "./shut-out.ts";
 export interface RbdImagesOptions {
   commands: RbdCommands;
   copies: RbdCopies;
-  files: ImageFiles;
+  files: Pick<ImageFiles, "isOpen" | "resize" | "close">;
   loops: LoopDevices;
   maker: string;
   /** Absolute folder in which an image has a file while it is open here. */
@@ -94,25 +96,27 @@ export class RbdImages implements ImageStore {
     );
   }
 
-  async create(id: string, size: number, { signal }: MakeOptions = {}): Promise<Image> {
+  async create(id: string, size: number, { signal, imageFeatures }: MakeOptions = {}): Promise<Image> {
     const { commands, maker } = this.#options;
     const name = newName(maker, id);
     return this.#orDiscard(name, async () => {
-      await commands.rbd(["create", "--size", `${size}B`, name], { signal });
+      const args = ["create", "--size", `${size}B`, ...featureArguments(imageFeatures), name];
+      await commands.rbd(args, { signal });
       return this.#commit(name, id, size);
     });
   }
 
-  async clone(source: Image, id: string, size: number, { signal }: MakeOptions = {}): Promise<Image> {
-    return this.#copy(source, id, { size, signal, commit: (name) => this.#commit(name, id, size) });
+  async clone(source: Image, id: string, size: number, options: MakeOptions = {}): Promise<Image> {
+    return this.#copy(source, id, { ...options, size, commit: (name) => this.#commit(name, id, size) });
   }
 
   async replace(source: Image, id: string, size: number, signal?: AbortSignal): Promise<Image> {
     const { commands } = this.#options;
     await this.#requireClosed(id);
     await requireUngrouped(commands, wholeName(id));
+    const imageFeatures = (await this.info(id))?.features.filter(isImageFeature);
     return this.#copy(source, id, {
-      ...{ size, signal },
+      ...{ size, signal, imageFeatures },
       commit: async (name) => {
         const old = await this.info(id);
         if (old !== undefined && old.name !== oldName(id))
@@ -127,19 +131,13 @@ export class RbdImages implements ImageStore {
   async #copy(
     source: Image,
     id: string,
-    {
-      size,
-      signal,
-      commit,
-    }: { size: number; signal: AbortSignal | undefined; commit: (name: string) => Promise<Image> },
+    { size, commit, ...options }: MakeOptions & { size: number; commit: (name: string) => Promise<Image> },
   ): Promise<Image> {
     const { copies } = this.#options;
     const from = await this.present(source.id);
     const taken = await copies.take(from, id);
     try {
-      return await this.#orDiscard(taken.name, async () =>
-        commit(await copies.make(taken, size, { signal })),
-      );
+      return await this.#orDiscard(taken.name, async () => commit(await copies.make(taken, size, options)));
     } finally {
       await copies.giveUp(taken);
     }

@@ -10,6 +10,8 @@ export interface RbdInfo {
   /** Bytes. */
   size: number;
   madeAt: Date;
+  /** Names as Ceph has them; also such as no image of ours is made with. */
+  features: string[];
   /** The image that this one has what nobody has written here. */
   parent?: { id: string; trash: boolean };
 }
@@ -59,12 +61,13 @@ export async function readTrash(commands: RbdCommands): Promise<{ id: string; na
 }
 
 function infoOf(value: unknown): RbdInfo {
-  const { name, id, size, parent, create_timestamp } = objectOf(value);
+  const { name, id, size, parent, features, create_timestamp } = objectOf(value);
   const below = parent === undefined ? undefined : objectOf(parent);
   return {
     name: String(name),
     id: String(id),
     size: Number(size),
+    features: listOf(features).map(String),
     // Without a zone: commands run in this one.
     madeAt: new Date(`${create_timestamp} UTC`),
     ...(below === undefined ? {} : { parent: { id: String(below["id"]), trash: below["trash"] === true } }),

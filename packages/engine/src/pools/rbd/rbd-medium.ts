@@ -37,6 +37,7 @@ export interface RbdOptions {
 export class RbdMedium implements Medium {
   readonly block = true;
   readonly several = true;
+  readonly featured = true;
   readonly description = "of type rbd";
   readonly images: RbdImages;
   readonly copier: GroupCopier;
@@ -82,7 +83,7 @@ export class RbdMedium implements Medium {
   }
 
   async #open({ id, path }: Pick<Image, "id" | "path">): Promise<void> {
-    await this.#files.open((await this.images.present(id)).name, path);
+    await this.#files.open(await this.images.present(id), path);
   }
 
   async #detach(device: LoopAttachment, options: { lastUser?: boolean } = {}): Promise<void> {

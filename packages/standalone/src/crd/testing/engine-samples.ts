@@ -26,6 +26,7 @@ const volume: Full<Volume> = {
     fsType: "xfs",
     accessMode: "rwo",
     provisioningType: "thick",
+    imageFeatures: ["layering", "exclusive-lock"],
     migratable: true,
     nodeID: "n",
     migrationNodeID: "m",
