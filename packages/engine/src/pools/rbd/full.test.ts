@@ -120,6 +120,17 @@ async function refusesAndHolds(pool: PoolBackend, ceph: CephCluster, writer: Wri
   );
 }
 
+/** A group of another Ceph pool, which no list of ours shows. */
+async function putIntoGroup(ceph: CephCluster, image: string): Promise<{ takeOut(): Promise<void> }> {
+  await ceph.admin("ceph", "osd", "pool", "create", "theirs", "8", "8");
+  await ceph.admin("rbd", "pool", "init", "theirs");
+  await ceph.admin("rbd", "group", "create", "theirs/group");
+  const change = async (verb: "add" | "rm") =>
+    void (await ceph.admin("rbd", "group", "image", verb, "theirs/group", `${ceph.pool}/${image}`));
+  await change("add");
+  return { takeOut: () => change("rm") };
+}
+
 const hasRoom = (pool: PoolBackend) =>
   eventually(
     "the pool to have room, and to take an image",
@@ -141,6 +152,8 @@ test(
     // Ceph makes its list of removed images with the first of them, which a full pool does not allow.
     await pool.create("v-p-0", 8 * MIB);
     await pool.remove("v-p-0");
+    await pool.create("v-p-4", 8 * MIB);
+    const group = await putIntoGroup(ceph, "mooring.v-p-4");
     const other = await pool.devices.attach(removed);
     await host.exec.run("dd", [`if=${bytes}`, `of=${other.path}`, "bs=1M", "count=40", "oflag=direct"]);
     await pool.devices.detach(other);
@@ -150,13 +163,16 @@ test(
     await room(QUOTA);
     await isFullAndKnown(pool, ceph);
     await refusesAndHolds(pool, ceph, writer);
-    assert.deepEqual((await pool.list()).map(({ id }) => id).sort(), ["v-p-1", "v-p-2"]);
+    const ids = async () => (await pool.list()).map(({ id }) => id).sort();
+    assert.deepEqual(await ids(), ["v-p-1", "v-p-2", "v-p-4"]);
 
     await pool.remove("v-p-2");
-    assert.deepEqual(
-      (await pool.list()).map(({ id }) => id),
-      ["v-p-1"],
-    );
+    await assert.rejects(pool.remove("v-p-4"), (error: unknown) => {
+      assert.ok(error instanceof EngineError && error.code === "FAILED_PRECONDITION", String(error));
+      assert.match(error.message, /^image mooring\.v-p-4 is needed by an RBD group of another pool/);
+      return true;
+    });
+    assert.deepEqual(await ids(), ["v-p-1", "v-p-4"]);
     await room(8 * QUOTA);
     await writer.takes(BLOCKS);
     assert.equal(await writer.stop(), 0, "no write has failed");
@@ -167,7 +183,9 @@ test(
     );
     await hasRoom(pool);
     await pool.devices.detach(device);
-    for (const id of ["v-p-1", "v-p-3"]) await pool.remove(id);
+    await group.takeOut();
+    for (const id of ["v-p-1", "v-p-3", "v-p-4"]) await pool.remove(id);
+    assert.deepEqual(await ids(), []);
   },
 );
 

@@ -71,7 +71,8 @@ export class RbdTrash {
     const info = await readInfo(commands, { name });
     if (info === undefined) return;
     const args = ["rm", "--no-progress", name];
-    const { exitCode } = await commands.rbd(args, { limit: LONG_MS, allow: [ENOENT, ENOTEMPTY] });
+    const { exitCode } = await commands.rbd(args, { limit: LONG_MS, allow: [ENOENT, ENOTEMPTY, EMLINK] });
+    if (exitCode === EMLINK) throw inOtherGroup(name);
     // Copies need its data: it has to wait for the trash.
     if (exitCode === ENOTEMPTY || (await readInfo(commands, { name })) !== undefined) throw full;
     if (info.parent?.trash === true) await this.#removeWithParents(info.parent.id);
