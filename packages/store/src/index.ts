@@ -3,7 +3,7 @@ export { type EventExpiryOptions, startEventExpiry } from "./controller/expire-e
 export * from "./controller/finalizers.ts";
 export { getIfAny } from "./controller/get-if-any.ts";
 export * from "./controller/informer.ts";
-export { acquireLease, type HeldLease, LeaseElection, type LeaseOptions } from "./controller/lease.ts";
+export { acquireLease, type HeldLease, type LeaseOptions } from "./controller/lease.ts";
 export { listAll } from "./controller/list-all.ts";
 export { managedBy } from "./controller/managed-by.ts";
 export { type MutateOptions, mutate, type RetryOptions, retryOnConflict } from "./controller/mutate.ts";
@@ -67,6 +67,7 @@ export {
 export * from "./select/field-selector.ts";
 export * from "./select/label-selector.ts";
 export { allowsTopology, selectsNode } from "./select/node-selector.ts";
+export { isLabelKey, isLabelValue } from "./select/parse-labels.ts";
 export * from "./select/requirement.ts";
 export type { StoreLink } from "./thread/protocol.ts";
 export { type ServeStoreOptions, serveStore } from "./thread/serve-store.ts";

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { test } from "node:test";
 import { Leases } from "../kinds/kubernetes.ts";
 import { ResourceRegistry } from "../local/registry.ts";
+import { delay, withTimeLimit } from "../runtime/wait.ts";
 import { openStore } from "../testing/open-store.ts";
 import { refusingStore } from "../testing/refusing-store.ts";
 import { acquireLease } from "./lease.ts";
@@ -59,4 +61,27 @@ test("who may take a lease", () => {
   assert.equal(decideLease(held, { ...view, unchangedMs: 9_999 }).kind, "wait");
   const taken = decideLease(held, { ...view, unchangedMs: 10_000 });
   assert.equal(taken.kind === "write" && taken.spec.leaseTransitions, 5);
+});
+
+test("a lease whose response comes too late is given up: for the others its time has run since the write", async (t) => {
+  const store = await openStore(t, { registry: registry() });
+  const options = { name: "leader", namespace: "default", identity: "a", ...times };
+  const renewals: string[] = [];
+  const slow = refusingStore(store, (method) => {
+    if (method === "update") renewals.push(method);
+    return undefined;
+  });
+  const create = slow.create.bind(slow);
+  const late: typeof slow.create = async (...args) => {
+    const stored = await create(...args);
+    await delay(times.renewDeadlineMs + 10);
+    return stored;
+  };
+  const limit = withTimeLimit(60_000);
+  const lateStore = new Proxy(slow, {
+    get: (target, name) => (name === "create" ? late : Reflect.get(target, name, target)),
+  });
+  const held = await acquireLease(lateStore, options, limit);
+  if (!held.lost.aborted) await once(held.lost, "abort");
+  assert.deepEqual(renewals, [], "it was renewed as if it had just been taken");
 });

@@ -55,11 +55,13 @@ export async function acquireLease(
 }
 
 /** One candidate's view of a Lease (coordination.k8s.io/v1). */
-export class LeaseElection {
+class LeaseElection {
   readonly #store: ObjectStore;
   readonly #options: Required<Omit<LeaseOptions, "labels">> & Pick<LeaseOptions, "labels">;
   /** When this process first saw the present record: expiry is measured on our clock, never between two machines'. */
   #observed: LeaseObservation | undefined;
+  /** When the attempt began that took or renewed the lease last: others count its time from the write, not from the response. */
+  #renewedAt = performance.now();
   #failing = false;
 
   constructor(store: ObjectStore, options: LeaseOptions) {
@@ -94,16 +96,13 @@ export class LeaseElection {
     }
   }
 
-  /** Renews until the signal aborts or the renewal deadline passes. */
+  /** Renews until the signal aborts or the renewal deadline passes; a failed attempt brings it nearer, a slow one as well. */
   async keep(signal: AbortSignal): Promise<void> {
-    let renewedAt = performance.now();
-    while (!signal.aborted && performance.now() - renewedAt < this.#options.renewDeadlineMs) {
+    const left = () => this.#options.renewDeadlineMs - (performance.now() - this.#renewedAt);
+    while (!signal.aborted && left() > 0) {
       await delay(this.#options.retryMs, signal).catch(() => {});
-      const startedAt = performance.now();
-      const left = this.#options.renewDeadlineMs - (startedAt - renewedAt);
       // A request that hangs must not keep us believing that we hold the lease.
-      const renewed = await within(left, signal, (limited) => this.attempt(limited)).catch(() => false);
-      if (renewed) renewedAt = startedAt;
+      await within(left(), signal, (limited) => this.attempt(limited)).catch(() => {});
     }
   }
 
@@ -122,7 +121,8 @@ export class LeaseElection {
 
   async #takeOrRenew(signal: AbortSignal): Promise<boolean> {
     const { name, namespace } = this.#options;
-    const found = await this.#find(signal);
+    const startedAt = performance.now();
+    const found = await getIfAny(this.#store, Leases, { name, namespace }, signal);
     const record = found?.metadata.resourceVersion;
     if (found !== undefined && record !== this.#observed?.record) {
       this.#observed = { record, at: performance.now() };
@@ -139,12 +139,8 @@ export class LeaseElection {
         ? await this.#store.create(Leases, this.#newLease(name, namespace, step.spec), { signal })
         : await this.#store.update(Leases, { ...found, spec: step.spec }, { signal });
     this.#observed = { record: stored.metadata.resourceVersion, at: performance.now() };
+    this.#renewedAt = startedAt;
     return true;
-  }
-
-  async #find(signal: AbortSignal): Promise<Lease | undefined> {
-    const { name, namespace } = this.#options;
-    return getIfAny(this.#store, Leases, { name, namespace }, signal);
   }
 
   #newLease(name: string, namespace: string, spec: NonNullable<Lease["spec"]>): Lease {
