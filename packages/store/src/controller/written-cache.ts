@@ -3,18 +3,23 @@ import { keyOf, parseKey, type Resource } from "../object/resource.ts";
 import { isNotFound } from "../object/status-error.ts";
 import type { ObjectStore } from "../object-store.ts";
 import type { Informer } from "./informer.ts";
+import { RecentMap } from "./recent-map.ts";
+
+/** Deleted objects that are remembered: far more than writes that are under way at a time. */
+const MAX_GONE = 1_000;
 
 /** What we wrote ourselves and the watch has not yet delivered. */
 type Written<T> = { object: T } | { goneUid: string | undefined };
 
 /**
- * The informer's cache, plus the results of our own writes until the watch has
- * caught up. Without them a loop that reads again after its own step would see the world before the step.
+ * The informer's cache, plus the results of our own writes until the watch has caught up. Without them a loop that reads again after its own step would see the world before the step.
  */
 export class WrittenCache<T extends KubeObject> {
   readonly informer: Informer<T>;
   readonly #store: Pick<ObjectStore, "get">;
   readonly #written = new Map<string, Written<T>>();
+  /** UIDs whose deletion the watch has delivered. The response to our last write of such an object may come after it. */
+  readonly #gone = new RecentMap<string, true>(MAX_GONE);
 
   constructor(store: Pick<ObjectStore, "get">, informer: Informer<T>) {
     this.#store = store;
@@ -61,7 +66,10 @@ export class WrittenCache<T extends KubeObject> {
   /** Records the result of a write. */
   wrote(object: T): T {
     const key = keyOf(object);
+    const { uid } = object.metadata;
     const known = this.informer.get(key);
+    // No event would ever take it out again.
+    if (uid !== undefined && this.#gone.get(uid) !== undefined) return object;
     if (known === undefined || isNewer(object, known)) this.#written.set(key, { object });
     return object;
   }
@@ -90,6 +98,8 @@ export class WrittenCache<T extends KubeObject> {
   #caughtUp(old: T | undefined, next: T | undefined): void {
     const object = next ?? old;
     if (object === undefined) return;
+    if (old?.metadata.uid !== undefined && next?.metadata.uid !== old.metadata.uid)
+      this.#gone.set(old.metadata.uid, true);
     const key = keyOf(object);
     const written = this.#written.get(key);
     if (written === undefined) return;
