@@ -33,11 +33,12 @@ export class Headroom {
     this.#wanted = keep ? allowed(dirname(path)) : 0;
   }
 
-  /** Takes what is missing when it is more than half. Call it while the disk has room. */
+  /** Takes what is missing when it is more than half, or nothing where it cannot. Call it while the disk has room. */
   async extend(): Promise<void> {
-    if (performance.now() < this.#notBefore || this.#left() >= this.#wanted / 2) return;
-    this.#notBefore = performance.now() + RETRY_MS;
+    if (performance.now() < this.#notBefore) return;
     try {
+      if (this.#left() >= this.#wanted / 2) return;
+      this.#notBefore = performance.now() + RETRY_MS;
       const end = statSync(this.#path).size;
       const range = ["--offset", String(end), "--length", String(this.#wanted)];
       await run("fallocate", ["--keep-size", ...range, this.#path]);

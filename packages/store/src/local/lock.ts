@@ -22,12 +22,15 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
     if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
     throw locked(folder, await ownerOnceWritten(file));
   }
-  const owner = readOwner(file);
-  if (owner !== undefined && owner.pid !== process.pid && startTimeOf(owner.pid) === owner.startTime) {
+  try {
+    const owner = readOwner(file);
+    if (owner !== undefined && owner.pid !== process.pid && startTimeOf(owner.pid) === owner.startTime)
+      throw locked(folder, owner.pid);
+    writeFileSync(file, `${process.pid} ${startTimeOf(process.pid)}\n`, { mode: 0o600 });
+  } catch (error) {
     await close(server);
-    throw locked(folder, owner.pid);
+    throw error;
   }
-  writeFileSync(file, `${process.pid} ${startTimeOf(process.pid)}\n`, { mode: 0o600 });
   return () => {
     // Emptied before the socket goes: the next owner may write its own line the moment we let go.
     try {

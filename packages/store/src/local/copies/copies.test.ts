@@ -16,7 +16,7 @@ import { StoreOpenError } from "../open-error.ts";
 import { copyFolder } from "./copy-of-running.ts";
 import { restoreStore } from "./restore.ts";
 import { startStateCopies } from "./rotate.ts";
-import { listCopies } from "./state-copies.ts";
+import { copiesFolder, copyName, dropOldCopies, listCopies } from "./state-copies.ts";
 
 const WRITER = fileURLToPath(new URL("../../testing/crash-writer.ts", import.meta.url));
 
@@ -162,4 +162,17 @@ test("copies are made by themselves when something has changed, and the oldest g
   assert.ok(copies.length > 0 && copies.length <= 6, `${copies.length} copies`);
   for (const { path } of copies) assert.deepEqual((await checkStore(path)).damage, []);
   await store.close();
+});
+
+test("what killed copies have left goes, and not what another process is copying at this moment", async (t) => {
+  const folder = await tempFolder(t);
+  await mkdir(copiesFolder(folder));
+  const child = spawn("true");
+  await once(child, "exit");
+  const temporary = (pid: number | undefined) => `${copyName(new Date(), 7)}.new-${pid}`;
+  for (const pid of [child.pid, process.ppid])
+    await writeFile(join(copiesFolder(folder), temporary(pid)), "");
+  await dropOldCopies(folder);
+  const left = (await readdir(copiesFolder(folder))).map((name) => name.replace(/.*-/, ""));
+  assert.deepEqual(left, [String(process.ppid)]);
 });

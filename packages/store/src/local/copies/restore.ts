@@ -1,10 +1,10 @@
-import { link, mkdtemp, readdir, rename, rm, stat } from "node:fs/promises";
+import { link, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { failpoint } from "../../runtime/failpoint.ts";
 import { makeFolder } from "../../runtime/make-folder.ts";
 import type { StoreReport } from "../check/check-store.ts";
 import { ObjectDatabase } from "../database.ts";
-import { finishFiles, storeFile, syncFolder } from "../files.ts";
+import { finishFiles, sizeOf, storeFile, syncFolder } from "../files.ts";
 import { lockFolder } from "../lock.ts";
 import { copyStore } from "./copy-pages.ts";
 
@@ -30,15 +30,11 @@ export async function restoreStore(folder: string, copy: string): Promise<Restor
     try {
       const report = await copyStore(copy, storeFile(working));
       const database = await ObjectDatabase.open({ folder: working });
-      await database.beginAnew();
-      await database.close();
+      await database.beginAnew().finally(() => database.close());
       afterCopy();
       const file = storeFile(folder);
       const kept = `${file}.before-${new Date().toISOString().replace(/[:.]/g, "-")}`;
-      const present = await stat(file).then(
-        () => true,
-        () => false,
-      );
+      const present = (await sizeOf(file)) !== undefined;
       if (present) await link(file, kept);
       afterKeep();
       // No process may take the locks of the file that goes for those of the one that comes.

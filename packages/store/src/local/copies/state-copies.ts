@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readdir, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { describeBytes } from "../../object/describe-bytes.ts";
@@ -52,11 +53,15 @@ export async function listCopies(stateDir: string): Promise<StateCopy[]> {
   return copies;
 }
 
-/** Removes all but the newest, and what killed copies have left. */
+/** Removes all but the newest, and what copies have left whose process was killed. */
 export async function dropOldCopies(stateDir: string, keep = KEPT_COPIES): Promise<void> {
   for (const { path } of (await listCopies(stateDir)).slice(keep)) await rm(path, { force: true });
-  for (const name of await readdir(copiesFolder(stateDir)))
-    if (/\.mdb\.new-\d+$/.test(name)) await rm(join(copiesFolder(stateDir), name), { force: true });
+  for (const name of await readdir(copiesFolder(stateDir))) {
+    const pid = /\.mdb\.new-(\d+)$/.exec(name)?.[1];
+    // Another process (`mooring state backup`) may be writing one at this moment.
+    if (pid !== undefined && !existsSync(`/proc/${pid}`))
+      await rm(join(copiesFolder(stateDir), name), { force: true });
+  }
 }
 
 /** Makes the folder of the copies. Throws ServiceUnavailable when the disk has no room to spare for one of so many bytes. */
