@@ -173,7 +173,8 @@ test("a pod-like object stays for its grace period, until it is deleted with non
   const registry = testRegistry();
   const gracefulDelete = (_: unknown, { gracePeriodSeconds = 30 }) => gracePeriodSeconds;
   registry.register({ resource: Widgets, hasStatus: true, strategy: { gracefulDelete } });
-  const store = await openStore(t, { registry, clock: () => Date.parse("2030-01-01T00:00:00Z") });
+  let now = Date.parse("2030-01-01T00:00:00Z");
+  const store = await openStore(t, { registry, clock: () => now });
   const key = { namespace: "default", name: "a" };
   await store.create(Widgets, widget("a"));
   const marked = await store.delete(Widgets, key);
@@ -181,10 +182,15 @@ test("a pod-like object stays for its grace period, until it is deleted with non
   assert.equal(marked.metadata.deletionTimestamp, "2030-01-01T00:00:30Z");
   assert.equal(marked.metadata.generation, 2);
   await store.updateStatus(Widgets, { ...marked, status: { phase: "Stopping" } });
+  now += 4_000;
   const shorter = await store.delete(Widgets, key, { gracePeriodSeconds: 5 });
   assert.equal(shorter.metadata.deletionGracePeriodSeconds, 5);
+  assert.equal(shorter.metadata.deletionTimestamp, "2030-01-01T00:00:05Z", "counted from the first delete");
   const longer = await store.delete(Widgets, key, { gracePeriodSeconds: 60 });
   assert.equal(longer.metadata.deletionGracePeriodSeconds, 5, "never longer again");
+  const over = await store.delete(Widgets, key, { gracePeriodSeconds: 3 });
+  assert.equal(over.metadata.deletionGracePeriodSeconds, 1, "three seconds are over");
+  assert.equal(over.metadata.deletionTimestamp, "2030-01-01T00:00:04Z");
   await store.delete(Widgets, key, { gracePeriodSeconds: 0 });
   await assert.rejects(store.get(Widgets, key), isNotFound);
 });

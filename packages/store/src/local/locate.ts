@@ -19,7 +19,7 @@ export interface Located {
   path: string;
 }
 
-/** Throws BadRequest for a name or a namespace that no object can have. */
+/** Throws Invalid for a name or a namespace that no object can have, BadRequest where a namespaced kind's is missing. */
 export function locate(definition: ResourceDefinition, resource: Resource, key: Unchecked): Located {
   const checked = keyFor(definition, key.namespace, key.name);
   const path = pathOf(groupResource(resource), checked.namespace, checked.name);

@@ -52,11 +52,15 @@ function marked(
   const metadata = { ...current.metadata };
   if (finalizers.length > 0) metadata.finalizers = finalizers;
   else delete metadata.finalizers;
-  const isNew = metadata.deletionTimestamp === undefined;
-  if (isNew || metadata.deletionGracePeriodSeconds !== grace) {
-    metadata.deletionTimestamp = timestamp(now + grace * 1000);
-    metadata.deletionGracePeriodSeconds = grace;
-  }
-  if (isNew && metadata.generation !== undefined) metadata.generation += 1;
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = metadata;
+  if (deletionTimestamp !== undefined && metadata.deletionGracePeriodSeconds === grace)
+    return { ...current, metadata };
+  const askedAt =
+    deletionTimestamp === undefined ? now : Date.parse(deletionTimestamp) - deletionGracePeriodSeconds * 1000;
+  // A shorter period counts from the first delete, as in Kubernetes; one that is over by now leaves the least there is.
+  const isOver = askedAt + grace * 1000 < now;
+  metadata.deletionTimestamp = timestamp(isOver ? now : askedAt + grace * 1000);
+  metadata.deletionGracePeriodSeconds = isOver ? Math.min(1, grace) : grace;
+  if (deletionTimestamp === undefined && metadata.generation !== undefined) metadata.generation += 1;
   return { ...current, metadata };
 }
