@@ -58,12 +58,15 @@ function applied(result: unknown, operation: Operation): string | undefined {
 /** Throws RequestEntityTooLarge when the copies of a patch have come to too much. */
 function spend(left: { values: number; characters: number }, copied: unknown): void {
   const waiting: unknown[] = [copied];
+  left.values -= 1;
   for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
-    left.values -= 1;
     if (typeof value === "string") left.characters -= value.length;
-    if (typeof value === "object" && value !== null) waiting.push(...Object.values(value));
+    const members = typeof value === "object" && value !== null ? Object.entries(value) : [];
+    left.values -= members.length;
+    if (!Array.isArray(value)) for (const [key] of members) left.characters -= key.length;
     if (left.values < 0 || left.characters < 0)
       throw tooLarge("the copies of the JSON patch come to too much");
+    for (const [, member] of members) waiting.push(member);
   }
 }
 

@@ -104,6 +104,17 @@ test("a JSON patch that leads into a text does not fit, and copies do not fill t
     () => applyJsonPatch({ a: 1 }, doubling),
     (error) => isStatus(error, "RequestEntityTooLarge"),
   );
+  const whole = [{ op: "copy", from: "/a", path: "/b" }];
+  assert.throws(
+    () => applyJsonPatch({ a: Array.from({ length: 500_000 }, () => 1) }, whole),
+    (error) => isStatus(error, "RequestEntityTooLarge"),
+    "more values than a call has room for arguments",
+  );
+  assert.throws(
+    () => applyJsonPatch({ a: { ["k".repeat(4 * 1024 * 1024)]: 1 } }, whole),
+    (error) => isStatus(error, "RequestEntityTooLarge"),
+    "keys are text as well",
+  );
   const many = Array.from({ length: 10_001 }, () => ({ op: "test", path: "/a", value: 1 }));
   assert.throws(
     () => applyJsonPatch({ a: 1 }, many),
