@@ -7,6 +7,9 @@ export interface FieldRequirement {
   value: string;
 }
 
+/** A value may have these three characters only behind a backslash, and a backslash before nothing else, as in Kubernetes. */
+const VALUE = /^(?:[^\\,=]|\\[\\,=])*$/s;
+
 /** Parses `metadata.name=x,spec.nodeName!=y`; backslash escapes comma, equals sign and itself. Throws BadRequest. */
 export function parseFieldSelector(selector: string | undefined): FieldRequirement[] {
   if (selector === undefined || selector === "") return [];
@@ -15,6 +18,7 @@ export function parseFieldSelector(selector: string | undefined): FieldRequireme
     const match = /^((?:[^=!\\]|\\.)+?)(==|!=|=)(.*)$/s.exec(term);
     if (match === null) throw badRequest(`invalid selector: '${selector}'; can't understand '${term}'`);
     const [, field = "", operator, value = ""] = match;
+    if (!VALUE.test(value)) throw badRequest(`invalid selector: '${selector}'; can't understand '${term}'`);
     return { field, equal: operator !== "!=", value: value.replace(/\\([\\,=])/g, "$1") };
   });
 }

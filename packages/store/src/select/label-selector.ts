@@ -1,5 +1,5 @@
 import { badRequest } from "../object/errors.ts";
-import { LabelParser } from "./parse-labels.ts";
+import { isLabelKey, isLabelValue, LabelParser } from "./parse-labels.ts";
 import type { LabelRequirement } from "./requirement.ts";
 
 /** The structured form that objects carry (`spec.selector`), meta/v1 LabelSelector. */
@@ -15,13 +15,10 @@ export function parseLabelSelector(selector: string | undefined): LabelRequireme
   return new LabelParser(selector ?? "").parse();
 }
 
-const LABEL_KEY = /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
-
-/** As an API server: no object has such a label, so NotIn and DoesNotExist would select everything, by a slip of the pen. */
+/** An API server refuses them, too: no object has such a label, so NotIn and DoesNotExist would select everything, by a slip of the pen. */
 function requireLabel(key: string, values: readonly string[]): void {
-  if (!LABEL_KEY.test(key)) throw badRequest(`${JSON.stringify(key)} in a label selector is not a label key`);
-  const wrong = values.find((value) => !LABEL_VALUE.test(value));
+  if (!isLabelKey(key)) throw badRequest(`${JSON.stringify(key)} in a label selector is not a label key`);
+  const wrong = values.find((value) => !isLabelValue(value));
   if (wrong !== undefined)
     throw badRequest(`${JSON.stringify(wrong)} in a label selector is not a value of label ${key}`);
 }
@@ -77,9 +74,5 @@ export function matchesLabels(requirements: readonly LabelRequirement[], labels:
 /** A label that is no whole number is neither more nor less. */
 function compares(operator: "Gt" | "Lt", value: string | undefined, limit: string): boolean {
   if (value === undefined || !/^[+-]?\d+$/.test(value)) return false;
-  const [mine, its] = [whole(value), whole(limit)];
-  return operator === "Gt" ? mine > its : mine < its;
+  return operator === "Gt" ? BigInt(value) > BigInt(limit) : BigInt(value) < BigInt(limit);
 }
-
-/** BigInt takes a minus and no plus. */
-const whole = (text: string) => BigInt(text.replace(/^\+/, ""));

@@ -30,11 +30,16 @@ function termMatches(term: NodeSelectorTerm, node: NodeLike): boolean {
   if (expressions.length + fields.length === 0) return false;
   const labels = node.metadata.labels ?? {};
   return (
-    expressions.every((requirement) => matches(requirement, labels[requirement.key])) &&
+    expressions.every((requirement) => matches(requirement, own(labels, requirement.key))) &&
     fields.every((requirement) =>
       matches(requirement, requirement.key === "metadata.name" ? node.metadata.name : undefined),
     )
   );
+}
+
+/** Every object inherits a `constructor`, and no node has a label of that name by it. */
+function own(labels: Readonly<Record<string, string>>, key: string): string | undefined {
+  return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
 
 type Operator = (value: string | undefined, values: readonly string[]) => boolean;
@@ -49,7 +54,7 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
 };
 
 function matches({ operator, values }: Requirement, value: string | undefined): boolean {
-  return OPERATORS[operator]?.(value, values ?? []) ?? false;
+  return (Object.hasOwn(OPERATORS, operator) && OPERATORS[operator]?.(value, values ?? [])) === true;
 }
 
 function isInteger(text: string | undefined): text is string {
@@ -66,6 +71,6 @@ export function allowsTopology(terms: readonly TopologyTerm[] | undefined, node:
   if (terms === undefined || terms.length === 0) return true;
   const labels = node.metadata.labels ?? {};
   return terms.some((term) =>
-    (term.matchLabelExpressions ?? []).every(({ key, values }) => values.includes(labels[key] ?? "")),
+    (term.matchLabelExpressions ?? []).every(({ key, values }) => values.includes(own(labels, key) ?? "")),
   );
 }

@@ -107,10 +107,20 @@ function refuse(where: string, value: string, why: string): never {
   throw badRequest(`unable to parse requirement: ${where}: Invalid value: ${JSON.stringify(value)}: ${why}`);
 }
 
-function checkKey(key: string): void {
+/** `[prefix/]name`, the prefix a DNS subdomain. */
+export function isLabelKey(key: string): boolean {
   const [name = "", prefix, ...more] = key.split("/").reverse();
-  const isFine = more.length === 0 && name.length <= 63 && TEXT.test(name);
-  if (!isFine || (prefix !== undefined && (prefix.length > 253 || !DOMAIN.test(prefix))))
+  const hasPrefix = prefix === undefined || (prefix.length <= 253 && DOMAIN.test(prefix));
+  return hasPrefix && more.length === 0 && name.length <= 63 && TEXT.test(name);
+}
+
+/** At most 63 letters, digits, `-`, `_` and `.`, a letter or a digit at both ends; or empty. */
+export function isLabelValue(value: string): boolean {
+  return value === "" || (value.length <= 63 && TEXT.test(value));
+}
+
+function checkKey(key: string): void {
+  if (!isLabelKey(key))
     refuse(
       "<nil>",
       key,
@@ -123,7 +133,7 @@ function checkValues(key: string, operator: LabelRequirement["operator"], values
   if ((operator === "Gt" || operator === "Lt") && !INTEGER.test(only))
     refuse("values[0]", only, "for 'Gt', 'Lt' operators, the value must be an integer");
   for (const [index, value] of values.entries()) {
-    if (value === "" || (value.length <= 63 && TEXT.test(value))) continue;
+    if (isLabelValue(value)) continue;
     refuse(
       `values[${index}][${key}]`,
       value,

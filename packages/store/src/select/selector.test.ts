@@ -10,6 +10,7 @@ import {
   matchesLabels,
   parseLabelSelector,
 } from "./label-selector.ts";
+import { allowsTopology, selectsNode } from "./node-selector.ts";
 
 const labels = { app: "db", "example.com/tier": "back", empty: "", size: "10" };
 
@@ -115,6 +116,7 @@ test("keys and values that no label can have are refused in structured selectors
     { matchExpressions: [{ key: "app", operator: "NotIn", values: ["ok", `${"x".repeat(64)}`] }] },
     { matchExpressions: [{ key: "-app", operator: "Exists" }] },
     { matchExpressions: [{ key: "a/b/c", operator: "Exists" }] },
+    { matchExpressions: [{ key: "a..b/c", operator: "Exists" }] },
   ];
   for (const selector of wrong)
     assert.throws(() => labelRequirements(selector), { reason: "BadRequest" }, JSON.stringify(selector));
@@ -134,9 +136,22 @@ test("field selectors", () => {
   for (const [selector, expected] of cases) {
     assert.equal(matchesFields(parseFieldSelector(selector), fields), expected, selector);
   }
-  assert.throws(() => parseFieldSelector("metadata.name"), /invalid selector/);
+  for (const selector of ["metadata.name", "metadata.name=a=b", "metadata.name=a\\b", "metadata.name=a\\"])
+    assert.throws(() => parseFieldSelector(selector), /invalid selector/, selector);
   assert.throws(
     () => matchesFields(parseFieldSelector("status.phase=x"), fields),
     /field label not supported: status.phase/,
   );
+});
+
+test("a node has no label by what every object inherits", () => {
+  const node = { metadata: { name: "n1", labels: { zone: "a" } } };
+  const selects = (key: string, operator: string, values: string[] = []) =>
+    selectsNode({ nodeSelectorTerms: [{ matchExpressions: [{ key, operator, values }] }] }, node);
+  assert.equal(selects("zone", "In", ["a"]), true);
+  assert.equal(selects("constructor", "Exists"), false);
+  assert.equal(selects("toString", "DoesNotExist"), true);
+  assert.equal(selects("zone", "toString"), false);
+  const terms = [{ matchLabelExpressions: [{ key: "zone", values: ["a"] }] }];
+  assert.equal(allowsTopology(terms, node), true);
 });
