@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { AccessError } from "./access.ts";
 import { inClusterAccess, isInCluster } from "./in-cluster.ts";
 import { defaultKubeconfigPath, kubeconfigAccess } from "./kubeconfig.ts";
 
@@ -22,6 +23,10 @@ test("a pod's service account is enough", async (t) => {
   assert.equal(await access.authorization?.(false), "Bearer secret");
   assert.deepEqual([isInCluster(env), isInCluster({})], [true, false]);
   await assert.rejects(inClusterAccess({}, folder), /does not run in a pod/);
+  await assert.rejects(
+    inClusterAccess(env, join(folder, "none")),
+    (error) => error instanceof AccessError && /automountServiceAccountToken/.test(error.message),
+  );
 });
 
 test("a kubeconfig gives certificates as data or as files beside it, and names its context", async (t) => {
@@ -33,6 +38,7 @@ current-context: first
 contexts:
 - {name: first, context: {cluster: c, user: certificate}}
 - {name: second, context: {cluster: lax, user: password, namespace: ns}}
+- {name: empty, context: {cluster: c, user: certificate, namespace: ""}}
 clusters:
 - {name: c, cluster: {server: https://one:6443/, certificate-authority-data: ${data("CA")}, tls-server-name: kube}}
 - {name: lax, cluster: {server: https://two, insecure-skip-tls-verify: true, disable-compression: true}}
@@ -48,6 +54,7 @@ users:
   const second = await kubeconfigAccess(join(folder, "config"), "second");
   assert.deepEqual([second.namespace, second.tls], ["ns", { rejectUnauthorized: false }]);
   assert.equal(await second.authorization?.(false), `Basic ${data("a:b")}`);
+  assert.equal((await kubeconfigAccess(join(folder, "config"), "empty")).namespace, "default");
   await assert.rejects(kubeconfigAccess(join(folder, "config"), "third"), /no context "third"/);
 });
 

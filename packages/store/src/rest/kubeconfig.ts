@@ -56,7 +56,7 @@ export async function kubeconfigAccess(
   return {
     server: serverOf(cluster, `${path}: cluster "${chosen.cluster}"`),
     tls: await tlsOf(cluster, user, path),
-    namespace: chosen.namespace ?? "default",
+    namespace: chosen.namespace || "default",
     source: path,
     ...defined({ authorization }),
   };

@@ -1,6 +1,5 @@
 import { type StatusDetails, StatusError, type StatusReason } from "../object/status-error.ts";
 import type { ClusterAccess } from "./access.ts";
-
 import { dropNulls } from "./decode.ts";
 
 /** Reason of a response that brought no Status of its own (a proxy's, for instance). */
@@ -55,10 +54,10 @@ export function isStatusObject(value: unknown): value is StatusObject {
   return typeof value === "object" && value !== null && "kind" in value && value.kind === "Status";
 }
 
-/** A meta/v1 Status as an error; `code` counts where the Status has none. */
+/** A meta/v1 Status as an error; `code` counts where the Status has none, or one that is no code of an error. */
 export function statusFromObject(status: StatusObject, code = 500): StatusError {
   dropNulls({ status });
-  const number = status.code ?? code;
+  const number = isErrorCode(status.code) ? status.code : code;
   // Reasons are an open set; one that we do not know is kept, callers compare strings.
   const reason = (status.reason || (REASON[number] ?? "Unknown")) as StatusReason;
   return new StatusError(
@@ -67,6 +66,10 @@ export function statusFromObject(status: StatusObject, code = 500): StatusError 
     status.details ?? {},
     number,
   );
+}
+
+function isErrorCode(code: unknown): code is number {
+  return typeof code === "number" && Number.isInteger(code) && code >= 400 && code < 600;
 }
 
 /** The server could not be reached, or stopped talking: trying again may help. Names the server, and what led there. */
