@@ -47,6 +47,24 @@ test("the same event again raises its count, also in another process", async (t)
   assert.equal(failed?.involvedObject.uid, "u-1");
 });
 
+test("an event has a name that Kubernetes takes, however long and whatever that of its object", async (t) => {
+  const store = await openStore(t, { registry: registry() });
+  const recorder = new EventRecorder(store, { component: "csi.mooring.dev" });
+  const name = `${"a".repeat(235)}-${"b".repeat(10)}`;
+  recorder.event(
+    { ...subject, metadata: { name, namespace: "work", uid: "u-2" } },
+    "Normal",
+    "Provisioned",
+    "done",
+  );
+  await recorder.flush();
+  const [event] = (await store.list(Events, { namespace: "work" })).items;
+  assert.match(
+    event?.metadata.name ?? "",
+    /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
+  );
+});
+
 test("an event into a namespace that is ending is no failure, any other refusal is one", async (t) => {
   const warned: string[] = [];
   const logger = { ...silentLogger, warn: (_fields: object, message: string) => void warned.push(message) };

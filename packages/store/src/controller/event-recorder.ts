@@ -149,7 +149,7 @@ export class EventRecorder {
     return {
       apiVersion: "v1",
       kind: "Event",
-      metadata: { name: `${name.slice(0, 236)}.${hash}`, namespace: namespace || "default" },
+      metadata: { name: `${beginningOf(name)}.${hash}`, namespace: namespace || "default" },
       involvedObject: {
         apiVersion: subject.apiVersion,
         kind: subject.kind,
@@ -170,6 +170,11 @@ export class EventRecorder {
   #now(): string {
     return `${new Date(this.#clock()).toISOString().slice(0, 19)}Z`;
   }
+}
+
+/** As much of an object's name as an event's has room for: in front of the dot before the hash, a letter or a digit. */
+function beginningOf(name: string): string {
+  return name.slice(0, 236).replace(/[-.]+$/, "");
 }
 
 /** Two objects of one kind and name follow each other: the UID distinguishes them. */

@@ -16,7 +16,7 @@ export function isDeleting(object: KubeObject): boolean {
 }
 
 /** Adds the finalizer to the object in memory; true when it was not there. */
-export function setFinalizer(object: KubeObject, finalizer: string): boolean {
+function setFinalizer(object: KubeObject, finalizer: string): boolean {
   if (hasFinalizer(object, finalizer)) return false;
   object.metadata.finalizers = [...(object.metadata.finalizers ?? []), finalizer];
   return true;
@@ -37,7 +37,7 @@ export function addFinalizer<T extends KubeObject>(
   signal?: AbortSignal,
 ): Promise<T> {
   const change = (object: T) => void setFinalizer(object, finalizer);
-  return mutate(store, resource, key, { change: change, ...defined({ signal }) });
+  return mutate(store, resource, key, { change, ...defined({ signal }) });
 }
 
 /** Takes the finalizer away in the store; an object that is gone needs nothing. */
@@ -49,10 +49,7 @@ export async function removeFinalizer<T extends KubeObject>(
 ): Promise<T | undefined> {
   const change = (object: T) => void unsetFinalizer(object, finalizer);
   try {
-    return await mutate(store, resource, key, {
-      change: change,
-      ...defined({ signal }),
-    });
+    return await mutate(store, resource, key, { change, ...defined({ signal }) });
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;

@@ -31,7 +31,7 @@ export async function retryOnConflict<T>(
 
 /** How `mutate` writes: attempts, field manager, signal, subresource. */
 export interface MutateOptions extends WriteOptions, RetryOptions {
-  /** Write the status subresource; `fn` should change nothing else. */
+  /** Write the status subresource; `change` should change nothing else. */
   subresource?: "status";
 }
 

@@ -162,6 +162,6 @@ export class ResourceRegistry {
 }
 
 /** The versions under which a kind is served; only the stored one unless its definition says more. */
-export function servedVersions(definition: ResourceDefinition): string[] {
+function servedVersions(definition: ResourceDefinition): string[] {
   return definition.versions ?? [definition.resource.version];
 }

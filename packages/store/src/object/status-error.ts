@@ -41,7 +41,7 @@ export interface StatusDetails {
 }
 
 /** HTTP status of every reason. */
-export const HTTP_CODE: Readonly<Record<StatusReason, number>> = {
+const HTTP_CODE: Readonly<Record<StatusReason, number>> = {
   NotFound: 404,
   AlreadyExists: 409,
   Conflict: 409,
