@@ -1,8 +1,8 @@
 import { Command } from "commander";
-import { VERSION } from "./commands/version.ts";
 import { EXIT } from "./output/exit-codes.ts";
 import { reportError } from "./output/report-error.ts";
 import { unprintable } from "./output/unprintable.ts";
+import { VERSION } from "./process/version.ts";
 
 /** Also for the commands of a command: their wrong arguments end with the same code. */
 function inherit(parent: Command, command: Command, path: string): void {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, open, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -72,6 +72,22 @@ describe("mooring driver", () => {
       refused(state("a"), { CSI_ENDPOINT: `unix://${folder}/csi` }, 2, /\.sock/),
       refused(state("long"), { CSI_ENDPOINT: endpoint("x".repeat(120)) }, 2, /107/),
     ]);
+  });
+
+  test("serves on while its log cannot be written, on a full disk say", thorough(), async () => {
+    const socket = endpoint("full");
+    const command = ["driver", "--endpoint", socket, "--log-level", "debug", ...state("full")];
+    const log = await open("/dev/full", "w");
+    const child = spawn(process.execPath, [MOORING, ...command], { stdio: ["ignore", "ignore", log.fd] });
+    running.add(child);
+    const ended = once(child, "close");
+    await log.close();
+    const client = await connect(socket, { timeoutMs: 60_000, readyTimeoutMs: 60_000 });
+    assert.equal((await client.identity.getPluginInfo({})).name, "csi.mooring.dev");
+    client.close();
+    child.kill("SIGTERM");
+    assert.deepEqual(await ended, [0, null]);
+    running.delete(child);
   });
 
   test("wrong options end it at once with code 2", thorough(), async () => {

@@ -4,14 +4,16 @@ import { type DriverMode, type ServeOptions, serveDriver } from "@mooring/driver
 import { type AgentPool, type PoolType, Volumes } from "@mooring/engine";
 import { defined, isNotFound, type RestStore } from "@mooring/store";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { type Logger, pino } from "pino";
+import type { Logger } from "pino";
 import { openClient } from "../client/client.ts";
 import { isNodeName, ownPoolName } from "../options/node-settings.ts";
 import { overcommitOption, poolSizeOption } from "../options/own-pool.ts";
 import { rbdPoolOption } from "../options/rbd-pool-option.ts";
 import { CommandError } from "../output/command-error.ts";
 import { type DriverMetrics, startMetrics } from "../process/driver-metrics.ts";
-import { ignoreUserSignals, SAME_WISH_MS, STOP_SIGNALS } from "../process/foreground.ts";
+import { stopSignal } from "../process/foreground.ts";
+import { openLogger } from "../process/log.ts";
+import { VERSION } from "../process/version.ts";
 
 interface DriverOptions {
   mode: DriverMode;
@@ -55,24 +57,6 @@ function endpointOf(options: DriverOptions): string {
     });
   }
   return endpoint;
-}
-
-/** Aborts with the first signal that asks to stop; a later one ends the process at once. */
-function stopSignal(logger: Logger): AbortSignal {
-  const stop = new AbortController();
-  let first = 0;
-  const onSignal = (name: string): void => {
-    if (stop.signal.aborted) {
-      if (Date.now() - first > SAME_WISH_MS) process.exit(130);
-      return;
-    }
-    first = Date.now();
-    logger.info({ signal: name }, "stopping; once more to stop at once");
-    stop.abort();
-  };
-  for (const name of STOP_SIGNALS) process.on(name, onSignal);
-  ignoreUserSignals();
-  return stop.signal;
 }
 
 /** The objects of a running Mooring API server, which other processes see as well. */
@@ -129,8 +113,8 @@ async function driver(options: DriverOptions): Promise<void> {
       next: "run it as root, or try it with --pool directory",
     });
   }
-  const logger = pino({ level: options.logLevel }, pino.destination({ dest: 2, sync: true }));
-  const signal = stopSignal(logger);
+  const logger = await openLogger(options.logLevel);
+  const signal = stopSignal((name) => logger.info({ signal: name }, "stopping; once more to stop at once"));
   const { metricsListen } = options;
   const metrics = metricsListen === undefined ? undefined : await startMetrics(metricsListen, logger);
   try {
@@ -157,7 +141,7 @@ async function serve(options: DriverOptions, endpoint: string, around: Surroundi
     rbdPools: options.rbdPool,
     keepGroupVolumes: options.groupVolumes === "keep",
     ...defined({ store }),
-    version: process.env.MOORING_VERSION ?? "0.1.0",
+    version: VERSION,
     logger,
     signal,
     ...defined({ observe: metrics?.observe }),
@@ -182,12 +166,12 @@ function startFailure(error: unknown): unknown {
 /** The file system's error for a folder that is none, or not ours to write. */
 const UNUSABLE = new Set(["ENOTDIR", "EACCES", "EROFS", "ENOSPC", "EPERM", "EEXIST"]);
 
-/** `mooring driver`: the CSI driver alone, for Nomad, a test suite or a script. Needs no Kubernetes. */
-export function driverCommand(): Command {
-  const choice = (flags: string, text: string, values: string[], fallback: string) =>
-    new Option(flags, text).choices(values).default(fallback);
-  return new Command("driver")
-    .description("serve CSI on a unix socket, with volumes of this machine; in the foreground")
+const choice = (flags: string, text: string, values: string[], fallback: string) =>
+  new Option(flags, text).choices(values).default(fallback);
+
+/** Which services are served where, and whose objects they are about. */
+function withServiceOptions(command: Command): Command {
+  return command
     .addOption(
       choice("--mode <mode>", "services to serve", ["controller", "node", "all"], "all").env("MOORING_MODE"),
     )
@@ -210,7 +194,12 @@ export function driverCommand(): Command {
         .env("MOORING_NODE_ID")
         .default(hostname().toLowerCase())
         .argParser(nodeId),
-    )
+    );
+}
+
+/** What volumes are made of, and how many there may be. */
+function withVolumeOptions(command: Command): Command {
+  return command
     .addOption(
       choice("--pool <type>", "kind of the pool", ["xfs", "btrfs", "directory"], "xfs").env("MOORING_POOL"),
     )
@@ -230,7 +219,22 @@ export function driverCommand(): Command {
         ["delete", "keep"],
         "delete",
       ).env("MOORING_GROUP_VOLUMES"),
-    )
+    );
+}
+
+const HELP = `
+Without --kubeconfig, --mode controller or node is a plugin by itself, for a test suite of that service: a
+controller and a node process do not see each other's volumes, and cannot have one state folder.
+
+Exit codes: 0 stopped by a signal · 2 wrong arguments or something is missing · 3 state folder, socket, address
+or node in use · 4 the API server cannot be reached · 70 unforeseen · 130 stopped at once by a second signal`;
+
+/** `mooring driver`: the CSI driver alone, for Nomad, a test suite or a script. Needs no Kubernetes. */
+export function driverCommand(): Command {
+  const command = new Command("driver").description(
+    "serve CSI on a unix socket, with volumes of this machine; in the foreground",
+  );
+  return withVolumeOptions(withServiceOptions(command))
     .addOption(
       new Option(
         "--metrics-listen <address>",
@@ -246,13 +250,5 @@ export function driverCommand(): Command {
       ).env("MOORING_LOG_LEVEL"),
     )
     .action(driver)
-    .addHelpText(
-      "after",
-      `
-Without --kubeconfig, --mode controller or node is a plugin by itself, for a test suite of that service: a
-controller and a node process do not see each other's volumes, and cannot have one state folder.
-
-Exit codes: 0 stopped by a signal · 2 wrong arguments or something is missing · 3 state folder, socket, address
-or node in use · 4 the API server cannot be reached · 70 unforeseen · 130 stopped at once by a second signal`,
-    );
+    .addHelpText("after", HELP);
 }

@@ -14,6 +14,7 @@ import { requireRoot, stopSignal } from "../process/foreground.ts";
 import { openLogger } from "../process/log.ts";
 import { describePoolTrouble, poolTrouble } from "../process/pool-trouble.ts";
 import { readyFile } from "../process/ready-file.ts";
+import { VERSION } from "../process/version.ts";
 
 interface NodeOptions extends JoinOptions, HostOptions {
   poolName?: string;
@@ -50,7 +51,7 @@ async function node(options: NodeOptions): Promise<void> {
   const running =
     kubeletDir === undefined
       ? await startMooringNode({ ...joining, server: store.server, settings })
-      : await startClusterNode({ ...joining, kubeletDir, version: process.env.MOORING_VERSION ?? "0.1.0" });
+      : await startClusterNode({ ...joining, kubeletDir, version: VERSION });
   if (joined) void rotateCredential({ store, stateDir, logger, signal });
   const names = pools.map((pool) => pool.name);
   const trouble = describePoolTrouble(await poolTrouble(store, name, names));

@@ -1,8 +1,6 @@
 import { Command } from "commander";
 import { type Output, print, withOutput } from "../output/print.ts";
-
-/** What `mooring --version` prints: the version of the package, or `development` in sources that were not bundled. */
-export const VERSION = process.env.MOORING_VERSION ?? "development";
+import { VERSION } from "../process/version.ts";
 
 /** `mooring version`: of Mooring, of Node.js and of the machine, for a report. */
 export function versionCommand(): Command {

@@ -2,24 +2,25 @@ import { CommandError } from "../output/command-error.ts";
 import { unprintable } from "../output/unprintable.ts";
 
 /** What asks a process to end: a key, a supervisor, a terminal that is closed. */
-export const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** A terminal and its shell, or a supervisor and its group, send two signals for one wish. */
-export const SAME_WISH_MS = 500;
+const SAME_WISH_MS = 500;
 
 /**
  * From here on SIGUSR1 and SIGUSR2 do nothing: else the one opens Node.js' debugger to every user of the machine, and the
  * other may end the process without its clean-up.
  */
-export function ignoreUserSignals(): void {
+function ignoreUserSignals(): void {
   for (const name of ["SIGUSR1", "SIGUSR2"]) process.on(name, () => {});
 }
 
 /**
  * Aborts with the first of {@link STOP_SIGNALS}; a second one ends the process at once. From here on no reader is needed of
- * what we write: a Ctrl-C also ends the `tee` that we write to, and must not keep us from cleaning up.
+ * what we write: a Ctrl-C also ends the `tee` that we write to, and must not keep us from cleaning up. `report`: says which
+ * signal it was; default: a line on stderr.
  */
-export function stopSignal(): AbortSignal {
+export function stopSignal(report: (signal: string) => void = printSignal): AbortSignal {
   const controller = new AbortController();
   process.stderr.on("error", () => {});
   process.stdout.on("error", warnOnce());
@@ -30,12 +31,16 @@ export function stopSignal(): AbortSignal {
       return;
     }
     first = performance.now();
-    process.stderr.write(`${name}: stopping (again to stop at once)\n`);
+    report(name);
     controller.abort();
   };
   for (const name of STOP_SIGNALS) process.on(name, stop);
   ignoreUserSignals();
   return controller.signal;
+}
+
+function printSignal(name: string): void {
+  process.stderr.write(`${name}: stopping (again to stop at once)\n`);
 }
 
 /** Where a process is to be found is printed once: who does not find that there reads why. */

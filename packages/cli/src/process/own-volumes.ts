@@ -8,6 +8,7 @@ import { defined } from "@mooring/store";
 import type { Logger } from "pino";
 import { graceFor, type NodeGrace } from "../options/node-grace.ts";
 import { leaseTimes } from "../options/shared-pool-options.ts";
+import { VERSION } from "./version.ts";
 
 interface OwnVolumes extends NodeGrace {
   store: RestStore;
@@ -33,7 +34,7 @@ export async function controlOwnVolumes(options: OwnVolumes): Promise<void> {
       ...{ store, logger, signal, stateDir, sidecars: rest, ...times },
       endpoint: `unix://${join(stateDir, "csi.sock")}`,
       name: hostname().toLowerCase(),
-      version: process.env.MOORING_VERSION ?? "0.1.0",
+      version: VERSION,
       ...defined({ leaderElection }),
       onLeading: (controllers) => {
         process.stdout.write(`controlling our own volumes\n  ${controllers.join(", ")}\n`);

@@ -1,0 +1,2 @@
+/** The version of the package, or `development` in sources that were not bundled. */
+export const VERSION = process.env.MOORING_VERSION ?? "development";
