@@ -7,6 +7,7 @@ import {
   PersistentVolumeClaims,
   PersistentVolumes,
   Pods,
+  type StorageClass,
   StorageClasses,
 } from "@mooring/store";
 import { claimNames } from "./claim-names.ts";
@@ -18,9 +19,14 @@ import { type Finding, type FindingState, finding } from "./finding.ts";
 const PVC_PROTECTION = "kubernetes.io/pvc-protection";
 const SELECTED_NODE = "volume.kubernetes.io/selected-node";
 
-async function unbound(context: Context, subject: string, claim: PersistentVolumeClaim): Promise<Finding> {
-  const { name, namespace = "default" } = claim.metadata;
-  const { storageClassName: className, volumeName } = claim.spec ?? {};
+/** What the claim names, or should, and is not there. */
+async function missing(
+  context: Context,
+  subject: string,
+  { spec = {} }: PersistentVolumeClaim,
+  storageClass: StorageClass | undefined,
+): Promise<Finding | undefined> {
+  const { storageClassName: className, volumeName } = spec;
   if (
     volumeName !== undefined &&
     (await read(context, PersistentVolumes, { name: volumeName })) === undefined
@@ -35,13 +41,18 @@ async function unbound(context: Context, subject: string, claim: PersistentVolum
       next: "set spec.storageClassName, or mark a class as default",
     });
   }
-  const storageClass =
-    className === "" ? undefined : await read(context, StorageClasses, { name: className });
-  if (className !== "" && storageClass === undefined) {
-    return finding("failed", subject, `StorageClass ${className} does not exist`, {
-      next: `create StorageClass ${className}, or create the claim again with another class (kubectl get sc)`,
-    });
-  }
+  if (className === "" || storageClass !== undefined) return undefined;
+  return finding("failed", subject, `StorageClass ${className} does not exist`, {
+    next: `create StorageClass ${className}, or create the claim again with another class (kubectl get sc)`,
+  });
+}
+
+async function unbound(context: Context, subject: string, claim: PersistentVolumeClaim): Promise<Finding> {
+  const { name, namespace = "default" } = claim.metadata;
+  const { storageClassName: className } = claim.spec ?? {};
+  const storageClass = className ? await read(context, StorageClasses, { name: className }) : undefined;
+  const lacking = await missing(context, subject, claim, storageClass);
+  if (lacking !== undefined) return lacking;
   const source = await explainSource(context, claim);
   if (source !== undefined)
     return finding("waiting", subject, "waits for its source", { children: [source] });

@@ -34,7 +34,7 @@ import { explainEngineSnapshot, explainSnapshot } from "./explain-snapshot.ts";
 import { explainVolume } from "./explain-volume.ts";
 import { explainVolumeGroup } from "./explain-volume-group.ts";
 import { workloadExplainer } from "./explain-workload.ts";
-import type { Finding } from "./finding.ts";
+import { type Finding, finding } from "./finding.ts";
 
 type Explain = (context: Context, namespace: string, name: string) => Promise<Finding>;
 
@@ -97,14 +97,28 @@ export function explainerOf(kind: string): Explain | undefined {
   return BY_NAME.get(kind.toLowerCase());
 }
 
-/** What the explainers share. */
-export function contextOf(store: ObjectStore): Context {
-  const context: Context = {
+/** How the kinds that lead to each other are called. */
+const TITLES: Readonly<Record<ExplainedKind, string>> = {
+  node: "Node",
+  pvc: "PersistentVolumeClaim",
+  volumegroup: "VolumeGroup",
+  volumesnapshot: "VolumeSnapshot",
+};
+
+/** What the explainers share. `way`: which objects have led here, as a claim may be a copy of what is made from it. */
+export function contextOf(store: ObjectStore, way: readonly string[] = []): Context {
+  return {
     store,
-    explain: (kind: ExplainedKind, namespace, name) =>
-      (BY_NAME.get(kind) as Explain)(context, namespace, name),
+    explain: async (kind, namespace, name) => {
+      const subject = `${TITLES[kind]} ${namespace === "" ? "" : `${namespace}/`}${name}`;
+      if (way.includes(subject))
+        return finding("failed", subject, "waits for what waits for it", {
+          next: "delete one of them, and create it again from another source",
+        });
+      const explain = BY_NAME.get(kind) as Explain;
+      return explain(contextOf(store, [...way, subject]), namespace, name);
+    },
   };
-  return context;
 }
 
 /** Kinds that operators have in mind when they name an object without its kind. */
