@@ -1,4 +1,4 @@
-import { access, constants, lstat, rm, writeFile } from "node:fs/promises";
+import { access, constants, lstat, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { makeFolder } from "@mooring/store";
 import { CommandError } from "../output/command-error.ts";
@@ -44,6 +44,12 @@ export async function readyFile(path: string | undefined): Promise<ReadyFile> {
     clear: async () => {
       if (await isOurs(path)) await rm(path, { force: true });
     },
-    write: (content) => writeFile(path, `${JSON.stringify(content)}\n`),
+    write: async (content) => {
+      const line = `${JSON.stringify(content)}\n`;
+      if (!(await isOurs(path))) return writeFile(path, line);
+      // Who waits for the file reads all of it as soon as it is there.
+      await writeFile(`${path}.new`, line);
+      await rename(`${path}.new`, path);
+    },
   };
 }
