@@ -50,8 +50,8 @@ async function joinWith(
 ): Promise<void> {
   const next = "make a token on the first machine: mooring token create";
   if (token === undefined) throw new CommandError("--join needs a --token", { next });
-  const server = /^https:\/\//.test(join ?? "") ? (join ?? "") : `https://${join}`;
-  if (!URL.canParse(server))
+  const server = /^\w+:\/\//.test(join ?? "") ? (join ?? "") : `https://${join}`;
+  if (!server.startsWith("https://") || !URL.canParse(server))
     throw new CommandError(`--join ${join} is not an address`, {
       next: "write it like https://10.0.0.5:6443",
     });

@@ -21,7 +21,7 @@ async function list(volume: string | undefined, options: ClientOptions & Output)
 }
 
 /** The tickets as `mooring ticket list` prints them; `wide`: also who made each, and the arbiter's sentence. */
-export function ticketTable(rows: readonly TicketRow[], wide = false): string {
+function ticketTable(rows: readonly TicketRow[], wide = false): string {
   const now = new Date();
   const header = [
     "VOLUME",

@@ -28,9 +28,9 @@ async function isReady(file: string): Promise<boolean> {
 }
 
 async function waitReady(child: ChildProcess, readyFile: string, log: string): Promise<void> {
-  const deadline = Date.now() + READY_WITHIN_MS;
+  const deadline = performance.now() + READY_WITHIN_MS;
   while (!(await isReady(readyFile))) {
-    if (child.exitCode !== null || Date.now() > deadline) {
+    if (child.exitCode !== null || child.signalCode !== null || performance.now() > deadline) {
       const tail = (await readFile(log, "utf8")).trimEnd().split("\n").slice(-5).join("\n");
       throw new CommandError(`the standalone server did not become ready:\n${tail}`, {
         next: `read ${log}, and run \`mooring doctor\``,
@@ -71,15 +71,20 @@ export async function startDaemon(pool: string): Promise<Daemon> {
   const ended = new Promise<number>((resolve) => {
     child.on("exit", (code) => resolve(code ?? 1));
   });
-  await waitReady(child, readyFile, log);
+  const stop = () => {
+    child.kill("SIGTERM");
+    return ended;
+  };
+  // Its folder stays, with the log that the error names; it would run on by itself.
+  await waitReady(child, readyFile, log).catch(async (error: unknown) => {
+    await stop();
+    throw error;
+  });
   return {
     pid: child.pid ?? 0,
     stateDir,
     kubeconfig: join(stateDir, "kubeconfig"),
-    stop: () => {
-      child.kill("SIGTERM");
-      return ended;
-    },
+    stop,
     erase: () => rm(stateDir, { recursive: true, force: true }),
   };
 }

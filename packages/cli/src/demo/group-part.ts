@@ -19,8 +19,7 @@ export async function groupPart(world: World): Promise<void> {
   prove(world, await restoreBoth(world), acknowledged);
 }
 
-const shopLog = ({ daemon }: World): Promise<number> =>
-  lastAcknowledged(daemon.kubeconfig, namespace, "shop");
+const shopLog = ({ store }: World): Promise<number> => lastAcknowledged(store, "shop");
 
 async function startShop(world: World): Promise<void> {
   const { progress, store } = world;
@@ -70,7 +69,7 @@ interface Audit {
 }
 
 async function restoreBoth(world: World): Promise<Audit> {
-  const { daemon, progress, store } = world;
+  const { progress, store } = world;
   return progress.step("group restore, audit of both in one Pod", async () => {
     await store.create(VolumeGroupRestores, group.groupRestore);
     const key = { namespace, name: group.RESTORE };
@@ -82,7 +81,7 @@ async function restoreBoth(world: World): Promise<Audit> {
     await untilObject(store, Pods, { namespace, name: "group-auditor" }, ({ status }) =>
       ["Succeeded", "Failed"].includes(status?.phase ?? ""),
     );
-    const log = await podLog(daemon.kubeconfig, namespace, "group-auditor");
+    const log = await podLog(store, "group-auditor");
     const json = log.split("\n").find((line) => line.startsWith("{"));
     if (json === undefined) throw new Error(`the auditor printed: ${log}`);
     const audit: Audit = JSON.parse(json);

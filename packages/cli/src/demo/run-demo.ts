@@ -25,8 +25,7 @@ import { untilRunning, type World } from "./world.ts";
 const namespace = manifests.NAMESPACE;
 
 /** Last row number that the writer knows is durable. */
-const writerLog = ({ daemon }: World): Promise<number> =>
-  lastAcknowledged(daemon.kubeconfig, namespace, "writer");
+const writerLog = ({ store }: World): Promise<number> => lastAcknowledged(store, "writer");
 
 async function startWriter(world: World): Promise<void> {
   const { store, progress } = world;
@@ -78,7 +77,7 @@ interface Audit {
 
 async function restore(world: World): Promise<Audit> {
   return world.progress.step("restore to a larger claim, audit in a second Pod", async () => {
-    const { store, daemon } = world;
+    const { store } = world;
     await store.create(
       PersistentVolumeClaims,
       manifests.claim(manifests.RESTORED, "1Gi", manifests.SNAPSHOT),
@@ -88,7 +87,7 @@ async function restore(world: World): Promise<Audit> {
       const { phase } = pod.status ?? {};
       return phase === "Succeeded" || phase === "Failed";
     });
-    const lines = (await podLog(daemon.kubeconfig, namespace, "auditor")).trimEnd().split("\n");
+    const lines = (await podLog(store, "auditor")).trimEnd().split("\n");
     const [json = "", size = "0"] = lines.slice(lines.findIndex((line) => line.startsWith("{")));
     if (!json.startsWith("{")) throw new Error(`the auditor printed: ${lines.join(" ")}`);
     const audit: Audit = { ...JSON.parse(json), restoredBytes: Number(size) };

@@ -1,4 +1,4 @@
-import { type ObjectStore, Pods } from "@mooring/store";
+import { Pods, type RestStore } from "@mooring/store";
 import type { Daemon } from "./daemon.ts";
 import { NAMESPACE as namespace } from "./manifests.ts";
 import type { Progress } from "./progress.ts";
@@ -6,7 +6,7 @@ import { untilObject } from "./wait.ts";
 
 /** What the parts of the demo share. */
 export interface World {
-  store: ObjectStore;
+  store: RestStore;
   daemon: Daemon;
   progress: Progress;
 }

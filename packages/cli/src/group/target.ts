@@ -22,7 +22,7 @@ const KINDS: Readonly<Record<string, TargetKind>> = {
  */
 export async function targetOf(store: ObjectStore, namespace: string, text: string): Promise<Target> {
   const [first = "", second, ...rest] = text.split("/");
-  const kind = KINDS[first];
+  const kind = Object.hasOwn(KINDS, first) ? KINDS[first] : undefined;
   if (second !== undefined) {
     if (kind === undefined || second === "" || rest.length > 0)
       throw new CommandError(`cannot find what ${JSON.stringify(text)} is`, {

@@ -1,13 +1,11 @@
-import { createHash } from "node:crypto";
 import type { MooringNodeOptions } from "@mooring/standalone";
+import { isLabelKey, isLabelValue, sha256 } from "@mooring/store";
 import { CommandError } from "../output/command-error.ts";
 
 type Settings = MooringNodeOptions["settings"];
 type Taint = NonNullable<Settings["taints"]>[number];
 
 const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-const LABEL_KEY = /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 const EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 const POOL_NAME = /^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$/;
 
@@ -19,7 +17,7 @@ export function nodeName(text: string): string {
   });
 }
 
-/** True for what a Node can be called: an RFC 1123 label. */
+/** True for what a Node of ours can be called: see {@link nodeName}. */
 export const isNodeName = (text: string): boolean => NAME.test(text) && text.length <= 63;
 
 /** `zone=a,disk=fast` */
@@ -27,7 +25,7 @@ export function labels(text: string): Record<string, string> {
   return Object.fromEntries(
     items(text).map((item) => {
       const [key = "", value = "", more] = item.split("=");
-      if (more === undefined && LABEL_KEY.test(key) && LABEL_VALUE.test(value)) return [key, value];
+      if (more === undefined && isLabelKey(key) && isLabelValue(value)) return [key, value];
       throw new CommandError(`--labels: ${item} is not a label`, {
         next: "write them like zone=a,disk=fast",
       });
@@ -39,7 +37,7 @@ export function labels(text: string): Record<string, string> {
 export function taints(text: string): Taint[] {
   return items(text).map((item) => {
     const [, key = "", value = "", effect = ""] = /^([^=:]+)(?:=([^:]*))?:(\w+)$/.exec(item) ?? [];
-    if (LABEL_KEY.test(key) && LABEL_VALUE.test(value) && EFFECTS.includes(effect)) {
+    if (isLabelKey(key) && isLabelValue(value) && EFFECTS.includes(effect)) {
       return { key, effect, ...(value === "" ? {} : { value }) } as Taint;
     }
     throw new CommandError(`--taints: ${item} is not a taint`, {
@@ -52,7 +50,7 @@ export function taints(text: string): Taint[] {
 export function ownPoolName(node: string): string {
   const name = `default-${node}`;
   if (POOL_NAME.test(name)) return name;
-  return `default-${createHash("sha256").update(node).digest("hex").slice(0, 12)}`;
+  return `default-${sha256(node).slice(0, 12)}`;
 }
 
 /** The name of a Pool object. */
