@@ -54,6 +54,7 @@ const THOROUGH = [
   ),
   // A flow that another file has every day, with more nodes, in another mode, on another pool, or under a fault.
   ...["data-services", "restart", "three-nodes"].map((name) => `test/nodes/${name}`),
+  "packages/engine/src/pools/keeper/fills/default-fills",
   ...[
     "e2e/group-postgresql",
     "e2e/group-revert-postgresql",
