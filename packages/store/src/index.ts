@@ -45,6 +45,7 @@ export { applyMergePatch, createMergePatch } from "./patch/merge-patch.ts";
 export { AccessError, type ClusterAccess, type TlsAccess } from "./rest/access.ts";
 export { inClusterAccess, isInCluster } from "./rest/in-cluster.ts";
 export { defaultKubeconfigPath, kubeconfigAccess } from "./rest/kubeconfig.ts";
+export { isStatusObject, statusFromObject } from "./rest/response-error.ts";
 export { RestStore, type RestStoreOptions } from "./rest/rest-store.ts";
 export { ifNeverBegun } from "./runtime/abandon.ts";
 export { keepHeapSmall, trimHeap } from "./runtime/c-heap.ts";

@@ -15,3 +15,9 @@ test("a Status whose code is none of an error has the code of the response", () 
     assert.deepEqual([reason, message, taken], ["Conflict", "later", 503], String(code));
   }
 });
+
+test("what has not the type of a Status' field is as absent", () => {
+  const body = JSON.stringify({ kind: "Status", reason: { a: 1 }, message: 7, details: ["x"], code: 404 });
+  const { reason, message, details } = statusFrom(404, body);
+  assert.deepEqual([reason, message, details], ["NotFound", "the server responded with 404", {}]);
+});

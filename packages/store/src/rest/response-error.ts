@@ -42,11 +42,11 @@ export function statusFrom(code: number, body: string): StatusError {
 
 interface StatusObject {
   kind: "Status";
-  status?: string;
-  reason?: string;
-  message?: string;
-  code?: number;
-  details?: StatusDetails;
+  status?: unknown;
+  reason?: unknown;
+  message?: unknown;
+  code?: unknown;
+  details?: unknown;
 }
 
 /** True when a response's body is a `Status`, which has more than the HTTP code does. */
@@ -54,19 +54,26 @@ export function isStatusObject(value: unknown): value is StatusObject {
   return typeof value === "object" && value !== null && "kind" in value && value.kind === "Status";
 }
 
-/** A meta/v1 Status as an error; `code` counts where the Status has none, or one that is no code of an error. */
+/**
+ * A meta/v1 Status as an error; `code` counts where the Status has none, or one that is no code of an error. What else has not
+ * the type of its field is taken as absent: who sent it may be no API server.
+ */
 export function statusFromObject(status: StatusObject, code = 500): StatusError {
   dropNulls({ status });
+  const { reason, message, details } = status;
   const number = isErrorCode(status.code) ? status.code : code;
-  // Reasons are an open set; one that we do not know is kept, callers compare strings.
-  const reason = (status.reason || (REASON[number] ?? "Unknown")) as StatusReason;
   return new StatusError(
-    reason,
-    status.message ?? `the server responded with ${number}`,
-    status.details ?? {},
+    // Reasons are an open set; one that we do not know is kept, callers compare strings.
+    isText(reason) && reason !== "" ? (reason as StatusReason) : (REASON[number] ?? "Unknown"),
+    isText(message) ? message : `the server responded with ${number}`,
+    typeof details === "object" && details !== null && !Array.isArray(details)
+      ? (details as StatusDetails)
+      : {},
     number,
   );
 }
+
+const isText = (value: unknown): value is string => typeof value === "string";
 
 function isErrorCode(code: unknown): code is number {
   return typeof code === "number" && Number.isInteger(code) && code >= 400 && code < 600;

@@ -17,7 +17,7 @@ import { HttpClient, type HttpOptions, type HttpRequest } from "./http.ts";
 import { inClusterAccess, isInCluster } from "./in-cluster.ts";
 import { kubeconfigAccess } from "./kubeconfig.ts";
 import { collectionPath, objectPath, withQuery } from "./resource-path.ts";
-import { isStatusObject } from "./response-error.ts";
+import { isStatusObject, statusFromObject } from "./response-error.ts";
 import { resumingWatch, type WatchRequest } from "./resuming-watch.ts";
 import { watchEvents } from "./watch-stream.ts";
 
@@ -183,7 +183,7 @@ export class RestStore implements ObjectStore {
     );
     if (!isStatusObject(response)) return response as T;
     // For some kinds the server returns "Success" instead of the object that is gone.
-    const { uid } = response.details ?? {};
+    const { uid } = statusFromObject(response).details;
     const metadata = { ...key, ...defined({ uid }) };
     return { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata } as T;
   }
