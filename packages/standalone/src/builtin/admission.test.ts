@@ -66,6 +66,16 @@ const refusals: { kind: string; fields: Record<string, unknown>; expected: strin
     expected: "cannot unmarshal string into array",
   },
   {
+    kind: "Lease",
+    fields: { spec: { renewTime: "2026-02-28T10:00:00.000000" } },
+    expected: 'cannot parse "" as "Z07:00" (field spec.renewTime)',
+  },
+  {
+    kind: "VolumeAttachment",
+    fields: { status: { attached: false, attachError: { time: "2026-02-30T10:00:00Z" } } },
+    expected: 'parsing time "2026-02-30T10:00:00Z": day out of range (field status.attachError.time)',
+  },
+  {
     kind: "PersistentVolume",
     fields: { spec: { accessModes: ["ReadWriteOnce"], capacity: { storage: "1Gi" } } },
     expected: "spec: Required value: must specify a volume type",

@@ -1,4 +1,5 @@
 import { isIP, isIPv4, isIPv6 } from "node:net";
+import { isDate, isDateTime } from "./time.ts";
 
 const DNS_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const DNS_SUBDOMAIN = `${DNS_LABEL}(\\.${DNS_LABEL})*`;
@@ -80,10 +81,17 @@ export function qualifiedNameProblems(text: string): string[] {
   return problems;
 }
 
-const DATE_TIME = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/;
 const GO_DURATION =
   /^[+-]?(0|(\d+(\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)((\d+(\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))*)$/;
-const UUID = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
+/** `version` and `variant`: the first digits of the third and the fourth group. */
+function uuid(version: string, variant: string): (text: string) => boolean {
+  const group = "[0-9a-f]{4}-?";
+  const pattern = `^[0-9a-f]{8}-?${group}${version}[0-9a-f]{3}-?${variant}[0-9a-f]{3}-?[0-9a-f]{12}$`;
+  const compiled = new RegExp(pattern, "i");
+  return (text) => compiled.test(text);
+}
+const ANY = "[0-9a-f]";
+const RFC_4122 = "[89ab]";
 
 function isUri(text: string): boolean {
   return URL.canParse(text) || text.startsWith("/");
@@ -96,19 +104,19 @@ function isCidr(text: string): boolean {
 
 /** Formats that an API server checks; every other format is only documentation. */
 const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
-  "date-time": (t) => DATE_TIME.test(t) && !Number.isNaN(Date.parse(t)),
-  datetime: (t) => DATE_TIME.test(t) && !Number.isNaN(Date.parse(t)),
-  date: (t) => /^\d{4}-\d{2}-\d{2}$/.test(t) && !Number.isNaN(Date.parse(t)),
+  "date-time": isDateTime,
+  datetime: isDateTime,
+  date: isDate,
   duration: (t) => GO_DURATION.test(t),
   byte: (t) => /^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(t),
   ipv4: isIPv4,
   ipv6: isIPv6,
   ip: (t) => isIP(t) !== 0,
   cidr: isCidr,
-  uuid: (t) => UUID.test(t),
-  uuid3: (t) => UUID.test(t),
-  uuid4: (t) => UUID.test(t),
-  uuid5: (t) => UUID.test(t),
+  uuid: uuid(ANY, ANY),
+  uuid3: uuid("3", ANY),
+  uuid4: uuid("4", RFC_4122),
+  uuid5: uuid("5", RFC_4122),
   uri: isUri,
   hostname: (t) =>
     t.length <= 255 &&

@@ -1,4 +1,5 @@
 import { badRequest, firstOf, type Pod, Pods, StatusError } from "@mooring/store";
+import { readTime } from "../../schema/time.ts";
 import { sendLog } from "../../streams/send-log.ts";
 import type { Api, LogRequest } from "../api.ts";
 import { type Call, flag } from "../http/call.ts";
@@ -41,8 +42,6 @@ function logRequest(call: Call): Omit<LogRequest, "namespace" | "pod" | "signal"
   if (since && query.get("sinceSeconds")) {
     throw badRequest("at most one of `sinceTime` or `sinceSeconds` may be specified");
   }
-  if (since && Number.isNaN(Date.parse(since)))
-    throw badRequest(`sinceTime ${JSON.stringify(since)} is not a time`);
   return {
     follow: flag(query, "follow") ?? false,
     previous: flag(query, "previous") ?? false,
@@ -50,6 +49,13 @@ function logRequest(call: Call): Omit<LogRequest, "namespace" | "pod" | "signal"
     ...number("tailLines"),
     ...number("limitBytes"),
     ...number("sinceSeconds"),
-    ...(since ? { sinceTime: since } : {}),
+    ...(since ? { sinceTime: sinceTime(since) } : {}),
   };
+}
+
+/** In whole seconds, as an API server hands it on to a kubelet. */
+function sinceTime(text: string): string {
+  const read = readTime(text, "seconds");
+  if ("problem" in read) throw badRequest(`sinceTime: ${read.problem}`);
+  return read.time;
 }

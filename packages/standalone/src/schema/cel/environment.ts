@@ -56,9 +56,11 @@ export function parse(expression: string): ReturnType<typeof environment.parse> 
   }
 }
 
+/** Rules of definitions that have gone stay compiled until there are so many. */
+const MOST_KEPT = 4096;
 const programs = new Map<string, Program>();
 
-/** A CEL expression, parsed and checked once per process. Throws {@link CelCompileError} for one that does not fit the environment. */
+/** A CEL expression, parsed and checked once as long as it is kept. Throws {@link CelCompileError} for one that does not fit the environment. */
 export function compile(expression: string): Program {
   const known = programs.get(expression);
   if (known !== undefined) return known;
@@ -67,6 +69,7 @@ export function compile(expression: string): Program {
   if (!check.valid) throw new CelCompileError(check.error);
   noteComparisons(parsed.ast);
   const program: Program = { evaluate: (variables) => parsed(variables), type: check.type ?? "dyn" };
+  if (programs.size >= MOST_KEPT) programs.clear();
   programs.set(expression, program);
   return program;
 }
