@@ -140,7 +140,7 @@ export const CORE_MESSAGES: Readonly<Record<string, string>> = {
   "core.NodeSpec":
     "1 podCIDR? string,7 podCIDRs? []string,3 providerID? string,4 unschedulable? bool,5 taints? []core.Taint,6 configSource core.NodeConfigSource,2 externalID? string",
   "core.NodeStatus":
-    "1 capacity? {}quantity,2 allocatable? {}quantity,3 phase? string,4 conditions? []core.NodeCondition,5 addresses? []core.NodeAddress,6 daemonEndpoints? core.NodeDaemonEndpoints,7 nodeInfo? core.NodeSystemInfo,8 images? []core.ContainerImage,9 volumesInUse? []string,10 volumesAttached? []core.AttachedVolume,11 config core.NodeConfigStatus,12 runtimeHandlers? []core.NodeRuntimeHandler,13 features core.NodeFeatures",
+    "1 capacity? {}quantity,2 allocatable? {}quantity,3 phase? string,4 conditions? []core.NodeCondition,5 addresses? []core.NodeAddress,6 daemonEndpoints? core.NodeDaemonEndpoints,7 nodeInfo? core.NodeSystemInfo,8 images? []core.ContainerImage,9 volumesInUse? []string,10 volumesAttached? []core.AttachedVolume,11 config core.NodeConfigStatus,12 runtimeHandlers? []core.NodeRuntimeHandler,13 features core.NodeFeatures,14 declaredFeatures? []string",
   "core.NodeSwapStatus": "1 capacity int",
   "core.NodeSystemInfo":
     "1 machineID string,2 systemUUID string,3 bootID string,4 kernelVersion string,5 osImage string,6 containerRuntimeVersion string,7 kubeletVersion string,8 kubeProxyVersion string,9 operatingSystem string,10 architecture string,11 swap core.NodeSwapStatus",

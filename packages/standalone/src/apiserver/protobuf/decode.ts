@@ -71,8 +71,11 @@ function readField(
     return;
   }
   const value = readValue(reader, wire, type, depth);
-  if (shape === "list") result[name] = [...((result[name] as unknown[] | undefined) ?? []), value];
-  else if (name === "~") Object.assign(result, value);
+  if (shape === "list") {
+    const list = (result[name] ?? []) as unknown[];
+    list.push(value);
+    result[name] = list;
+  } else if (name === "~") Object.assign(result, value);
   else if (value !== undefined && !(omitZero && (value === "" || value === 0 || value === false))) {
     result[name] = value;
   }

@@ -10,7 +10,7 @@ export const OTHER_MESSAGES: Readonly<Record<string, string>> = {
   "apiextensions.CustomResourceDefinition":
     "1 metadata? meta.ObjectMeta,2 spec apiextensions.CustomResourceDefinitionSpec,3 status? apiextensions.CustomResourceDefinitionStatus",
   "apiextensions.CustomResourceDefinitionCondition":
-    "1 type string,2 status string,3 lastTransitionTime? time,4 reason? string,5 message? string",
+    "1 type string,2 status string,3 lastTransitionTime? time,4 reason? string,5 message? string,6 observedGeneration? int",
   "apiextensions.CustomResourceDefinitionNames":
     "1 plural string,2 singular? string,3 shortNames? []string,4 kind string,5 listKind? string,6 categories? []string",
   "apiextensions.CustomResourceDefinitionSpec":
@@ -115,7 +115,7 @@ export const OTHER_MESSAGES: Readonly<Record<string, string>> = {
   "rbac.Subject": "1 kind string,2 apiGroup? string,3 name string,4 namespace? string",
   "storage.CSIDriver": "1 metadata? meta.ObjectMeta,2 spec storage.CSIDriverSpec",
   "storage.CSIDriverSpec":
-    "1 attachRequired bool,2 podInfoOnMount bool,3 volumeLifecycleModes? []string,4 storageCapacity bool,5 fsGroupPolicy string,6 tokenRequests? []storage.TokenRequest,7 requiresRepublish bool,8 seLinuxMount bool,9 nodeAllocatableUpdatePeriodSeconds int",
+    "1 attachRequired bool,2 podInfoOnMount bool,3 volumeLifecycleModes? []string,4 storageCapacity bool,5 fsGroupPolicy string,6 tokenRequests? []storage.TokenRequest,7 requiresRepublish bool,8 seLinuxMount bool,9 nodeAllocatableUpdatePeriodSeconds int,10 serviceAccountTokenInSecrets bool",
   "storage.CSINode": "1 metadata? meta.ObjectMeta,2 spec storage.CSINodeSpec",
   "storage.CSINodeDriver":
     "1 name string,2 nodeID string,3 topologyKeys []string,4 allocatable storage.VolumeNodeResources",

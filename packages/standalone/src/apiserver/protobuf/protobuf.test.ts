@@ -3,6 +3,8 @@ import { test } from "node:test";
 import { isStatus } from "@mooring/store";
 import { howMany } from "@mooring/store/testing";
 import fc from "fast-check";
+import { builtinKinds } from "../../builtin/index.ts";
+import type { Schema } from "../../schema/model.ts";
 import { decodeProtobuf } from "./envelope.ts";
 import { MESSAGES } from "./messages.ts";
 import { SCALARS } from "./scalars.ts";
@@ -60,6 +62,44 @@ test("every type that a field names exists", () => {
       assert.ok(Object.hasOwn(MESSAGES, type) || Object.hasOwn(SCALARS, type), `${message}: ${line}`);
     }
   }
+});
+
+/** The fields of a message with their types, and those of messages that are written into it. */
+function fieldsOf(message: string): Map<string, string> {
+  const lines = (MESSAGES[message] ?? "").split(",").map((line) => line.split(" "));
+  return new Map(
+    lines.flatMap(([, name = "", type = ""]): [string, string][] =>
+      name === "~" ? [...fieldsOf(type)] : [[name.replace(/\?$/, ""), type.replace(/^(\[\]|\{\})/, "")]],
+    ),
+  );
+}
+
+test("every field that a built-in kind has is read from protobuf too", () => {
+  const missing = new Set<string>();
+  const seen = new Set<string>();
+  const visit = (schema: Schema, message: string): void => {
+    if (seen.has(message)) return;
+    seen.add(message);
+    const fields = fieldsOf(message);
+    for (const [field, child] of Object.entries(schema.properties ?? {})) {
+      const type = fields.get(field);
+      if (type === undefined) missing.add(`${message}.${field}`);
+      else if (Object.hasOwn(MESSAGES, type)) {
+        const { items, additionalProperties } = child;
+        visit(items ?? (typeof additionalProperties === "object" ? additionalProperties : child), type);
+      }
+    }
+  };
+  const checked = builtinKinds.filter(({ resource: { group, kind } }) => {
+    const message = `${group.split(".", 1)[0] || "core"}.${kind}`;
+    return Object.hasOwn(MESSAGES, message);
+  });
+  for (const { resource, schema } of checked) {
+    const { apiVersion: _apiVersion, kind: _kind, ...properties } = schema.properties ?? {};
+    visit({ ...schema, properties }, `${resource.group.split(".", 1)[0] || "core"}.${resource.kind}`);
+  }
+  assert.ok(checked.length > 20);
+  assert.deepEqual([...missing].sort(), []);
 });
 
 test("bytes that are no object are refused, whatever they are", () => {
