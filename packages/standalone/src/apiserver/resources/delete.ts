@@ -5,6 +5,7 @@ import {
   defined,
   isConflict,
   isNotFound,
+  type ListOptions,
   type UnstructuredObject,
 } from "@mooring/store";
 import { nodeDeletion } from "../admission/node-restriction.ts";
@@ -15,7 +16,7 @@ import { send } from "../http/respond.ts";
 import { dryRunOf, listOptions, optionsInvalid } from "./options.ts";
 import { itemRepresentation, sendObject } from "./representation.ts";
 import { type ItemTarget, keyOfTarget, requireNamespace, type Target } from "./target.ts";
-import { requireDeletable } from "./undeletable.ts";
+import { mayRefuse, requireDeletable } from "./undeletable.ts";
 
 type Policy = NonNullable<DeleteOptions["propagationPolicy"]>;
 const POLICIES: readonly string[] = ["Foreground", "Background", "Orphan"] satisfies Policy[];
@@ -72,7 +73,10 @@ export async function handleDeleteCollection(call: Call, target: Target, api: Ap
   requireNamespace(target);
   const { orphanDependents: _policy, ...options } = await readDeleteOptions(call);
   const namespace = defined({ namespace: target.namespace });
-  const { pages, resourceVersion } = target.objects.listJson({ ...listOptions(call), ...namespace });
+  const asked = { ...listOptions(call), ...namespace };
+  // Before the first of them goes: a refusal means that nothing was deleted.
+  if (mayRefuse(target)) await requireAllDeletable(target, asked, api);
+  const { pages, resourceVersion } = target.objects.listJson(asked);
   const items: UnstructuredObject[] = [];
   for await (const page of pages) {
     for (let at = 0; at < page.length; at += BATCH) {
@@ -91,6 +95,12 @@ export async function handleDeleteCollection(call: Call, target: Target, api: Ap
     metadata: { resourceVersion },
     items,
   });
+}
+
+async function requireAllDeletable(target: Target, asked: ListOptions, api: Api): Promise<void> {
+  for await (const page of target.objects.listJson(asked).pages)
+    for (const json of page)
+      requireDeletable(api, target, (JSON.parse(json) as UnstructuredObject).metadata.name);
 }
 
 /** An object that went away or was made anew since it was listed is none of this request's business. */
@@ -126,7 +136,15 @@ function isGone(target: ItemTarget, object: UnstructuredObject): boolean {
 /** From the body (meta/v1 DeleteOptions) when there is one, else from the query. */
 async function readDeleteOptions(call: Call): Promise<Deletion> {
   const body = await readBody(call);
-  const fields = body === undefined ? fromQuery(call) : asOptions(body.value);
+  return body === undefined ? checked(fromQuery(call)) : deletionOf(body.value);
+}
+
+/** What a meta/v1 DeleteOptions asks for. Throws BadRequest for what is none, and Invalid for values that no deletion has. */
+export function deletionOf(value: unknown): Deletion {
+  return checked(asOptions(value));
+}
+
+function checked(fields: RawOptions): Deletion {
   const { propagationPolicy: policy, orphanDependents: orphan, gracePeriodSeconds: grace } = fields;
   if (policy !== undefined && orphan !== undefined) {
     const message = "Invalid value: orphanDependents and deletionPropagation cannot be both set";

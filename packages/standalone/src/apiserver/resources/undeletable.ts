@@ -5,6 +5,14 @@ import type { Target } from "./target.ts";
 
 const IMMORTAL_NAMESPACES = new Set(["default", "kube-system", "kube-public"]);
 
+/** Whether {@link requireDeletable} may throw for an object of this kind. */
+export function mayRefuse({ group, plural }: Target): boolean {
+  return (
+    (group === "" && plural === "namespaces") ||
+    (group === VolumeAttachments.group && plural === VolumeAttachments.plural)
+  );
+}
+
 /** Throws Forbidden (403) for an object that no user may delete now, with what to do instead. */
 export function requireDeletable({ store }: Api, target: Target, name: string): void {
   const { group, plural, resource } = target;
