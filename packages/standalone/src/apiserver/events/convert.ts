@@ -36,8 +36,8 @@ const FIELD_NAMES: Readonly<Record<string, string>> = {
 
 /** A field selector in core's names: `regarding.name=x` becomes `involvedObject.name=x`. */
 export function coreFieldSelector(selector: string): string {
-  return selector
-    .split(",")
+  // A comma behind a backslash is part of a value.
+  return (selector.match(/(?:\\.?|[^\\,])+/gs) ?? [])
     .map((term) => {
       const [, field = "", rest = ""] = /^([^=!]*)(.*)$/s.exec(term) ?? [];
       return (FIELD_NAMES[field] ?? field.replace(/^regarding(?=\.|$)/, "involvedObject")) + rest;
