@@ -94,16 +94,18 @@ function spawnerMain(load: (name: string) => unknown): void {
   };
 
   const run = (request: SpawnRequest): void => {
-    const files = request.uninterruptible ? [namelessFile(), namelessFile()] : undefined;
+    const files: number[] = [];
     const release = (): void => {
-      for (const fd of files ?? []) fs.closeSync(fd);
+      for (const fd of files) fs.closeSync(fd);
     };
     try {
+      // One after the other: where the second cannot be made, the first is released.
+      if (request.uninterruptible) for (let index = 0; index < 2; index++) files.push(namelessFile());
       const child = spawn(request.file, request.args, {
         detached: true,
         stdio: [
           request.input === undefined ? "ignore" : "pipe",
-          ...(files ?? (["pipe", "pipe"] as const)),
+          ...(request.uninterruptible ? files : (["pipe", "pipe"] as const)),
           ...request.inherit,
         ],
         env: request.env,
@@ -111,7 +113,9 @@ function spawnerMain(load: (name: string) => unknown): void {
       });
       child.stdin?.on("error", () => {});
       child.stdin?.end(Buffer.from(request.input ?? "", "base64"));
-      const texts = files?.map((fd) => () => tailOfFile(fd)) ?? [follow(child.stdout), follow(child.stderr)];
+      const texts = request.uninterruptible
+        ? files.map((fd) => () => tailOfFile(fd))
+        : [follow(child.stdout), follow(child.stderr)];
       watch(request.id, child, texts, release);
     } catch (error) {
       release();

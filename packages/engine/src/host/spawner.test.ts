@@ -107,3 +107,27 @@ test("text of any kind comes back as it was", async (t) => {
   );
   assert.equal((await readFile(path, "utf8")).trim().split("\n").length, 40);
 });
+
+test("a program whose output has no place fails alone: the spawner and its other programs go on", async (t) => {
+  const dir = await scratch(t, host);
+  const before = process.env["TMPDIR"];
+  process.env["TMPDIR"] = join(dir, "missing");
+  const spawners = new Spawners(0);
+  try {
+    // The spawner's own environment is that of its start.
+    await createExec(spawners).run("true", []);
+  } finally {
+    if (before === undefined) delete process.env["TMPDIR"];
+    else process.env["TMPDIR"] = before;
+  }
+  const exec = createExec(spawners);
+  const pid = spawners.current?.pid;
+  const other = exec.run("sh", ["-c", `while [ ! -e ${dir}/go ]; do sleep 0.05; done; echo done`]);
+  await assert.rejects(exec.run("echo", ["x"], { uninterruptible: true }), {
+    code: "INTERNAL",
+    message: /cannot start echo: .*missing\/mooring-output-/,
+  });
+  await writeFile(join(dir, "go"), "");
+  assert.equal((await other).stdout, "done\n");
+  assert.equal(spawners.current?.pid, pid);
+});
