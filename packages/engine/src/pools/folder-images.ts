@@ -36,11 +36,12 @@ export function folderImages(folder: string, host: Host): ImageStore {
     throw new EngineError("FAILED_PRECONDITION", `folder ${id} is mounted at ${users.join(", ")}`);
   };
 
-  const discard = async (id: string): Promise<void> => {
+  /** Out of the way, for `removeTree`. */
+  const renameAway = async (id: string): Promise<string> => {
     const going = join(folder, `${GOING}${id}-${randomUUID().slice(0, 8)}`);
     await rename(pathOf(id), going).catch(absent);
     afterGoing();
-    await removeTree(host.exec, going);
+    return going;
   };
 
   /** The rename is the commit: before it there is no image, after it a whole one. */
@@ -72,11 +73,11 @@ export function folderImages(folder: string, host: Host): ImageStore {
       // Killed between the two renames of a replacement: the new folder is whole, and the old one is out of the way.
       for (const next of names.filter((name) => name.startsWith(NEXT))) {
         const id = next.slice(NEXT.length);
-        if (names.includes(id)) await removeTree(host.exec, join(folder, next));
+        if (names.includes(id)) await removeTree(host, join(folder, next));
         else await rename(join(folder, next), pathOf(id));
       }
       const leftovers = names.filter((name) => name.startsWith(TEMPORARY) || name.startsWith(GOING));
-      await Promise.all(leftovers.map((name) => removeTree(host.exec, join(folder, name))));
+      await Promise.all(leftovers.map((name) => removeTree(host, join(folder, name))));
     },
     list: async () => {
       const names = (await readdir(folder)).filter((name) => /^[vs]-/.test(name));
@@ -89,12 +90,14 @@ export function folderImages(folder: string, host: Host): ImageStore {
     replace: async (source, id, size, signal) => {
       await requireUnused(id);
       const next = join(folder, `${NEXT}${id}`);
-      await removeTree(host.exec, next);
+      await removeTree(host, next);
       await make(id, size, (data) => copyFolder(host, source, data, signal), next);
       afterNext();
-      await discard(id);
+      const going = await renameAway(id);
       await rename(next, pathOf(id));
       await syncFolder(folder);
+      // Last: it takes long where there is much in it.
+      await removeTree(host, going);
       return { id, path: join(pathOf(id), "data"), size };
     },
     grow: async (image, size) => {
@@ -106,7 +109,7 @@ export function folderImages(folder: string, host: Host): ImageStore {
     },
     remove: async (id) => {
       await requireUnused(id);
-      await discard(id);
+      await removeTree(host, await renameAway(id));
       await syncFolder(folder);
     },
   };

@@ -80,5 +80,5 @@ export async function removeContainerRoot(host: Host, { root, changes }: RootPla
       if (error.code !== "ENOENT") throw error;
     });
   }
-  await removeTree(host.exec, changes);
+  await removeTree(host, changes);
 }

@@ -1,8 +1,9 @@
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { failpoint, mutate, type Outcome } from "@mooring/store";
 import { type ShareManager, type ShareManagerStatus, ShareManagers } from "../../api/share-manager.ts";
 import { type Volume, Volumes } from "../../api/volume.ts";
 import { EngineError } from "../../errors.ts";
+import { removeTree } from "../../host/remove-tree.ts";
 import type { AgentContext } from "../context.ts";
 import { growOnline, mountOptions, prepareFilesystem } from "../volume/filesystem.ts";
 import { nodeLines, serverConfig, writeConfig } from "./config.ts";
@@ -43,7 +44,7 @@ export async function applyShareStep(
       await unmount(context, layout);
       return;
     case "remove-folder":
-      await rm(layout.folder, { recursive: true, force: true });
+      await removeTree(context.host, layout.folder);
       return;
     case "record":
       // First: an agent that is killed in between finds the old address again.

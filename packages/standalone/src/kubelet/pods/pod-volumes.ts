@@ -147,7 +147,7 @@ export function createPodVolumes(options: PodVolumesOptions): PodVolumes {
         if (fsType !== "tmpfs") throw new Error(`${target} is still mounted`);
         await host.mounts.unmount(target);
       }
-      await removeTree(host.exec, folder);
+      await removeTree(host, folder);
     },
   };
 }
