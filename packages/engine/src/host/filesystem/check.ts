@@ -24,6 +24,8 @@ export async function checkFilesystem(
   const result = await exec.try("e2fsck", args, { uninterruptible: true });
   // e2fsck(8): 0 clean, 1 corrected; everything from 2 on is not for us to decide.
   if (result.exitCode === 0 || result.exitCode === 1) return { repaired: result.exitCode === 1 };
+  // Whoever ended it has not examined anything.
+  if (result.exitCode === null) throw commandFailed("e2fsck", args, result);
   throw new EngineError("DATA_LOSS", `the file system on ${device} needs repair by hand`, {
     hint: `examine it with: e2fsck -n ${device}`,
     cause: commandFailed("e2fsck", args, result),
