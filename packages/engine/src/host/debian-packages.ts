@@ -3,7 +3,18 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   xfsprogs: ["mkfs.xfs", "xfs_growfs", "xfs_info", "xfs_repair", "xfs_io"],
   "btrfs-progs": ["mkfs.btrfs", "btrfs", "btrfstune"],
   e2fsprogs: ["mkfs.ext4", "resize2fs", "e2fsck", "dumpe2fs", "chattr", "lsattr", "tune2fs", "filefrag"],
-  "util-linux": ["losetup", "blkid", "fsfreeze", "flock", "blockdev", "fstrim", "unshare", "nsenter"],
+  "util-linux": [
+    "losetup",
+    "blkid",
+    "fsfreeze",
+    "flock",
+    "blockdev",
+    "blkdiscard",
+    "fallocate",
+    "fstrim",
+    "unshare",
+    "nsenter",
+  ],
   mount: ["mount", "umount"],
   "nfs-ganesha-vfs": ["ganesha.nfsd"],
   skopeo: ["skopeo"],
@@ -11,7 +22,9 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "nfs-common": ["mount.nfs4", "mount.nfs"],
   "ceph-common": ["rbd", "ceph"],
   "qemu-system-common": ["qemu-storage-daemon"],
-  coreutils: ["truncate", "cp", "stat", "sync", "timeout", "cat", "rm"],
+  kmod: ["modprobe"],
+  "perl-base": ["perl"],
+  coreutils: ["truncate", "cp", "dd", "nice", "stat", "sync", "timeout", "cat", "rm"],
 };
 
 /** The package of a tool, by its file name. */

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { type FileHandle, open } from "node:fs/promises";
+import { dirname } from "node:path";
 import { EngineError } from "../errors.ts";
 import { cannotStart } from "../host/exec.ts";
 import type { Clock, Host } from "../host/host.ts";
@@ -47,7 +48,7 @@ async function lock(file: FileHandle, path: string, clock: Clock): Promise<void>
   while (!(await tryLock(file, path))) {
     const owner = await ownerOf(file);
     // A live owner will not end soon; only what a dead one has left behind is waited for.
-    if (isAlive(owner) || clock.now().getTime() > deadline) throw taken(owner);
+    if (isAlive(owner) || clock.now().getTime() > deadline) throw taken(path, owner);
     await clock.sleep(WAIT_MS);
   }
 }
@@ -79,12 +80,9 @@ function isAlive(pid: number | undefined): boolean {
   }
 }
 
-function taken(owner: number | undefined): EngineError {
-  return new EngineError(
-    "FAILED_PRECONDITION",
-    `the pool is in use by another process (${owner ?? "unknown"})`,
-    {
-      hint: "stop the other mooring process of this pool, or wait for it to end",
-    },
-  );
+function taken(path: string, owner: number | undefined): EngineError {
+  const message = `the pool in ${dirname(path)} is in use by another process (${owner ?? "unknown"})`;
+  return new EngineError("FAILED_PRECONDITION", message, {
+    hint: "stop the other mooring process of this pool, or wait for it to end",
+  });
 }

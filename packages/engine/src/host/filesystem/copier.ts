@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { open } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { EngineError } from "../../errors.ts";
+import { cannotStart } from "../exec.ts";
 import { COPIER_PROGRAM } from "./copier-program.ts";
 
 /** Keeps a copy of a file of an XFS close to it, see COPIER_PROGRAM. One order at a time. */
@@ -35,8 +36,8 @@ export class Copier {
           stdio: ["pipe", "pipe", "ignore", from.fd, to.fd],
           env: { ...process.env, LC_ALL: "C" },
         });
-        await once(child, "spawn").catch((cause: unknown) => {
-          throw new EngineError("FAILED_PRECONDITION", "cannot start perl", { hint: "install perl", cause });
+        await once(child, "spawn").catch((cause: Error) => {
+          throw cannotStart("perl", {}, cause);
         });
         return new Copier(child, target);
       } finally {

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { type FileHandle, open } from "node:fs/promises";
 import { EngineError } from "../../errors.ts";
-import { debianPackageOf } from "../debian-packages.ts";
+import { cannotStart } from "../exec.ts";
 
 /** A part of a file that has blocks of its own. What lies between extents reads as zeros. In bytes. */
 export interface Extent {
@@ -16,6 +16,7 @@ export interface Extent {
 
 /** Blocks with one of these have no place, or one that stands for other bytes than its number. */
 const PLACELESS = /unknown_loc|delalloc|encoded|encrypted|not_aligned|inline|tail_packed|0x/;
+
 /** Blocks of a file, and where they are on the device below its file system. In bytes. */
 export interface Blocks {
   offset: number;
@@ -123,9 +124,6 @@ async function* lines(chunks: AsyncIterable<string> | Iterable<string>): AsyncIt
 }
 
 function cannotRead(path: string, end: number | string | Error, complaint: string): EngineError {
-  if (end instanceof Error) {
-    const hint = `install it: apt-get install ${debianPackageOf("filefrag") ?? "e2fsprogs"}`;
-    return new EngineError("FAILED_PRECONDITION", `cannot start filefrag: ${end.message}`, { hint });
-  }
+  if (end instanceof Error) return cannotStart("filefrag", {}, end);
   return new EngineError("INTERNAL", `filefrag ${path} ended with ${end}: ${complaint.trim()}`);
 }
