@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { lstat, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { lstat, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { failpoint, syncFolder } from "@mooring/store";
 import { EngineError } from "../errors.ts";
@@ -7,10 +7,11 @@ import type { Host, LoopAttachment, LoopDevice } from "../host/host.ts";
 import { mountFault } from "../host/mount-fault.ts";
 import { mountedElsewhere } from "../host/mounted-elsewhere.ts";
 import { recordBacking, requireWhole } from "./backing-record.ts";
-import { resizeFile, writeSparse } from "./durable.ts";
+import { resizeFile, syncFile, writeSparse } from "./durable.ts";
 import { absent } from "./file-images.ts";
 import type { PoolLayout } from "./layout.ts";
 import type { PoolFault } from "./pool-fault.ts";
+import { wholeSectors } from "./sectors.ts";
 
 /** Size of a pool that is made on first use; its file is sparse. */
 export const DEFAULT_POOL_BYTES: number = 20 * 1024 ** 3;
@@ -46,7 +47,7 @@ export async function openBacking(
   if (backing === undefined) throw new EngineError("INTERNAL", "a directory pool has no backing file");
   await requireWhole(layout.folder, backing.file);
   await ensureFile(host, layout.folder, { file: backing.file, fs, size: size ?? DEFAULT_POOL_BYTES });
-  const grown = size !== undefined && (await growFile(backing.file, size));
+  const grown = await growFile(backing.file, size);
   await recordBacking(layout.folder, backing.file).catch(unlessFull);
   const device = await host.loops.attach(backing.file);
   afterAttach();
@@ -147,11 +148,9 @@ async function ensureFile(
   // Formatted under another name: `pool.img` exists only with a whole file system in it.
   await removeHalfMade(folder);
   const temporary = join(folder, `${HALF_MADE}${randomUUID().slice(0, 8)}`);
-  await writeSparse(temporary, size);
+  await writeSparse(temporary, wholeSectors(size));
   await host.exec.run(fs.mkfs.tool, [...fs.mkfs.args, temporary], { uninterruptible: true });
-  const handle = await open(temporary, "r+");
-  await handle.sync();
-  await handle.close();
+  await syncFile(temporary);
   afterFormat();
   await rename(temporary, file);
   afterRename();
@@ -165,10 +164,12 @@ export async function removeHalfMade(folder: string): Promise<void> {
   await Promise.all(leftovers.map((name) => rm(join(folder, name), { force: true })));
 }
 
-async function growFile(file: string, size: number): Promise<boolean> {
+/** A file that is no whole number of sectors, as earlier versions made some, becomes one: it gets no device else. */
+async function growFile(file: string, size = 0): Promise<boolean> {
   const present = await lstat(file);
-  if (present.size >= size) return false;
-  await resizeFile(file, size);
+  const wanted = wholeSectors(Math.max(size, present.size));
+  if (present.size >= wanted) return false;
+  await resizeFile(file, wanted);
   return true;
 }
 

@@ -16,13 +16,11 @@ import type { Medium } from "./medium.ts";
 import type { PoolFault } from "./pool-fault.ts";
 import { acquirePoolLock, type PoolLock } from "./pool-lock.ts";
 import { RbdMedium, type RbdOptions } from "./rbd/rbd-medium.ts";
+import { wholeSectors } from "./sectors.ts";
 import type { ThickFiles } from "./thick-files.ts";
 
 /** Where a pool lies, and its limits. */
 export type PoolOptions = PoolLimits & LocalOptions & { rbd?: Pick<RbdOptions, "nodeID" | "place"> };
-
-/** Volumes are whole sectors: a loop device would leave out the rest. */
-const SECTOR_BYTES = 4096;
 
 /** A pool, as this node sees it. Nothing happens before `open`. */
 export function createPool(type: PoolType, options: PoolOptions): PoolBackend {
@@ -53,6 +51,8 @@ class Pool implements PoolBackend {
   readonly #copier: GroupCopier;
   readonly #work = new KeyedLock();
   readonly #ledger = new Ledger();
+  /** Images that group copies are making. */
+  readonly #copying = new Set<string>();
   readonly #thick: ThickFiles | undefined;
   #limits: PoolLimits;
   #lock: PoolLock | undefined;
@@ -115,14 +115,16 @@ class Pool implements PoolBackend {
 
   /** Other nodes make images in a shared pool, too; of what is being made here the wish is known already. */
   async #count(): Promise<void> {
-    this.#ledger.count(await this.#images.list(), (id) => this.#work.isHeld(id));
+    const isBeingMade = (id: string): boolean => this.#work.isHeld(id) || this.#copying.has(id);
+    this.#ledger.count(await this.#images.list(), isBeingMade);
   }
 
   async close(): Promise<void> {
     if (this.#lock === undefined) return;
     const users = await this.#medium.users();
     if (users.length > 0) {
-      throw new EngineError("FAILED_PRECONDITION", `the pool has images in use: ${users.join(", ")}`);
+      const message = `pool ${this.#options.path} has images in use: ${users.join(", ")}`;
+      throw new EngineError("FAILED_PRECONDITION", message, { hint: "stop the workloads that use them" });
     }
     await this.#medium.close();
     await this.leave();
@@ -191,12 +193,20 @@ class Pool implements PoolBackend {
       signal?.throwIfAborted();
       const from = await this.#images.find(source);
       if (from === undefined) throw new EngineError("NOT_FOUND", `there is no image ${source} to restore`);
-      const bytes = Math.max(wholeSectors(size), from.size);
-      const { thick = false } = (await this.#images.find(id)) ?? {};
+      const bytes = Math.max(imageSize(size), from.size);
+      const before = await this.#images.find(id);
+      const { thick = false } = before ?? {};
       // Both are there for a while.
       const blocks = await this.#copyCost(from, { size: bytes, thick });
       await this.#reserve(id, { size: bytes, thick, blocks });
-      return this.#images.replace(from, id, bytes, signal).finally(() => this.#ledger.settled(id));
+      try {
+        return await this.#images.replace(from, id, bytes, signal);
+      } catch (error) {
+        this.#ledger.correct(id, before);
+        throw error;
+      } finally {
+        this.#ledger.settled(id);
+      }
     });
   }
 
@@ -217,7 +227,7 @@ class Pool implements PoolBackend {
   ): Promise<Image> {
     this.#requireOpen();
     checkImageId(id);
-    const bytes = wholeSectors(size);
+    const bytes = imageSize(size);
     this.#requireThick(thick);
     this.#requireFeatured(imageFeatures !== undefined);
     return this.#work.run(id, async () => {
@@ -264,7 +274,10 @@ class Pool implements PoolBackend {
     this.#requireOpen();
     const reserved: string[] = [];
     const giveBack = (): void => {
-      for (const id of reserved.splice(0)) this.#ledger.correct(id, undefined);
+      for (const id of reserved.splice(0)) {
+        this.#copying.delete(id);
+        this.#ledger.correct(id, undefined);
+      }
     };
     this.#requireThick(copies.some(({ thick }) => thick === true));
     this.#requireFeatured(copies.some(({ imageFeatures }) => imageFeatures !== undefined));
@@ -273,6 +286,7 @@ class Pool implements PoolBackend {
       for (const { id, size, from, thick = false } of works) {
         const blocks = await this.#copyCost(from, { size, thick });
         await this.#reserve(id, { size, thick, blocks });
+        this.#copying.add(id);
         reserved.push(id);
       }
       const copying = await this.#copier.begin(works, preCopies);
@@ -281,7 +295,10 @@ class Pool implements PoolBackend {
         copy: () => copying.copy(),
         finish: async (signal) => {
           const images = await copying.finish(signal);
-          for (const { id } of works) this.#ledger.settled(id);
+          for (const { id } of works) {
+            this.#copying.delete(id);
+            this.#ledger.settled(id);
+          }
           return images;
         },
         abandon: async () => {
@@ -324,7 +341,7 @@ class Pool implements PoolBackend {
 
   async grow(id: string, size: number): Promise<Image> {
     this.#requireOpen();
-    const bytes = wholeSectors(size);
+    const bytes = imageSize(size);
     return this.#work.run(checkImageId(id), async () => {
       const image = await this.#images.find(id);
       if (image === undefined) throw new EngineError("NOT_FOUND", `there is no image ${id}`);
@@ -364,11 +381,11 @@ class Pool implements PoolBackend {
   }
 }
 
-function wholeSectors(size: number): number {
+function imageSize(size: number): number {
   if (!Number.isSafeInteger(size) || size <= 0) {
     throw new EngineError("INVALID_ARGUMENT", `${size} is no size of a volume in bytes`);
   }
-  return Math.ceil(size / SECTOR_BYTES) * SECTOR_BYTES;
+  return wholeSectors(size);
 }
 
 function requireRoom(from: Image, bytes: number): void {
@@ -378,7 +395,7 @@ function requireRoom(from: Image, bytes: number): void {
 }
 
 function sized(copy: Copy, from: Image): Work {
-  const size = copy.size === undefined ? from.size : wholeSectors(copy.size);
+  const size = copy.size === undefined ? from.size : imageSize(copy.size);
   requireRoom(from, size);
   return { ...copy, from, size };
 }

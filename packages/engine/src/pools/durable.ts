@@ -22,3 +22,13 @@ export async function resizeFile(path: string, size: number): Promise<void> {
     await handle.close();
   }
 }
+
+/** What any process has written into the file is on disk when this resolves. */
+export async function syncFile(path: string): Promise<void> {
+  const handle = await open(path, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

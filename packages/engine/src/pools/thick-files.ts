@@ -1,10 +1,11 @@
-import { open, stat, statfs } from "node:fs/promises";
+import { stat, statfs } from "node:fs/promises";
 import { describeBytes } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import { commandFailed } from "../host/exec.ts";
 import { type Blocks, fileBlocks } from "../host/filesystem/extents.ts";
 import type { Range } from "../host/filesystem/ranges.ts";
 import type { Host } from "../host/host.ts";
+import { syncFile } from "./durable.ts";
 import type { PoolLayout } from "./layout.ts";
 
 /**
@@ -48,8 +49,7 @@ export class ThickFiles {
       await this.#requireRoom();
       await this.#xfsIo(path, group, "funshare");
     }
-    const handle = await open(path, "r+");
-    await handle.sync().finally(() => handle.close());
+    await syncFile(path);
   }
 
   /** Sets aside every block up to `size`, here and on the disk below. The file keeps its size. Repeatable. */
@@ -74,8 +74,7 @@ export class ThickFiles {
       signal?.throwIfAborted();
       await this.#xfsIo(file, group, "falloc -k");
     }
-    const handle = await open(file, "r");
-    await handle.sync().finally(() => handle.close());
+    await syncFile(file);
   }
 
   async #requireRoom(): Promise<void> {

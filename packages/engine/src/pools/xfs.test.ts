@@ -105,3 +105,15 @@ test("xfs: a pool that has shut itself down is mounted anew when it is opened", 
   assert.deepEqual(await second.list(), [image]);
   await second.close();
 });
+
+test("xfs: a pool whose size is no whole number of sectors is made, and grows", async (t) => {
+  const path = join(await scratch(t, host), "pool");
+  for (const size of [1_000_000_000, 1_500_000_001]) {
+    const one = createPool("xfs", { host, path, size });
+    await one.open();
+    const { totalBytes } = await one.usage();
+    assert.ok(totalBytes > 0.9 * size, String(totalBytes));
+    await one.enlarge(size + 100_000_001);
+    await one.close();
+  }
+});

@@ -1,7 +1,7 @@
-import { open } from "node:fs/promises";
 import { firstOf } from "@mooring/store";
 import type { ImageFeature } from "../../api/image-features.ts";
 import { EngineError } from "../../errors.ts";
+import { syncFile } from "../../pools/durable.ts";
 import { folderUsers } from "../../pools/folder-users.ts";
 import type { Image } from "../../pools/image.ts";
 import type { AgentContext } from "../context.ts";
@@ -50,21 +50,12 @@ async function copyAlone(
   if (device === undefined || (await pool.backend.find(id)) !== undefined) return clone();
   const mount = await visibleMount(await context.host.mounts.list(), device.path);
   if (mount === undefined) {
-    await flush(device.path);
+    // A raw device in use: what its users have written is handed to the image; more cannot be asked of them.
+    await syncFile(device.path);
     return clone();
   }
   const copy = { source: request.source, id, size, ...options };
   return copyMounted(context, { backend: pool.backend, copy, mount: mount.target, signal });
-}
-
-/** A raw device in use: what its users have written is handed to the image; more cannot be asked of them. */
-async function flush(device: string): Promise<void> {
-  const handle = await open(device, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 /** A folder is copied file by file, so what is being written would be copied half old, half new. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { failpoint, type Logger } from "@mooring/store";
+import { failpoint, type Logger, syncFolder } from "@mooring/store";
 import { armFreezer, type Freezer, type FreezeTarget } from "../../host/freezer/freezer.ts";
 import type { Exec } from "../../host/host.ts";
 import { absent } from "../../pools/file-images.ts";
@@ -88,8 +88,7 @@ export class Freezes {
       mode: 0o600,
     });
     await rename(`${path}.new`, path);
-    const folder = await open(this.#folder);
-    await folder.sync().finally(() => folder.close());
+    await syncFolder(this.#folder);
     return path;
   }
 

@@ -1,11 +1,9 @@
 import type { FaultCause, VolumeSalvage } from "../../api/faults.ts";
 import { openFault } from "../../api/salvage.ts";
 import type { Volume, VolumeStatus } from "../../api/volume.ts";
+import { wholeSectors } from "../../pools/sectors.ts";
 import { howToConsent } from "./jobs/consent.ts";
 import type { VolumeRecord, VolumeStep, VolumeView } from "./view.ts";
-
-/** Images are made of whole sectors. */
-const SECTOR_BYTES = 4096;
 
 type Optional =
   | "currentNodeID"
@@ -136,7 +134,7 @@ export function faultOf(view: VolumeView): { cause: FaultCause; message: string 
 export function wholeSize({ spec, status }: Volume): number | undefined {
   if (status?.size === undefined) return undefined;
   // It was never larger than a claim wanted it.
-  return Math.min(status.size, Math.ceil(spec.size / SECTOR_BYTES) * SECTOR_BYTES);
+  return Math.min(status.size, wholeSectors(spec.size));
 }
 
 /** What is wrong with the image of a volume that once had a whole one; undefined when nothing is. */
