@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { createServer, type Observe } from "@mooring/csi";
 import {
@@ -117,9 +118,11 @@ async function openObjects({ stateDir, mode, store, logger, signal }: ServeOptio
  * there with another type.
  */
 export async function serveDriver(options: ServeOptions): Promise<Serving> {
-  const { stateDir, nodeID, mode, logger, signal, endpoint, observe } = options;
+  const { nodeID, mode, logger, signal, endpoint, observe } = options;
   const host = createHost();
   const { store, alone, close } = await openObjects(options);
+  // As the kernel names it: mounts and devices below a symbolic link would not be found again under its name.
+  const stateDir = await realpath(options.stateDir).catch(() => options.stateDir);
   // Calls under way may still need the engine while the server ends its calls.
   const engine = new AbortController();
   setMaxListeners(0, engine.signal);

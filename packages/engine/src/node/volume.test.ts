@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { mkdir, open, readdir, rename, stat, truncate, writeFile } from "node:fs/promises";
+import { mkdir, open, readdir, rename, stat, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { isNotFound, mutate } from "@mooring/store";
@@ -88,19 +88,28 @@ test(
   },
 );
 
-test("a mounted folder volume is not detached either", everyday(), async (t) => {
-  const bench = await Bench.open(t, "directory");
-  await bench.createVolume("v-p-1");
-  await bench.volume("v-p-1", "detached");
-  const source = await bench.attached("v-p-1");
-  const target = join(bench.dir, "m");
-  await mkdir(target);
-  await bench.host.mounts.bind(source, target, { readOnly: false });
-  await bench.place("v-p-1", "");
-  await bench.volume("v-p-1", "detaching", (v) => v.status?.error?.code === "FAILED_PRECONDITION");
-  await bench.host.mounts.unmount(target);
-  await bench.volume("v-p-1", "detached");
-});
+test(
+  "a mounted folder volume is not detached either, nor where its pool lies behind a symbolic link",
+  everyday(),
+  async (t) => {
+    const prepare = async ({ dir, stateDir }: Bench): Promise<void> => {
+      await mkdir(join(dir, "disk"));
+      await mkdir(join(stateDir, "pools"), { recursive: true });
+      await symlink(join(dir, "disk"), join(stateDir, "pools", POOL));
+    };
+    const bench = await Bench.open(t, "directory", { prepare });
+    await bench.createVolume("v-p-1");
+    await bench.volume("v-p-1", "detached");
+    const source = await bench.attached("v-p-1");
+    const target = join(bench.dir, "m");
+    await mkdir(target);
+    await bench.host.mounts.bind(source, target, { readOnly: false });
+    await bench.place("v-p-1", "");
+    await bench.volume("v-p-1", "detaching", (v) => v.status?.error?.code === "FAILED_PRECONDITION");
+    await bench.host.mounts.unmount(target);
+    await bench.volume("v-p-1", "detached");
+  },
+);
 
 test("a device that somebody has detached under its mount stays when the mount ends", async (t) => {
   const bench = await Bench.open(t);

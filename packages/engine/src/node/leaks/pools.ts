@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { readdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import type { Leak } from "./leak.ts";
 import type { KnownPool } from "./records.ts";
@@ -9,8 +9,10 @@ export async function strayPools(stateDir: string, pools: readonly KnownPool[]):
   const home = join(stateDir, "pools");
   const names = await readdir(home).catch(() => []);
   const known = new Set(pools.map(({ layout }) => layout.folder));
-  return names
-    .map((name) => join(home, name))
+  const folders = await Promise.all(
+    names.map((name) => realpath(join(home, name)).catch(() => join(home, name))),
+  );
+  return folders
     .filter((folder) => !known.has(folder))
     .filter((folder) => existsSync(join(folder, "pool.img")) || existsSync(join(folder, "images")))
     .map((folder) => ({

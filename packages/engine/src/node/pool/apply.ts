@@ -110,7 +110,9 @@ async function removeFolder({ folder, backing, shared, remote, images, lock }: P
   await rmdir(folder).catch(left);
 }
 
+/** What is gone already is fine, what is not empty, and a folder that an operator has mounted something on. */
+const LEFT: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTEMPTY", "EBUSY"]);
+
 function left(error: unknown): void {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  if (code !== "ENOENT" && code !== "ENOTEMPTY") throw error;
+  if (!LEFT.has((error as NodeJS.ErrnoException).code)) throw error;
 }

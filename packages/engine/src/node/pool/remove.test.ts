@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { mkdir, rmdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Pools } from "../../api/pool.ts";
@@ -24,4 +24,18 @@ test("what an operator has put into a pool's folder stays", async (t) => {
   await writeFile(join(folder, "mine", "f"), "kept");
   await bench.deleted(Pools, POOL);
   assert.ok(existsSync(join(folder, "mine", "f")));
+});
+
+test("a pool whose folder is a mount point is deleted, and the mount stays", async (t) => {
+  let folder = "";
+  const prepare = async ({ host, stateDir }: Bench): Promise<void> => {
+    folder = join(stateDir, "pools", POOL);
+    await mkdir(folder, { recursive: true });
+    await host.mounts.mount({ source: "tmpfs", target: folder, fsType: "tmpfs" });
+  };
+  const bench = await Bench.open(t, "directory", { prepare });
+  assert.ok(existsSync(join(folder, "images")));
+  await bench.deleted(Pools, POOL);
+  assert.deepEqual(await readdir(folder), []);
+  assert.equal((await bench.host.mounts.at(folder)).length, 1);
 });
