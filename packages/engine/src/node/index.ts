@@ -84,12 +84,13 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   };
   const devicesToo = options.releaseOnStop === true;
   const failing = new AbortController();
+  let pooling: ReturnType<typeof runPools> | undefined;
   try {
     await context.freezes.undoLeftovers(host.exec);
     for (const pool of options.pools ?? []) await ensurePool(options, pool);
     const informing = all.map((informer) => informer.run(signal));
     await Promise.all(all.map((informer) => informer.synced(signal)));
-    const pooling = runPools(context, informers, AbortSignal.any([signal, failing.signal]));
+    pooling = runPools(context, informers, AbortSignal.any([signal, failing.signal]));
     // Before volumes are read, so that none of them reports a pool that was about to be opened.
     await pooling.tried;
     await detachAllOrphans(context);
@@ -113,6 +114,8 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     return { done: running.finally(end).then(() => {}) };
   } catch (error) {
     failing.abort();
+    // A pool that it is about to open would be open after all others are closed.
+    await pooling?.done.catch(() => {});
     // Stopped while starting: pools that are open already must not stay locked. Whether an earlier agent has left
     // devices in others is not known, so nothing is reported about them.
     await release(context, devicesToo);

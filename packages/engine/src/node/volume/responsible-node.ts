@@ -29,7 +29,7 @@ export function responsibleNode({ volume, poolNodes, agents }: ResponsibilityVie
   return poolNodes.filter((node) => state(node) === "Ready").sort()[0];
 }
 
-/** True when this node takes care of the volume now: at any time, just one does. */
+/** True when this node takes care of the volume now, as far as it knows: see {@link responsibleNode}. */
 export function isResponsible(view: ResponsibilityView): boolean {
   return responsibleNode(view) === view.nodeID;
 }
