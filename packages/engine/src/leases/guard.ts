@@ -96,7 +96,8 @@ export class DeviceGuard {
       if (this.#clock.sinceBoot() > end) throw new EngineError("INTERNAL", `/dev/${name} cannot be fenced`);
       await this.#clock.sleep(20);
     }
-    await this.forget(image);
+    // Another device of the image may be protected by now.
+    if (this.#devices.get(image) === guarded) await this.forget(image);
   }
 
   /** The image's device is gone, or of another image. */

@@ -145,3 +145,56 @@ test("a lease in a cluster is kept without a renewal, and taken from a lost node
   assert.equal(leases.takenFrom("v-p-3"), "b_1");
   assert.equal((await store.get(Leases, key)).metadata.annotations?.[SHUT_OUT], undefined);
 });
+
+test("a lease that could not be given back is given back by the next attempt", async (t) => {
+  let fails = true;
+  const { leases, store } = await held(t, async ({ spec }) => {
+    if (fails && spec?.holderIdentity === "") throw new Error("the API server is away");
+  });
+  await assert.rejects(leases.release("v-p-1"), /the API server is away/);
+  assert.equal((await store.get(Leases, KEY)).spec?.holderIdentity, "a_1");
+  fails = false;
+  await leases.release("v-p-1");
+  assert.equal((await store.get(Leases, KEY)).spec?.holderIdentity, "");
+  assert.equal(leases.holds("v-p-1"), false);
+});
+
+test("a device under which the machine hangs keeps no other lease from being renewed", async (t) => {
+  const dir = await scratch(t, host);
+  const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
+  t.after(() => store.close());
+  const { clock } = host;
+  const stop = new AbortController();
+  const hanging = new Set<string>();
+  const guard = await DeviceGuard.open(join(dir, "lease-guard"), clock);
+  const fence: DeviceGuard["fence"] = async (image) => {
+    hanging.add(image);
+    await once(stop.signal, "abort");
+  };
+  const leases = new ImageLeases({
+    ...{ clock, logger: silentLogger, nodeID: "a", identity: "a_1", store },
+    times: { durationMs: 4_000, safetyMs: 1_000 },
+    guard: new Proxy(guard, {
+      get: (of, name) => (name === "fence" ? fence : Reflect.get(of, name, of).bind(of)),
+    }),
+    watch: new LeaseWatch(store, clock, silentLogger),
+    ...{ onChanged: () => {}, onLost: () => {}, endsByCluster: (pool) => pool === "cluster" },
+  });
+  for (const name of ["v-p-1", "v-p-2"])
+    await leases.acquire(volumeObject(name, { nodeID: "a", pool: "cluster" }), stop.signal);
+  const running = leases.run(stop.signal);
+  try {
+    // By an operator's hand: the first renewal finds it out.
+    await mutate(store, Leases, KEY, (lease) => {
+      lease.spec = { ...lease.spec, holderIdentity: "b_1" };
+    });
+    await eventually("the device to be fenced", () => hanging.has("v-p-1"));
+    const other = { namespace: LEASE_NAMESPACE, name: leaseName("v-p-2") };
+    const before = (await store.get(Leases, other)).spec?.renewTime;
+    await eventually("a renewal", async () => (await store.get(Leases, other)).spec?.renewTime !== before);
+    assert.equal(leases.holds("v-p-2"), true);
+  } finally {
+    stop.abort();
+    await running;
+  }
+});

@@ -77,6 +77,8 @@ interface Held {
 export class ImageLeases {
   readonly #options: ImageLeasesOptions;
   readonly #held = new Map<string, Held>();
+  /** Devices that are being fenced: one under which the machine hangs keeps no renewal waiting. */
+  readonly #fencing = new Set<Promise<void>>();
 
   constructor(options: ImageLeasesOptions) {
     this.#options = options;
@@ -181,10 +183,22 @@ export class ImageLeases {
     const held = this.#held.get(image);
     if (held === undefined) return;
     await this.#forget(image);
-    if (await this.#free(held.lease, signal)) return;
-    // A renewal of ours was under way; else it belongs to another node already.
-    const present = await this.#find(image, signal);
-    if (present?.spec?.holderIdentity === this.#options.identity) await this.#free(present, signal);
+    await this.#orKeep(image, held, async () => {
+      if (await this.#free(held.lease, signal)) return;
+      // A renewal of ours was under way; else it belongs to another node already.
+      const present = await this.#find(image, signal);
+      if (present?.spec?.holderIdentity === this.#options.identity) await this.#free(present, signal);
+    });
+  }
+
+  /** While its record names us the lease is ours, so that the next round gives it back: no time ends one of a cluster. */
+  async #orKeep(image: string, held: Held, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (!this.#held.has(image)) this.#held.set(image, held);
+      throw error;
+    }
   }
 
   /** False when it is not as it was read any more. */
@@ -237,7 +251,7 @@ export class ImageLeases {
     await this.#forget(image);
     // By its uid: a renewal may be under way.
     const { uid = "" } = held.lease.metadata;
-    await this.#remove(image, { uid }, signal);
+    await this.#orKeep(image, held, () => this.#remove(image, { uid }, signal));
   }
 
   /** Removes the lease of an image without a record, unless another agent has it, or takes it now. */
@@ -265,14 +279,15 @@ export class ImageLeases {
     let renewAt = 0;
     while (!signal.aborted) {
       await delay(tick, signal).catch(() => {});
-      if (signal.aborted) return;
+      if (signal.aborted) break;
       const now = this.#options.clock.sinceBoot();
       if (now >= renewAt) {
         renewAt = now + durationMs / 4;
         await this.#renewAll(signal);
       }
-      await this.#fenceExpired();
+      this.#fenceExpired();
     }
+    await Promise.all(this.#fencing);
   }
 
   async #renewAll(signal: AbortSignal): Promise<void> {
@@ -329,17 +344,24 @@ export class ImageLeases {
     return this.#options.store.create(Leases, { ...lease, metadata }, { signal });
   }
 
-  async #fenceExpired(): Promise<void> {
-    const { clock, guard, logger, onLost } = this.#options;
+  #fenceExpired(): void {
+    const { clock, logger } = this.#options;
     for (const [image, { deadline }] of this.#held) {
       if (clock.sinceBoot() < deadline) continue;
       this.#held.delete(image);
       logger.error({ image }, "the lease of an image is lost: its device is fenced");
-      await guard.fence(image).catch((error: unknown) => {
-        logger.error({ err: error, image }, "cannot fence a device; the guard goes on trying");
-      });
-      onLost(image);
+      const fencing = this.#fenceLost(image).finally(() => this.#fencing.delete(fencing));
+      this.#fencing.add(fencing);
     }
+  }
+
+  /** Never rejects. */
+  async #fenceLost(image: string): Promise<void> {
+    const { guard, logger, onLost } = this.#options;
+    await guard.fence(image).catch((error: unknown) => {
+      logger.error({ err: error, image }, "cannot fence a device; the guard goes on trying");
+    });
+    onLost(image);
   }
 
   /** Returns the deadline. */
