@@ -117,7 +117,8 @@ export class RbdCommands {
       // Also when the program cannot be killed: it may wait in the kernel.
       orAborted(exec.try(program, whole, { signal: first, env: { TZ: "UTC" } }), first);
     const ended = await within(limit, signal, run).catch(async (error: unknown) => {
-      if (!isTimeout(error)) throw error;
+      // A caller that has no more time says nothing about the cluster.
+      if (!isTimeout(error) || signal?.aborted) throw error;
       this.#silentUntil = clock.sinceBoot() + SILENCE_MS;
       if (program !== "rbd" || !(await this.#isFull(signal))) throw silent(place, error);
       this.#silentUntil = 0;

@@ -79,7 +79,11 @@ export class ExportedFiles implements ImageFiles {
     const args = ["--no-create", "--size", String(size), path];
     await within(RESIZE_MS, undefined, (limit) =>
       orAborted(this.#host.exec.run("truncate", args, { signal: limit }), limit),
-    );
+    ).catch((cause: unknown) => {
+      if (!(cause instanceof DOMException)) throw cause;
+      const message = `the file ${path} of an image did not grow to ${size} bytes in time`;
+      throw new EngineError("UNAVAILABLE", message, { hint: "check the Ceph cluster: ceph status", cause });
+    });
   }
 
   async close(path: string): Promise<void> {
