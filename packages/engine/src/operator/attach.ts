@@ -153,7 +153,8 @@ function requireOwn(attachment: VolumeAttachment, wish: TicketRequest): void {
 
 /** The share manager decides where a shared volume is; a plain attach beside it would do nothing. */
 function requireNotShared({ spec, metadata }: Volume, attachment: VolumeAttachment): void {
-  if (spec.accessMode !== "rwx" || spec.migratable === true) return;
+  const many = spec.accessMode === "rwx" || spec.accessMode === "rox";
+  if (!many || spec.migratable === true) return;
   const sharing = ticketsOf(attachment).filter(
     ({ type }) => type === "csi-attacher" || type === "share-manager-controller",
   );

@@ -16,15 +16,14 @@ import { attachmentsResource, volumeResource } from "./volume-resource.ts";
 export async function handleVolumes(request: RestRequest, context: RestContext): Promise<RestResponse> {
   try {
     const [collection, name, ...rest] = request.path;
-    const serve = COLLECTIONS[collection ?? ""];
-    if (serve === undefined || rest.length > 0)
+    if (!isCollection(collection) || rest.length > 0)
       return failure(404, `there is nothing at /v1/${request.path.join("/")}`);
     if (request.method === "POST" && collection === "volumes" && name !== undefined)
       return await act(request, context, name);
     if (request.method !== "GET" && request.method !== "HEAD") {
       return failure(405, `${request.method} is not possible here`);
     }
-    return { status: 200, body: await serve(context, name) };
+    return { status: 200, body: await COLLECTIONS[collection](context, name) };
   } catch (error) {
     return responseTo(error);
   }
@@ -46,11 +45,15 @@ async function act(
 
 type Serve = (context: RestContext, name: string | undefined) => Promise<object>;
 
-const COLLECTIONS: Readonly<Record<string, Serve | undefined>> = {
+const COLLECTIONS = {
   volumes: (context, name) => (name === undefined ? volumes(context) : show(context, name)),
   volumeattachments: (context, name) =>
     name === undefined ? attachments(context) : attachment(context, name),
-};
+} satisfies Record<string, Serve>;
+
+function isCollection(name: string | undefined): name is keyof typeof COLLECTIONS {
+  return name !== undefined && Object.hasOwn(COLLECTIONS, name);
+}
 
 async function volumes({ store, base, signal }: RestContext): Promise<CollectionResource<VolumeResource>> {
   const options = defined({ signal });

@@ -188,18 +188,21 @@ describe("tickets of others", () => {
   });
 
   test("4710, 2420: a shared volume that workloads use is not attached beside them", async () => {
-    await server.createVolume("v-rwx", "rwx");
-    const owner = { apiVersion: "storage.mooring.dev/v1alpha1", kind: "Volume", name: "v-rwx" };
-    await addTicket(
-      server.store,
-      "v-rwx",
-      { id: "w", type: "csi-attacher", nodeID: "a", owner },
-      { now: new Date() },
-    );
-    const refused = await act("attach", { hostId: "a" }, "v-rwx");
-    assert.equal(refused.status, 409);
-    assert.match(refused.json.message, /is shared by workloads: ticket "w"/);
-    await removeTickets(server.store, "v-rwx", () => true);
+    for (const accessMode of ["rwx", "rox"]) {
+      const name = `v-${accessMode}`;
+      await server.createVolume(name, accessMode);
+      const owner = { apiVersion: "storage.mooring.dev/v1alpha1", kind: "Volume", name };
+      await addTicket(
+        server.store,
+        name,
+        { id: "w", type: "csi-attacher", nodeID: "a", owner },
+        { now: new Date() },
+      );
+      const refused = await act("attach", { hostId: "a" }, name);
+      assert.equal(refused.status, 409);
+      assert.match(refused.json.message, /is shared by workloads: ticket "w"/);
+      await removeTickets(server.store, name, () => true);
+    }
   });
 });
 
@@ -355,7 +358,8 @@ describe("bad input by REST", () => {
       assert.deepEqual([action, response.status], [action, 404]);
     }
     assert.equal((await server.http.get("/v1/volumes/v-none")).status, 404);
-    assert.equal((await server.http.get("/v1/disks")).status, 404);
+    for (const name of ["disks", "constructor", "toString"])
+      assert.equal((await server.http.get(`/v1/${name}`)).status, 404, name);
     assert.equal((await server.http.delete("/v1/volumes/v-1")).status, 405);
   });
 
