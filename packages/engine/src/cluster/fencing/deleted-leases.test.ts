@@ -83,3 +83,41 @@ test(
     for (const name of ["held", "alone"]) assert.equal((await state(name))?.state, "Suspect");
   },
 );
+
+/** As `store`, but no report about this node is stored. */
+function refusing(store: ObjectStore, node: string): ObjectStore {
+  return new Proxy(store, {
+    get(target, key) {
+      const value = Reflect.get(target, key, target);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]) => {
+        const object = args[1] as { metadata?: { name?: string } } | undefined;
+        if (key === "updateStatus" && object?.metadata?.name === node)
+          return Promise.reject(new Error("refused"));
+        return value.apply(target, args);
+      };
+    },
+  });
+}
+
+test("a node whose report cannot be stored keeps no other from being fenced", thorough(), async (t) => {
+  const host = createHost();
+  const dir = await scratch(t, host);
+  const registry = engineRegistry();
+  registry.register({ resource: Nodes, hasStatus: true });
+  const own = await LocalStore.open({ path: join(dir, "store"), registry });
+  // By their names in this order.
+  for (const name of ["a", "b"]) await deadNode(own, name, { pool: "p", volume: `v-${name}` });
+  const store = refusing(own, "a");
+  const stop = new AbortController();
+  const { clock } = host;
+  const fencing = await startFencing({ store, clock, logger: silentLogger, signal: stop.signal, ...TIMES });
+  t.after(async () => {
+    stop.abort();
+    await fencing.done;
+    await own.close();
+  });
+  const state = async (name: string) => (await own.get(NodeAgents, { name })).status?.state;
+  await eventually("b to be suspect", async () => (await state("b")) === "Suspect");
+  assert.equal(await state("a"), "Ready");
+});

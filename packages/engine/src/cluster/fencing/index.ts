@@ -68,15 +68,16 @@ export async function startFencing(options: FencingOptions): Promise<{ done: Pro
   const events = new EventRecorder(store, { component: DRIVER_NAME, host: "fencing", logger });
   const check = async (): Promise<void> => {
     for (const agent of agents.list()) {
-      await evaluate({ ...options, events, lost }, watch, agent, {
-        seen: observe(agent),
-        node: nodes.get(agent.metadata.name),
+      const { name } = agent.metadata;
+      const now = { seen: observe(agent), node: nodes.get(name) };
+      await evaluate({ ...options, events, lost }, watch, agent, now).catch((error: unknown) => {
+        if (!signal.aborted) logger.warn({ err: error, node: name }, "cannot check whether a node is silent");
       });
     }
   };
   const done = (async () => {
     while (!signal.aborted) {
-      await check().catch((error: unknown) => logger.warn({ err: error }, "cannot check for silent nodes"));
+      await check();
       await delay(POLL_MS, signal).catch(() => {});
     }
     await Promise.all(informers);
