@@ -237,3 +237,15 @@ test("a clock that was years ahead and is put right does not stop the job for ye
   settle();
   assert.equal(cluster.begun.length, 2);
 });
+
+test("a schedule that cannot be read is reported, and another one after it as well", () => {
+  const cluster = new Cluster(jobWith({ cron: "61 * * * *" }), []);
+  const message = () => cluster.job.status?.conditions?.[0]?.message ?? "";
+  cluster.step();
+  assert.match(message(), /61/);
+  cluster.job = { ...cluster.job, spec: { ...cluster.job.spec, cron: "0 25 * * *" } };
+  cluster.step();
+  assert.match(message(), /25/);
+  assert.doesNotMatch(message(), /61/);
+  assert.equal(cluster.step().do, "done");
+});

@@ -47,7 +47,10 @@ function plan({ job, schedule, now }: JobView): JobStep {
     ...(invalid === undefined ? {} : { conditions: [unreadable(invalid, status, now)] }),
   };
   const recorded =
-    status.phase === wanted.phase && status.nextRun === wanted.nextRun && putBackTo === undefined;
+    status.phase === wanted.phase &&
+    status.nextRun === wanted.nextRun &&
+    status.conditions?.[0]?.message === invalid &&
+    putBackTo === undefined;
   if (!recorded) return { do: "record", what: "plan", status: wanted };
   if (next === undefined) return DONE;
   return wait(Math.max(1, Date.parse(next) - now.getTime()));
