@@ -56,6 +56,15 @@ for (const [how, write] of [
   });
 }
 
+test("an ext4 that needs repair by hand is not mounted, the first time neither", thorough(), async () => {
+  const id = await copyOf("faulty", async (device) => {
+    // As the kernel leaves it that has found a fault: the next check is a whole one.
+    for (const command of ["set_super_value state 2", "clri <2>"])
+      await world.host.exec.run("debugfs", ["-w", "-R", command, device]);
+  });
+  assert.equal(await codeOf(stage(world, id, EXT4)), "DATA_LOSS");
+});
+
 /** Writes a number into the superblock, which has no sum over it then. */
 const count = (at: number, value: number) => async (device: string) => {
   await world.host.exec.run("tune2fs", ["-O", "^metadata_csum", device]);

@@ -64,8 +64,9 @@ export async function prepareFilesystem(
   const known = volume.status?.formatted;
   if (known === undefined) {
     const seen = found ?? (await intendFilesystem(context, volume, device, signal));
-    const type = await format(context, { volume, device, found: seen }, signal);
+    const { type, adopted } = await format(context, { volume, device, found: seen }, signal);
     made();
+    if (adopted) await checkFilesystem(exec, device, type, "preen");
     await growUnmounted(exec, device, type);
     const options = await ownOptions(device, type);
     return { type, options, record: () => recordFormatted(context, volume, type, signal) };
@@ -130,15 +131,16 @@ async function format(
   context: FilesystemContext,
   { volume, device, found }: Unmounted & { found: ProbeResult },
   signal: AbortSignal,
-): Promise<FilesystemType> {
+): Promise<{ type: FilesystemType; adopted: boolean }> {
   const { exec } = context.host;
   const left = found.kind === "data" && volume.metadata.annotations?.[FORMATTING] !== undefined;
   const seen = left ? await discardLeft(context, volume, device, signal) : found;
   // A copy of a volume that its user formatted as a block device: it is theirs, so it is taken as it is.
   if (seen.kind === "filesystem" && volume.spec.source !== undefined && isSupported(seen.type))
-    return seen.type;
-  const foundEmpty = seen.kind === "empty";
-  return makeFilesystem(exec, { device, type: wantedType(volume), formatted: undefined, foundEmpty }, signal);
+    return { type: seen.type, adopted: true };
+  const wanted = { device, type: wantedType(volume), formatted: undefined };
+  const type = await makeFilesystem(exec, { ...wanted, foundEmpty: seen.kind === "empty" }, signal);
+  return { type, adopted: false };
 }
 
 /** An mkfs of ours was interrupted. A discarded image reads as zeros again; a running mkfs keeps the device to itself. */
