@@ -1,7 +1,7 @@
 import { mkdir, open, readdir, readFile, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Volume } from "@mooring/engine";
-import { defined, KeyedLock } from "@mooring/store";
+import { defined, KeyedLock, syncFolder } from "@mooring/store";
 import { codeOf } from "../errors.ts";
 
 /** How a volume is staged: what a second NodeStageVolume is compared with. */
@@ -114,8 +114,7 @@ export class NodeRecords {
       await handle.close();
     }
     await rename(temporary, file);
-    const folder = await open(this.#folder, "r");
-    await folder.sync().finally(() => folder.close());
+    await syncFolder(this.#folder);
   }
 
   /** Ids of all volumes with a record. */

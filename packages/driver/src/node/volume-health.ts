@@ -21,7 +21,7 @@ export async function nodeVolumeHealth(
 ) {
   const volume = await getVolume(node.store, request.volumeId, signal);
   const input = await readHealthInput(node.store, volume, signal);
-  const record = await node.records.find(volume.metadata.name);
+  const record = await node.records.findOf(volume);
   const here = input.pool !== undefined && poolNodes(input.pool).includes(node.nodeID);
   if (!here && record === undefined && volume.status?.currentNodeID !== node.nodeID) {
     throw CsiError.notFound(`volume "${request.volumeId}" is not on node "${node.nodeID}"`, {

@@ -57,28 +57,39 @@ export class IoLimitKeeper {
 
   /** Until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { host, records, store, logger } = this.#node;
-    const scan = async (): Promise<void> => {
-      for (const name of [...this.#kept.keys()]) await this.#apply(name);
-    };
-    const begin = async (): Promise<void> => {
-      for (const id of await records.list()) {
-        const volume = await findVolume(store, id, signal);
-        if (volume !== undefined) await this.follow(volume);
+    const { host, records } = this.#node;
+    let unread: Set<string> | undefined;
+    while (!signal.aborted) {
+      unread ??= await records
+        .list()
+        .then((ids) => new Set(ids))
+        .catch(this.#complain(signal));
+      for (const id of unread ?? []) {
+        const read = this.#readAgain(id, signal).then(() => unread?.delete(id));
+        await read.catch(this.#complain(signal, id));
       }
-    };
-    for (let work = begin; !signal.aborted; work = scan) {
-      await work().catch((error: unknown) => {
-        if (!signal.aborted) logger.warn({ err: error }, "cannot apply limits of input and output");
-      });
+      for (const name of [...this.#kept.keys()]) await this.#apply(name).catch(this.#complain(signal, name));
       await host.clock.sleep(POLL_MS, signal).catch(() => {});
     }
+  }
+
+  async #readAgain(id: string, signal: AbortSignal): Promise<void> {
+    const volume = await findVolume(this.#node.store, id, signal);
+    if (volume !== undefined) await this.follow(volume);
+  }
+
+  /** For what is tried again with the next turn, as others' limits are. */
+  #complain(signal: AbortSignal, volume?: string): (error: unknown) => undefined {
+    return (error) => {
+      if (signal.aborted) return;
+      this.#node.logger.warn({ err: error, volume }, "cannot limit input and output; trying again");
+    };
   }
 
   async #read(volume: Volume): Promise<Kept | undefined> {
     const limits = ioLimitsOf(volume.spec.mutableParameters);
     if (!hasLimits(limits)) return undefined;
-    const record = await this.#node.records.find(volume.metadata.name);
+    const record = await this.#node.records.findOf(volume);
     const workloads = new Set(Object.keys(record?.published ?? {}).flatMap(workloadsOf));
     if (workloads.size === 0) return undefined;
     const attached = await attachedHere(this.#node, volume).catch(() => undefined);
