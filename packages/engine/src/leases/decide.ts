@@ -77,7 +77,7 @@ export function decideLease(view: LeaseView): LeaseStep {
 }
 
 /** Milliseconds until the lease counts as lost; 0: it is free, or its holder has lost it beyond doubt. */
-export function timeLeft(lease: Lease, unchangedMs: number, safetyMs: number): number {
+function timeLeft(lease: Lease, unchangedMs: number, safetyMs: number): number {
   const { holderIdentity, leaseDurationSeconds = 0 } = lease.spec ?? {};
   if (holderIdentity === undefined || holderIdentity === "") return 0;
   return Math.max(0, leaseDurationSeconds * 1000 + safetyMs - unchangedMs);
