@@ -12,6 +12,9 @@ import type { CallOptions } from "../wire/method-types.ts";
  */
 const OWN_DEADLINE = /^Deadline exceeded(?: after |$)/;
 
+/** grpc-js' message when nobody listens at the socket, around what the kernel said. */
+const NOT_THERE = /^No connection established\. Last error: (?:Error: )?(.+?)\. Resolution note: /;
+
 const pass = (bytes: Buffer): Buffer => bytes;
 
 /** Encodes a request from its init shape; a value that the wire cannot carry is INVALID_ARGUMENT. */
@@ -89,6 +92,9 @@ async function decode(method: DescMethod, bytes: Buffer | undefined): Promise<Me
 function failure(error: unknown, method: DescMethod, { signal, timeoutMs }: CallOptions): CsiError {
   if (signal?.aborted === true) return stopped(signal);
   const failed = fromStatus(error);
+  const [, why] = NOT_THERE.exec(failed.message) ?? [];
+  if (failed.code === Code.UNAVAILABLE && why !== undefined)
+    return CsiError.unavailable(`no plugin answers: ${why}; see whether it runs`, { cause: error });
   if (failed.code !== Code.DEADLINE_EXCEEDED || !OWN_DEADLINE.test(failed.message)) return failed;
   const message = `the plugin did not respond to ${method.name} within ${timeoutMs} ms`;
   return CsiError.deadlineExceeded(message, { cause: error });

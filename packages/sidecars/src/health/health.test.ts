@@ -1,10 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Events, PersistentVolumeClaims, VolumeSnapshotClasses, VolumeSnapshots } from "@mooring/store";
+import {
+  CSIDrivers,
+  Events,
+  PersistentVolumeClaims,
+  VolumeSnapshotClasses,
+  VolumeSnapshots,
+} from "@mooring/store";
 import { VOLUME_CONDITION } from "../common/names.ts";
 import type { ControllerCapability } from "../csi/driver-info.ts";
 import { type Harness, startHarness } from "../testing/harness.ts";
-import { claim, snapshotClass, volumeSnapshot } from "../testing/objects.ts";
+import { claim, DRIVER, snapshotClass, volumeSnapshot } from "../testing/objects.ts";
 
 const sidecars = { health: { probeMs: 10, volumesMs: 10 } };
 const eventsOf = async (h: Harness, reason: string) =>
@@ -97,4 +103,26 @@ test("a driver that comes back as a newer one gets the controllers that it can h
     "the snapshot is ready",
     async () => (await h.find(VolumeSnapshots, "snap", "default"))?.status?.readyToUse,
   );
+});
+
+test("a driver that starts anew between two probes is asked again what it can do", async (t) => {
+  const can: ControllerCapability[] = ["CREATE_DELETE_VOLUME", "CREATE_DELETE_SNAPSHOT"];
+  const h = await startHarness(t, {
+    driver: { can, expansion: "none" },
+    // Longer than it is away.
+    sidecars: { health: { probeMs: 2_000, volumesMs: 60_000 } },
+  });
+  await h.store.create(CSIDrivers, {
+    ...{ apiVersion: "storage.k8s.io/v1", kind: "CSIDriver", metadata: { name: DRIVER }, spec: {} },
+  });
+  await h.until("it was probed", () => h.driver.called("Probe") > 1);
+  can.pop();
+  await h.driver.pause();
+  await h.driver.listen();
+  const [{ message, type } = {}] = await h.until("it is told", async () => {
+    const found = await eventsOf(h, "CSIDriverChanged");
+    return found.length > 0 && found;
+  });
+  assert.equal(type, "Warning");
+  assert.match(message ?? "", /no longer has CREATE_DELETE_SNAPSHOT/);
 });

@@ -1,15 +1,13 @@
-import { isDeepStrictEqual } from "node:util";
 import { Code } from "@mooring/csi";
-import { CSIDrivers, delay, failpoint, getIfAny, keyOf, type PersistentVolume } from "@mooring/store";
+import { delay, failpoint, keyOf, type PersistentVolume } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { ifHere } from "../common/here.ts";
 import { VOLUME_CONDITION } from "../common/names.ts";
 import { callFailure } from "../csi/codes.ts";
-import { describeDriver } from "../csi/driver.ts";
-import type { DriverInfo } from "../csi/driver-info.ts";
 import { listVolumes } from "../csi/list-volumes.ts";
 import { patchMetadata } from "../kube/patch.ts";
 import { type Condition, decideCondition } from "./decide.ts";
+import { DriverProbe } from "./probe.ts";
 
 /** How often the driver is asked whether it is alive, and about its volumes. Times in milliseconds. */
 export interface HealthOptions {
@@ -28,8 +26,9 @@ export async function runHealth(
   signal: AbortSignal,
 ): Promise<void> {
   const { probeMs, volumesMs } = { probeMs: 10_000, volumesMs: 60_000, ...given };
+  const driver = new DriverProbe(context, signal);
   await Promise.all([
-    every(probeMs, signal, () => probe(context, signal)),
+    every(probeMs, signal, () => driver.probe()),
     watchesVolumes(context) ? watchVolumes(context, volumesMs, signal) : undefined,
   ]);
 }
@@ -44,57 +43,6 @@ async function every(milliseconds: number, signal: AbortSignal, work: () => Prom
     await work();
     await delay(milliseconds, signal).catch(() => {});
   }
-}
-
-/** A driver that comes back may be a newer one: we ask again what it can do. */
-async function welcomeBack(context: SidecarContext, signal: AbortSignal): Promise<void> {
-  const { driver, logger, timeoutMs } = context;
-  try {
-    const info = await describeDriver(driver.client, {
-      signal,
-      timeoutMs,
-      ofNode: context.here !== undefined,
-    });
-    if (isDeepStrictEqual(info, driver.info)) return;
-    const [before, now] = [nameOf(driver.info), nameOf(info)];
-    logger.warn({ before, now }, "the driver has changed; starting over with it");
-    await tell(context, ["Normal", "CSIDriverChanged", `${before} has come back as ${now}`], signal);
-    context.onDriverChanged(info);
-  } catch (error) {
-    logger.warn({ error: callFailure(error).message }, "cannot ask the driver what it can do");
-  }
-}
-
-async function probe(context: SidecarContext, signal: AbortSignal): Promise<void> {
-  const { driver, health, logger, now, timeoutMs } = context;
-  const response = await driver.client.identity
-    .probe({}, { signal, timeoutMs: Math.min(timeoutMs, 3_000) })
-    .then(({ ready }) => ({ ready: ready ?? true, message: "" }))
-    .catch((error: unknown) => ({ ready: false, message: callFailure(error).message }));
-  if (signal.aborted || response.ready === health.ready) return;
-  Object.assign(health, response, { since: now() });
-  if (!response.ready) {
-    logger.warn({ error: response.message }, "the driver is not ready");
-    const message = `The driver does not serve: ${response.message || "it answers that it is not ready"}`;
-    return tell(context, ["Warning", "CSIDriverNotReady", message], signal);
-  }
-  logger.info({}, "the driver is ready again");
-  await tell(context, ["Normal", "CSIDriverReady", "The driver serves again"], signal);
-  await welcomeBack(context, signal);
-}
-
-const nameOf = ({ name, version }: DriverInfo) => `${name} ${version}`;
-
-type News = [type: "Normal" | "Warning", reason: string, message: string];
-
-/** By an event of the driver's CSIDriver object, where it has one; the log has it anyway. */
-async function tell(
-  { driver, events, store }: SidecarContext,
-  news: News,
-  signal: AbortSignal,
-): Promise<void> {
-  const object = await getIfAny(store, CSIDrivers, { name: driver.info.name }, signal).catch(() => undefined);
-  if (object !== undefined) events.event(object, ...news);
 }
 
 async function watchVolumes(context: SidecarContext, everyMs: number, signal: AbortSignal): Promise<void> {
