@@ -6,6 +6,7 @@ import { type CsiServer, serveRegistration } from "@mooring/csi";
 import { eventually, thorough } from "@mooring/store/testing";
 import { serve } from "../../examples/driver-minimal/driver.ts";
 import { afterFile } from "../support/at-end.ts";
+import { startV0Driver } from "../support/v0-driver.ts";
 import { missingVendorDriver, startVendorDriver } from "../support/vendor-driver.ts";
 import { world } from "../support/world.ts";
 
@@ -101,6 +102,51 @@ test(
     await kubectl.run("delete", "pvc", "theirs", "ours");
     await eventually("the volume to be gone", async () => (await readdir(volumes)).length === 0);
     await registration?.stop(0);
+  },
+);
+
+test(
+  "a driver of csi.v0 alone registers itself and serves a claim from its making to its end, also across a kill of mooring",
+  thorough(),
+  async () => {
+    const own = join(kubelet, "plugins/old");
+    const [volumes, driverSocket] = [join(own, "volumes"), join(own, "csi.sock")];
+    const driver = await startV0Driver(driverSocket, { name: "old.example.com", nodeId: "old-a", volumes });
+    const registration = serveRegistration({
+      ...{ endpoint: `unix://${join(registry, "old-reg.sock")}`, driver: "old.example.com", driverSocket },
+      versions: ["0.3.0"],
+    });
+    await registration.start();
+    afterFile(async () => {
+      await registration.stop(0);
+      await driver.stop();
+    });
+    await shows(["csinode", "node-a"], "{.spec.drivers[*].name}", /old\.example\.com/);
+    await kubectl.apply(storageClass("old", "old.example.com"));
+    await kubectl.apply(claim("old", "old"));
+    await kubectl.apply(pod("old", ofClaim("old"), "echo kept > /data/x"));
+    await shows(["pod", "old"], "{.status.phase}", "Running");
+    const [made = ""] = await readdir(volumes);
+    const text = () => readFile(join(volumes, made, "x"), "utf8").catch(() => "");
+    await eventually("what the pod has written", async () => (await text()) === "kept\n");
+    await up.end("SIGKILL");
+    await up.start();
+    await shows(["pod", "old"], "{.status.phase}", "Running");
+    await kubectl.run("delete", "pod", "old");
+    await kubectl.apply(pod("reader", ofClaim("old"), "cat /data/x"));
+    await shows(["pod", "reader"], "{.status.phase}", "Running");
+    await eventually("the same", async () => (await kubectl.run("logs", "reader")) === "kept\n");
+    await kubectl.run("delete", "pod", "reader");
+    await kubectl.run("delete", "pvc", "old");
+    await eventually("the volume to be gone", async () => (await readdir(volumes)).length === 0);
+    for (const call of [
+      "ControllerPublishVolume",
+      "NodeStageVolume",
+      "NodeUnstageVolume",
+      "ControllerUnpublishVolume",
+    ])
+      assert.ok(driver.calls.includes(call), call);
+    await registration.stop(0);
   },
 );
 

@@ -45,6 +45,7 @@ export {
   serveSnapshotMetadata,
 } from "./snapshot-metadata/serve.ts";
 export { endpointFromEnvironment, socketPath } from "./sockets/endpoint.ts";
+export { inItsVersion, throughV0 } from "./v0/client.ts";
 export { checkMessage } from "./validation/check-message.ts";
 export { validateRequests } from "./validation/validate.ts";
 export { validateResponses } from "./validation/validate-responses.ts";

@@ -94,15 +94,15 @@ function electionFor(
 
 async function reachDriver(endpoint: string, options: SidecarOptions, signal: AbortSignal): Promise<Driver> {
   const { logger = silentLogger, onCall, timeoutMs = 60_000 } = options;
-  const client = await connect(endpoint, { logger });
+  const channel = await connect(endpoint, { logger });
   try {
-    await waitUntilReady(client, { signal, timeoutMs: Math.min(timeoutMs, 10_000), logger });
+    const client = await waitUntilReady(channel, { signal, timeoutMs: Math.min(timeoutMs, 10_000), logger });
     const ofNode = options.nodeDeployment !== undefined;
     const info = await describeDriver(client, { signal, timeoutMs, ofNode });
     const report = (call: CallMeasurement) => onCall?.({ ...call, driver: info.name });
     return { info, client: oneAtATime(onCall === undefined ? client : measured(client, report)) };
   } catch (error) {
-    client.close();
+    channel.close();
     throw error;
   }
 }

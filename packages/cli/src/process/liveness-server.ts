@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { connect, probeUntilReady } from "@mooring/csi";
+import { connect, inItsVersion, probeUntilReady } from "@mooring/csi";
 import type { Logger } from "pino";
 import { listenAddress } from "../options/listen-address.ts";
 import { listenFailure } from "./listen-failure.ts";
@@ -75,10 +75,11 @@ async function probeAll({ endpoints, endpointOf }: Probed, driver: string): Prom
 }
 
 async function probe(endpoint: string): Promise<void> {
-  const client = await connect(endpoint);
+  const channel = await connect(endpoint);
   try {
+    const client = await inItsVersion(channel, { timeoutMs: PROBE_MS });
     await probeUntilReady(client, { timeoutMs: PROBE_MS, intervalMs: PROBE_MS });
   } finally {
-    client.close();
+    channel.close();
   }
 }

@@ -17,10 +17,9 @@ export interface RegistrationOptions {
   /** Called each time the kubelet has accepted the driver, or has refused it and why. */
   onStatus?: (registered: boolean, error: string) => void;
   logger?: Logger;
+  /** Of CSI, as it announces them; default 1.0.0, by which the kubelet takes drivers of CSI 1.x. */
+  versions?: string[];
 }
-
-/** The kubelet takes drivers of CSI 1.x by this. */
-const VERSIONS = ["1.0.0"];
 
 /**
  * Makes a CSI driver known to the kubelet of this node: serves `pluginregistration.Registration` on a socket in the kubelet's
@@ -28,9 +27,15 @@ const VERSIONS = ["1.0.0"];
  * is made anew, and after its own restart.
  */
 export function serveRegistration(options: RegistrationOptions): CsiServer {
-  const { driver: name, driverSocket: endpoint, logger = silentLogger, onStatus } = options;
+  const {
+    driver: name,
+    driverSocket: endpoint,
+    logger = silentLogger,
+    onStatus,
+    versions = ["1.0.0"],
+  } = options;
   const handlers: Handlers<typeof Registration> = {
-    getInfo: () => ({ type: "CSIPlugin", name, endpoint, supportedVersions: VERSIONS }),
+    getInfo: () => ({ type: "CSIPlugin", name, endpoint, supportedVersions: versions }),
     notifyRegistrationStatus: ({ pluginRegistered, error }) => {
       if (pluginRegistered) logger.info({ driver: name }, "the kubelet has registered the driver");
       else logger.error({ driver: name, why: error }, "the kubelet has refused the driver");

@@ -24,8 +24,8 @@ export function withCapability(from: v0.VolumeCapability | undefined) {
   return from === undefined ? {} : { volumeCapability: capability(from) };
 }
 
-/** A size range as a field to spread into a request. */
-export function withCapacityRange(from: v0.CapacityRange | undefined) {
+/** A size range as a field to spread into a request, in either direction. */
+export function withCapacityRange(from: { requiredBytes: bigint; limitBytes: bigint } | undefined) {
   if (from === undefined) return {};
   return { capacityRange: { requiredBytes: from.requiredBytes, limitBytes: from.limitBytes } };
 }
@@ -39,12 +39,14 @@ export function withSource(from: v0.VolumeContentSource | undefined) {
 }
 
 /** A place, in either direction. */
-export function topology({ segments }: { segments: Record<string, string> }) {
+export function topology({ segments }: Place) {
   return { segments };
 }
 
-/** Where a volume must be, as a field to spread into a request. */
-export function withRequirements(from: v0.TopologyRequirement | undefined) {
+type Place = { segments: Record<string, string> };
+
+/** Where a volume must be, as a field to spread into a request, in either direction. */
+export function withRequirements(from: { requisite: Place[]; preferred: Place[] } | undefined) {
   if (from === undefined) return {};
   const { requisite, preferred } = from;
   return {

@@ -1,4 +1,4 @@
-import { Code, type CsiClient } from "@mooring/csi";
+import { Code, type CsiClient, inItsVersion } from "@mooring/csi";
 import { delay, type Logger } from "@mooring/store";
 import { callFailure } from "./codes.ts";
 
@@ -7,33 +7,38 @@ const STARTING: ReadonlySet<number> = new Set([Code.DEADLINE_EXCEEDED, Code.UNAV
 const BETWEEN_MS = 1_000;
 const FIRST_MS = 50;
 
-/** Probes until the driver reports that it is ready; one that takes long is logged once. Throws what a broken driver returns. */
+/**
+ * Probes until the driver reports that it is ready; one that takes long is logged once. Resolves with how to call it: by csi.v1, or
+ * through csi.v0 where it has nothing else. Throws what a broken driver returns.
+ */
 export async function waitUntilReady(
   client: CsiClient,
   { signal, timeoutMs, logger }: { signal: AbortSignal; timeoutMs: number; logger: Logger },
-): Promise<void> {
+): Promise<CsiClient> {
   for (let interval = FIRST_MS; ; interval = Math.min(interval * 2, BETWEEN_MS)) {
     signal.throwIfAborted();
-    const missing = await whatIsMissing(client, signal, timeoutMs);
-    if (missing === undefined) return;
+    const found = await lookFor(client, signal, timeoutMs);
+    if ("client" in found) return found.client;
+    const { missing } = found;
     if (interval * 2 >= BETWEEN_MS && interval < BETWEEN_MS)
       logger.warn({ error: missing }, "the driver is not ready yet; waiting for it");
     await delay(interval, signal);
   }
 }
 
-async function whatIsMissing(
+async function lookFor(
   client: CsiClient,
   signal: AbortSignal,
   timeoutMs: number,
-): Promise<string | undefined> {
+): Promise<{ client: CsiClient } | { missing: string }> {
   try {
-    const { ready } = await client.identity.probe({}, { signal, timeoutMs });
+    const inIts = await inItsVersion(client, { signal, timeoutMs });
+    const { ready } = await inIts.identity.probe({}, { signal, timeoutMs });
     // An absent `ready` means yes.
-    return (ready ?? true) ? undefined : "it answers that it is not ready";
+    return (ready ?? true) ? { client: inIts } : { missing: "it answers that it is not ready" };
   } catch (error) {
     const { code, message } = callFailure(error);
-    if (code !== undefined && STARTING.has(code)) return message;
+    if (code !== undefined && STARTING.has(code)) return { missing: message };
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { lstat } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
-import { socketPath } from "@mooring/csi";
+import { Code, socketPath } from "@mooring/csi";
 import { CSIDrivers, getIfAny } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { callFailure } from "../csi/codes.ts";
@@ -30,7 +30,7 @@ export class DriverProbe {
     const response = await driver.client.identity
       .probe({}, { signal, timeoutMs: Math.min(timeoutMs, 3_000) })
       .then(({ ready }) => ({ ready: ready ?? true, message: "" }))
-      .catch((error: unknown) => ({ ready: false, message: callFailure(error).message }));
+      .catch((error: unknown) => this.#unanswered(error));
     if (signal.aborted) return;
     const isNews = response.ready !== health.ready;
     if (isNews) Object.assign(health, response, { since: now() });
@@ -38,6 +38,17 @@ export class DriverProbe {
     if (isNews) await this.#report(response);
     // It may have started anew between two probes, and never have been missed.
     if (response.ready && socket !== this.#asked && (await this.#welcome())) this.#asked = socket;
+  }
+
+  #unanswered(error: unknown): { ready: boolean; message: string } {
+    const { driver } = this.#context;
+    const { code, message } = callFailure(error);
+    // Every version of CSI has it. Controllers that begin again find out which one.
+    if (code === Code.UNIMPLEMENTED)
+      throw new Error(
+        `the driver at ${driver.client.endpoint} has come back with another version of CSI: ${message}`,
+      );
+    return { ready: false, message };
   }
 
   async #report({ ready, message }: { ready: boolean; message: string }): Promise<void> {

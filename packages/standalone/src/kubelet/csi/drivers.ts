@@ -1,4 +1,4 @@
-import { awaitServer, type CsiClient, connect, v1 } from "@mooring/csi";
+import { awaitServer, type CallOptions, type CsiClient, connect, inItsVersion, v1 } from "@mooring/csi";
 import type { Logger } from "@mooring/store";
 
 /** What the node side of a driver can do. */
@@ -46,6 +46,19 @@ export function openDrivers(endpoints: Readonly<Record<string, string>>, logger:
     return client;
   }
 
+  /** A driver of somebody else: it may have csi.v0 alone. */
+  async function openInItsVersion(endpoint: string, ask: CallOptions): Promise<CsiClient> {
+    const channel = await connect(endpoint, { logger, timeoutMs: CALL_TIMEOUT_MS });
+    try {
+      const client = await inItsVersion(channel, ask);
+      clients.add(client);
+      return client;
+    } catch (error) {
+      channel.close();
+      throw error;
+    }
+  }
+
   function drop(client: CsiClient): void {
     client.close();
     clients.delete(client);
@@ -80,7 +93,7 @@ export function openDrivers(endpoints: Readonly<Record<string, string>>, logger:
     async register(name, endpoint, signal) {
       const ask = { signal, timeoutMs: ASK_TIMEOUT_MS };
       await awaitServer(endpoint, ask);
-      const client = await open(endpoint);
+      const client = await openInItsVersion(endpoint, ask);
       try {
         const { name: itself } = await client.identity.getPluginInfo({}, ask);
         if (itself !== name) throw new Error(`the driver at ${endpoint} calls itself ${itself}, not ${name}`);

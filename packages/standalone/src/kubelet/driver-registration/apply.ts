@@ -12,6 +12,8 @@ const passed = {
 
 /** Longest that a plugin may take for one response about itself, as for upstream's kubelet. */
 const ANSWER_MS = 10_000;
+/** 0.2 was the first of csi.v0. Which of the two is spoken shows when it is called. */
+const VERSION = /^v?(?:1|0\.[23])(?:\.|$)/;
 /** As the specification has it for names of drivers. */
 const NAME = /^[a-zA-Z0-9]([-a-zA-Z0-9.]{0,61}[a-zA-Z0-9])?$/;
 
@@ -66,9 +68,9 @@ async function announced(
   const { type, name, endpoint, supportedVersions } = await plugin.getInfo({}, { signal });
   if (type !== "CSIPlugin") throw new Error(`plugins of type ${type || '""'} are not served, only CSIPlugin`);
   if (!NAME.test(name)) throw new Error(`${JSON.stringify(name)} is no name of a CSI driver`);
-  if (!supportedVersions.some((version) => /^v?1(\.|$)/.test(version))) {
+  if (!supportedVersions.some((version) => VERSION.test(version))) {
     const has = supportedVersions.join(", ") || "none";
-    throw new Error(`driver ${name} supports CSI ${has}; version 1 is needed`);
+    throw new Error(`driver ${name} supports CSI ${has}; version 1, or 0.2 or later, is needed`);
   }
   const holder = records.socketOf(name);
   if (holder !== undefined && holder !== socket)
