@@ -18,6 +18,7 @@ import {
   Volumes,
 } from "@mooring/engine";
 import { Leases, LocalStore, silentLogger, waitFor } from "@mooring/store";
+import { endAtRest } from "@mooring/store/testing";
 import { ticket, view } from "../../packages/engine/src/cluster/arbiter/testing/build-view.ts";
 import { engineRegistry } from "../../packages/engine/src/testing/agent.ts";
 import { cleanUp } from "../../packages/engine/src/testing/scratch.ts";
@@ -79,11 +80,15 @@ class Machine {
     this.#running.push((await startArbiter(common)).done);
   }
 
+  /** Throws what anything has slept through, once all has ended. */
   async end(): Promise<void> {
-    this.#stop.abort();
-    await Promise.allSettled(this.#running);
-    await this.store.close();
-    await cleanUp(this.host, this.folder);
+    const stop = async () => {
+      this.#stop.abort();
+      await Promise.allSettled(this.#running);
+      await this.store.close();
+      await cleanUp(this.host, this.folder);
+    };
+    await endAtRest(stop, { store: this.store });
   }
 
   async volume(name: string, pool: string): Promise<void> {

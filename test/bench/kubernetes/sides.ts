@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { eventually } from "@mooring/store/testing";
 import { MooringProcess, plainEnvironment } from "../../csi/support/process.ts";
 import { missingSidecars, sidecarsAdvice, startSidecar } from "../../kubernetes/sidecars.ts";
+import { nothingSleeps, sleepersSocket } from "../../support/sleepers.ts";
 
 /** What a control plane is started with. */
 export interface SideInput {
@@ -30,12 +31,15 @@ export const MOORING: Side = {
   async start({ folder, kubeconfig, endpoint }) {
     const ready = join(folder, "ready");
     const args = ["--csi-address", endpoint, "--kubeconfig", kubeconfig, "--ready-file", ready];
-    const controller = new MooringProcess(["controller", ...args, "--log-level", "warn"], plainEnvironment());
+    const sleepers = join(folder, "sleepers");
+    const env = { ...plainEnvironment(), ...sleepersSocket(sleepers) };
+    const controller = new MooringProcess(["controller", ...args, "--log-level", "warn"], env);
     await eventually("mooring controller to be ready", async () => {
       if (!controller.alive) throw new Error(`mooring controller has ended: ${controller.stderr}`);
       return (await readFile(ready, "utf8").catch(() => "")) !== "";
     });
-    return { pids: [controller.pid], end: () => controller.end() };
+    const end = () => nothingSleeps(sleepers).finally(() => controller.end());
+    return { pids: [controller.pid], end };
   },
 };
 

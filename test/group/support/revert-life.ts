@@ -12,6 +12,7 @@ import {
   VolumeGroupSnapshotContents,
   VolumeGroupSnapshots,
 } from "@mooring/store";
+import { nothingSleeps } from "@mooring/store/testing";
 import { VolumeGroupReverts } from "../../../packages/engine/src/api/group-revert.ts";
 import { GroupSnapshots } from "../../../packages/engine/src/api/group-snapshot.ts";
 import { Volumes } from "../../../packages/engine/src/api/volume.ts";
@@ -54,6 +55,7 @@ const parts = [await startArbiter(common), await startServices(common), startGro
 const workloads = volumes.map((volume) => new Workload(store, volume));
 
 await (round.part === "begin" ? begin() : end());
+await nothingSleeps({ idle: true, store });
 stop.abort();
 await Promise.all([agent.done, ...parts.map(({ done }) => done)]);
 await store.close();

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { setEnvironmentData } from "node:worker_threads";
 import { createHost, NodeAgents, startAgent } from "@mooring/engine";
 import { acquireLease, eventually, Leases, mutate, silentLogger } from "@mooring/store";
-import { bundleProgram } from "@mooring/store/testing";
+import { bundleProgram, endAtRest } from "@mooring/store/testing";
 import { bundledCrds, installCrds } from "../../crd/index.ts";
 import { startTestServer } from "../testing/test-server.ts";
 
@@ -29,9 +29,11 @@ test("a request that keeps the API server busy delays neither a Lease nor the he
   t.after(async () => {
     Atomics.store(flags, 1, 1);
     await lease.release();
-    stop.abort();
-    await agent.done;
-    await server.stop();
+    await endAtRest(async () => {
+      stop.abort();
+      await agent.done;
+      await server.stop();
+    });
   });
   const renewed = async () => (await store.get(Leases, LEASE)).spec?.renewTime;
   const changed = async (first: string | undefined) => (await renewed()) !== first;
