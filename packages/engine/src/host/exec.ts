@@ -194,6 +194,16 @@ export function cannotStart(file: string, options: Pick<ExecOptions, "cwd">, cau
   return new EngineError("FAILED_PRECONDITION", `${file} is not installed on this machine`, { hint, cause });
 }
 
+const SENT: ReadonlySet<string | null> = new Set(["SIGHUP", "SIGINT", "SIGKILL", "SIGTERM"]);
+
+/**
+ * True when another process has ended the program, or the kernel for want of memory: it has found nothing about what it
+ * worked on. One that crashes may do so because of that.
+ */
+export function wasEnded({ exitCode, signal }: ExecResult): boolean {
+  return exitCode === null && SENT.has(signal);
+}
+
 /** The error that `run` throws; for callers of `try` that have checked the exit code themselves. */
 export function commandFailed(file: string, args: readonly string[], result: ExecResult): EngineError {
   const how =

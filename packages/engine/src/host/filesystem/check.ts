@@ -1,5 +1,5 @@
 import { EngineError } from "../../errors.ts";
-import { commandFailed } from "../exec.ts";
+import { commandFailed, wasEnded } from "../exec.ts";
 import type { Exec } from "../host.ts";
 import { requireDistinct } from "./btrfs-copies.ts";
 import type { FilesystemType } from "./types.ts";
@@ -24,8 +24,7 @@ export async function checkFilesystem(
   const result = await exec.try("e2fsck", args, { uninterruptible: true });
   // e2fsck(8): 0 clean, 1 corrected; everything from 2 on is not for us to decide.
   if (result.exitCode === 0 || result.exitCode === 1) return { repaired: result.exitCode === 1 };
-  // Whoever ended it has not examined anything.
-  if (result.exitCode === null) throw commandFailed("e2fsck", args, result);
+  if (wasEnded(result)) throw commandFailed("e2fsck", args, result);
   throw new EngineError("DATA_LOSS", `the file system on ${device} needs repair by hand`, {
     hint: `examine it with: e2fsck -n ${device}`,
     cause: commandFailed("e2fsck", args, result),

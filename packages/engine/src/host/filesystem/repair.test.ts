@@ -206,3 +206,16 @@ for (const { type, what, make, first, left } of sample(DAMAGES, { everyday: 3 })
     await it.unmount();
   });
 }
+
+for (const type of ["ext4", "xfs", "btrfs"] as const) {
+  test(`${type}: a tool that was killed has found nothing, so no consent is asked for`, async (t) => {
+    const killed = { exitCode: null, signal: "SIGKILL", stdout: "", stderr: "Killed" };
+    const exec = { ...host.exec, run: async () => killed, try: async () => killed };
+    const mounts = { ...host.mounts, mount: async () => {}, unmount: async () => {} };
+    const folder = await scratch(t, host);
+    for (const consent of [false, true]) {
+      const request = { exec, mounts, device: "/dev/none", type, consent, scratch: join(folder, "scratch") };
+      await assert.rejects(repairFilesystem(request), /(e2fsck|xfs_repair|btrfs) .*\/dev\/none/);
+    }
+  });
+}

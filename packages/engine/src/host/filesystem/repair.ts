@@ -1,4 +1,5 @@
 import { mkdir, rmdir } from "node:fs/promises";
+import { commandFailed, wasEnded } from "../exec.ts";
 import type { Exec, ExecResult, Mounts } from "../host.ts";
 import { FILESYSTEMS, type FilesystemType } from "./types.ts";
 
@@ -36,16 +37,21 @@ const REPAIRS: Readonly<Record<FilesystemType, (request: FilesystemRepair) => Pr
   btrfs: repairBtrfs,
 };
 
-const WHOLE = { uninterruptible: true } as const;
+/** Throws when another process has ended the tool: it has found nothing, and no operator is to consent to a loss because of it. */
+async function examine(exec: Exec, tool: string, args: readonly string[]): Promise<ExecResult> {
+  const result = await exec.try(tool, args, { uninterruptible: true });
+  if (wasEnded(result)) throw commandFailed(tool, args, result);
+  return result;
+}
 
 /** e2fsck(8): 0 clean, 1 and 2 corrected, 4 and more: errors left. */
 async function repairExt4({ exec, device, consent }: FilesystemRepair): Promise<RepairResult> {
-  const preened = await exec.try("e2fsck", ["-f", "-p", device], WHOLE);
+  const preened = await examine(exec, "e2fsck", ["-f", "-p", device]);
   if (preened.exitCode === 0) return { outcome: "clean", report: lastLine(preened) };
   if (preened.exitCode === 1 || preened.exitCode === 2)
     return { outcome: "repaired", report: lastLine(preened) };
   if (!consent) return { outcome: "unsafe", report: finding(preened) };
-  const forced = await exec.try("e2fsck", ["-f", "-y", device], WHOLE);
+  const forced = await examine(exec, "e2fsck", ["-f", "-y", device]);
   const repaired = forced.exitCode === 1 || forced.exitCode === 2 || forced.exitCode === 0;
   return { outcome: repaired ? "repaired" : "unsafe", report: finding(forced) };
 }
@@ -54,13 +60,13 @@ async function repairExt4({ exec, device, consent }: FilesystemRepair): Promise<
 async function repairXfs(request: FilesystemRepair): Promise<RepairResult> {
   const { exec, device, consent } = request;
   const replayed = await replay(request);
-  const checked = await exec.try("xfs_repair", ["-n", device], WHOLE);
+  const checked = await examine(exec, "xfs_repair", ["-n", device]);
   if (replayed && checked.exitCode === 0) return { outcome: "clean", report: finding(checked) };
   if (!consent)
     return { outcome: "unsafe", report: replayed ? finding(checked) : "the log cannot be replayed" };
-  let repaired = await exec.try("xfs_repair", [device], WHOLE);
+  let repaired = await examine(exec, "xfs_repair", [device]);
   // What the kernel could not replay, or the tool cannot read: it is thrown away, as was consented to.
-  if (repaired.exitCode === XFS_LOG_UNUSABLE) repaired = await exec.try("xfs_repair", ["-L", device], WHOLE);
+  if (repaired.exitCode === XFS_LOG_UNUSABLE) repaired = await examine(exec, "xfs_repair", ["-L", device]);
   return { outcome: repaired.exitCode === 0 ? "repaired" : "unsafe", report: finding(repaired) };
 }
 
@@ -73,18 +79,18 @@ async function repairBtrfs(request: FilesystemRepair): Promise<RepairResult> {
   let replayed = await replay(request);
   let recovered = false;
   if (!replayed) {
-    const { exitCode } = await exec.try("btrfs", ["rescue", "super-recover", "-y", device], WHOLE);
+    const { exitCode } = await examine(exec, "btrfs", ["rescue", "super-recover", "-y", device]);
     recovered = exitCode === SUPERBLOCK_RECOVERED;
     if (recovered) replayed = await replay(request);
   }
-  const checked = await exec.try("btrfs", ["check", "--readonly", device], WHOLE);
+  const checked = await examine(exec, "btrfs", ["check", "--readonly", device]);
   if (replayed && checked.exitCode === 0) {
     return recovered
       ? { outcome: "repaired", report: "the superblock was bad, and was taken from its copy" }
       : { outcome: "clean", report: finding(checked) };
   }
   if (!consent) return { outcome: "unsafe", report: finding(checked) };
-  const repaired = await exec.try("btrfs", ["check", "--repair", "--force", device], WHOLE);
+  const repaired = await examine(exec, "btrfs", ["check", "--repair", "--force", device]);
   return { outcome: repaired.exitCode === 0 ? "repaired" : "unsafe", report: finding(repaired) };
 }
 
