@@ -61,8 +61,8 @@ async function attempt(
     await groupCopy.abandon();
     return undefined;
   } catch (error) {
-    await preCopies?.drop();
-    await groupCopy?.abandon();
+    // Each whatever becomes of the other: what is left of pre-copies is swept later, what is not abandoned stays promised.
+    await Promise.allSettled([preCopies?.drop(), groupCopy?.abandon()]);
     throw error;
   }
 }
