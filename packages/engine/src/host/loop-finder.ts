@@ -16,7 +16,7 @@ export class LoopFinder {
   constructor(exec: Exec, mounts: Pick<Mounts, "at">, clock: Clock) {
     this.#exec = exec;
     this.#mounts = mounts;
-    this.#index = new LoopIndex(() => clock.now().getTime());
+    this.#index = new LoopIndex(() => clock.sinceBoot());
   }
 
   /** The device, also one that goes away with its last user where there is no other. */

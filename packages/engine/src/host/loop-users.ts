@@ -19,10 +19,10 @@ export async function usersOf(device: string, mounts: Mounts): Promise<string[]>
 
 /** Containers that are just starting have copies of all mounts, until they have left the old root. */
 export async function usersThatStay(read: () => Promise<string[]>, clock: Clock): Promise<string[]> {
-  const deadline = clock.now().getTime() + ELSEWHERE_MS;
+  const deadline = clock.sinceBoot() + ELSEWHERE_MS;
   for (;;) {
     const users = await read();
-    if (users[0] !== ELSEWHERE || clock.now().getTime() > deadline) return users;
+    if (users[0] !== ELSEWHERE || clock.sinceBoot() > deadline) return users;
     await clock.sleep(50);
   }
 }

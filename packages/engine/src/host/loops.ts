@@ -132,11 +132,11 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
   };
 
   const gone = async (before: SysfsLoop, result: ExecResult): Promise<void> => {
-    const deadline = clock.now().getTime() + GONE_TIMEOUT_MS;
+    const deadline = clock.sinceBoot() + GONE_TIMEOUT_MS;
     for (let wait = 2; ; wait = Math.min(wait * 2, 100)) {
       const now = await readLoop(deviceName(before.path));
       if (now === undefined || !isStill(now, before)) return;
-      if (clock.now().getTime() > deadline) {
+      if (clock.sinceBoot() > deadline) {
         const why = result.stderr.trim() || "a process has it open";
         throw inUse(before.path, [why]);
       }

@@ -44,11 +44,11 @@ export async function acquirePoolLock(path: string, host: Host): Promise<PoolLoc
 }
 
 async function lock(file: FileHandle, path: string, clock: Clock): Promise<void> {
-  const deadline = clock.now().getTime() + PATIENCE_MS;
+  const deadline = clock.sinceBoot() + PATIENCE_MS;
   while (!(await tryLock(file, path))) {
     const owner = await ownerOf(file);
     // A live owner will not end soon; only what a dead one has left behind is waited for.
-    if (isAlive(owner) || clock.now().getTime() > deadline) throw taken(path, owner);
+    if (isAlive(owner) || clock.sinceBoot() > deadline) throw taken(path, owner);
     await clock.sleep(WAIT_MS);
   }
 }
