@@ -50,51 +50,24 @@ export interface Agent {
  * Throws NodeInUse when another agent runs for the node; `done` rejects with it when one has taken the node over.
  */
 export async function startAgent(options: AgentOptions): Promise<Agent> {
-  const { store, host, nodeID, signal } = options;
+  const { host, signal } = options;
   // Every watch, wait and child of the agent listens to it.
   setMaxListeners(0, signal);
-  const logger = options.logger.child({ node: nodeID });
-  const { stateDir } = options;
-  const claim = await claimNode({ store, nodeID, stateDir, clock: host.clock, logger, signal });
-  const informers = createInformers(store, logger);
-  const { pools, volumes, snapshots, groups, attachments, shares } = informers;
-  const shared =
-    options.leases === undefined ? undefined : await openSharing(options, options.leases, logger);
-  const all: Pick<Informer<KubeObject>, "run" | "synced">[] = [
-    ...[pools, volumes, snapshots, groups, attachments, shares],
-    ...(shared?.informers ?? []),
-  ];
-  const context: AgentContext = {
-    ...{ store, host, nodeID, claim, logger, signal, stateDir, sharing: shared?.sharing },
-    networks: new TrustedNetworks(options.trustedNetworks),
-    address: options.address,
-    poolObjects: informers.pools,
-    events: new EventRecorder(store, { component: DRIVER_NAME, host: nodeID, logger }),
-    pools: new OpenPools(),
-    silentPools: new Map(),
-    copies: new Copies(),
-    healthMs: options.healthMs ?? HEALTH_MS,
-    faults: new Map(),
-    images: new ImageWatch(),
-    shareLocks: new KeyedLock(),
-    silences: new Map(),
-    admitted: new Map(),
-    freezes: new Freezes(stateDir, logger),
-    sessions: new Sessions(),
-  };
+  const { context, informers, watched } = await prepare(options);
+  const { logger } = context;
   const devicesToo = options.releaseOnStop === true;
   const failing = new AbortController();
   let pooling: ReturnType<typeof runPools> | undefined;
   try {
     await context.freezes.undoLeftovers(host.exec);
     for (const pool of options.pools ?? []) await ensurePool(options, pool);
-    const informing = all.map((informer) => informer.run(signal));
-    await Promise.all(all.map((informer) => informer.synced(signal)));
+    const informing = watched.map((informer) => informer.run(signal));
+    await Promise.all(watched.map((informer) => informer.synced(signal)));
     pooling = runPools(context, informers, AbortSignal.any([signal, failing.signal]));
     // Before volumes are read, so that none of them reports a pool that was about to be opened.
     await pooling.tried;
     await detachAllOrphans(context);
-    await sweepLeases(context, volumes).catch((error: unknown) => {
+    await sweepLeases(context, informers.volumes).catch((error: unknown) => {
       logger.warn({ err: error }, "cannot remove leases without a volume");
     });
     await beat(context);
@@ -122,6 +95,44 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     await context.sharing?.close(false);
     throw error;
   }
+}
+
+interface Prepared {
+  context: AgentContext;
+  informers: ReturnType<typeof createInformers>;
+  /** All of them, those of shared pools too. */
+  watched: readonly Pick<Informer<KubeObject>, "run" | "synced">[];
+}
+
+/** Claims the node. Nothing is opened and no informer runs yet. */
+async function prepare(options: AgentOptions): Promise<Prepared> {
+  const { store, host, nodeID, stateDir, signal } = options;
+  const logger = options.logger.child({ node: nodeID });
+  const claim = await claimNode({ store, nodeID, stateDir, clock: host.clock, logger, signal });
+  const informers = createInformers(store, logger);
+  const { pools, volumes, snapshots, groups, attachments, shares } = informers;
+  const shared =
+    options.leases === undefined ? undefined : await openSharing(options, options.leases, logger);
+  const context: AgentContext = {
+    ...{ store, host, nodeID, claim, logger, signal, stateDir, sharing: shared?.sharing },
+    networks: new TrustedNetworks(options.trustedNetworks),
+    address: options.address,
+    poolObjects: pools,
+    events: new EventRecorder(store, { component: DRIVER_NAME, host: nodeID, logger }),
+    pools: new OpenPools(),
+    silentPools: new Map(),
+    copies: new Copies(),
+    healthMs: options.healthMs ?? HEALTH_MS,
+    faults: new Map(),
+    images: new ImageWatch(),
+    shareLocks: new KeyedLock(),
+    silences: new Map(),
+    admitted: new Map(),
+    freezes: new Freezes(stateDir, logger),
+    sessions: new Sessions(),
+  };
+  const own = [pools, volumes, snapshots, groups, attachments, shares];
+  return { context, informers, watched: [...own, ...(shared?.informers ?? [])] };
 }
 
 async function ensurePool(options: AgentOptions, pool: AgentPool): Promise<void> {
