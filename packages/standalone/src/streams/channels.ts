@@ -10,6 +10,9 @@ export const CHANNEL_PROTOCOLS = ["v5.channel.k8s.io", "v4.channel.k8s.io"] as c
 export const Channel = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 } as const;
 const CLOSE = 255;
 
+/** How often a client of which nothing is read is asked whether it is still there. */
+const ASK_MS = 2_000;
+
 interface Listener {
   stdin(bytes: Buffer): void;
   stdinEnd(): void;
@@ -19,6 +22,7 @@ interface Listener {
 /** One client. */
 export class Channels {
   readonly #ws: WebSocket;
+  #asking: NodeJS.Timeout | undefined;
   /** Aborts when the client has left, or was sent away. */
   readonly left: AbortSignal;
 
@@ -26,7 +30,10 @@ export class Channels {
     this.#ws = ws;
     const left = new AbortController();
     this.left = left.signal;
-    ws.once("close", () => left.abort(new Error("the client has left")));
+    ws.once("close", () => {
+      clearInterval(this.#asking);
+      left.abort(new Error("the client has left"));
+    });
     ws.on("message", (data) => receive(data as Buffer, listener));
   }
 
@@ -38,11 +45,14 @@ export class Channels {
     });
   }
 
-  /** Nothing more is read of the client until `on` is called. */
+  /** Nothing more is read of the client until `resume` is called. Its leaving shows in what is written to it. */
   pause(): void {
     this.#ws.pause();
+    this.#asking ??= setInterval(() => this.#ws.ping(), ASK_MS).unref();
   }
   resume(): void {
+    clearInterval(this.#asking);
+    this.#asking = undefined;
     this.#ws.resume();
   }
 

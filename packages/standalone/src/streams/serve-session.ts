@@ -6,6 +6,8 @@ import { failureOf, outcomeOf } from "./outcome.ts";
 
 /** A background program may keep the pipes open: no client gets what it writes later than this after the end. */
 const LAST_WORDS_MS = 1_000;
+/** Nothing more is read of a client that has sent so much before its program has begun. */
+const EARLY_BYTES = 64 * 1024;
 
 interface ServedSession {
   open(): Promise<ExecSession>;
@@ -25,14 +27,16 @@ export async function serveSession(
   { open, stderr, stdout, stop }: ServedSession,
 ): Promise<void> {
   let session: ExecSession | undefined;
-  let early: Buffer[] = [];
+  const early: Buffer[] = [];
+  let earlyBytes = 0;
   let size: { columns: number; rows: number } | undefined;
   let isOver = false;
   const channels: Channels = new Channels(ws, {
     stdin: (bytes) => {
-      // Keystrokes of before the program has begun.
-      if (session === undefined) early.push(bytes);
-      else feed(session.stdin, bytes, channels);
+      if (session !== undefined) return feed(session.stdin, bytes, channels);
+      early.push(bytes);
+      earlyBytes += bytes.length;
+      if (earlyBytes > EARLY_BYTES) channels.pause();
     },
     stdinEnd: () => {
       isOver = true;
@@ -53,8 +57,8 @@ export async function serveSession(
     const began = session;
     if (ends.some(({ aborted }) => aborted)) await began.kill();
     if (size !== undefined) began.resize(size);
-    for (const bytes of early) feed(began.stdin, bytes, channels);
-    early = [];
+    channels.resume();
+    for (const bytes of early.splice(0)) feed(began.stdin, bytes, channels);
     if (isOver) began.stdin?.end();
     const outputs = [
       copy(began.stdout, stdout ? Channel.stdout : undefined, channels),
