@@ -104,11 +104,15 @@ async function* withTimes(
   let rest = Buffer.alloc(0);
   let offset = start;
   let inLine = false;
+  let isFresh = true;
   const prefix = async (end: number) => {
-    if (timeOf(stamps, end) === undefined) stamps = await readStamps(logFile);
+    // Once for what was read together: there may be ten thousands of lines that are not noted yet.
+    if (!isFresh && timeOf(stamps, end) === undefined) stamps = await readStamps(logFile);
+    isFresh = true;
     return Buffer.from(`${new Date(timeOf(stamps, end) ?? Date.now()).toISOString()} `);
   };
   for await (const chunk of raw) {
+    isFresh = false;
     rest = Buffer.concat([rest, chunk]);
     const parts: Buffer[] = [];
     for (let newline = rest.indexOf(0x0a); newline >= 0; newline = rest.indexOf(0x0a)) {
