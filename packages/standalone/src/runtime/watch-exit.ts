@@ -15,7 +15,10 @@ const LOG_BYTES = 64 * 1024;
  */
 const POLL_MS = { started: 60_000, adopted: 1000 };
 
-/** Wakes the callers that wait, when the folder's files change or the monitor ends, and now and then without a reason. */
+/**
+ * Wakes the callers that wait, when the folder's files change or the monitor ends, and now and then without a reason: soon, where
+ * the machine has no more watches.
+ */
 export function changesOf(files: ContainerFiles, monitor: StartedMonitor | undefined, signal: AbortSignal) {
   let wake = () => {};
   let changed = false;
@@ -23,19 +26,27 @@ export function changesOf(files: ContainerFiles, monitor: StartedMonitor | undef
     changed = true;
     wake();
   };
-  const watcher = watch(files.folder, { signal, persistent: false }, notify);
-  watcher.on("error", notify);
+  const isWatched = watchFolder(files.folder, signal, notify);
   monitor?.onEnd(notify);
   return async function next(): Promise<void> {
     if (!changed) {
       const timer = new AbortController();
       wake = () => timer.abort();
-      const pollMs = monitor?.state === "running" ? POLL_MS.started : POLL_MS.adopted;
+      const pollMs = isWatched && monitor?.state === "running" ? POLL_MS.started : POLL_MS.adopted;
       await firstOf([timer.signal, signal], (woken) => delay(pollMs, woken)).catch(() => {});
     }
     changed = false;
     signal.throwIfAborted();
   };
+}
+
+function watchFolder(folder: string, signal: AbortSignal, notify: () => void): boolean {
+  try {
+    watch(folder, { signal, persistent: false }, notify).on("error", notify);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Waits until the container's init is known or the start has failed. No monitor: an earlier process launched it. */
