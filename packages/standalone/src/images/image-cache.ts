@@ -105,7 +105,7 @@ export async function openImageCache(folder: string): Promise<ImageCache> {
     },
     async open(digest) {
       const place = placeOf(digest);
-      const text = await readFile(join(place, "config.json"), "utf8").catch(() => undefined);
+      const text = await textIfAny(join(place, "config.json"));
       return text === undefined ? undefined : { root: join(place, "rootfs"), config: parseImageConfig(text) };
     },
     async add({ name, digest }, fill, inUse) {
@@ -125,11 +125,20 @@ export async function openImageCache(folder: string): Promise<ImageCache> {
   return cache;
 }
 
+/** Throws for a note that cannot be read: its image would be taken for one that no name stands for. */
 async function readNote(path: string): Promise<string | undefined> {
+  const text = (await textIfAny(path)) ?? "";
   try {
-    const { digest } = JSON.parse(await readFile(path, "utf8"));
+    const { digest } = JSON.parse(text);
     return /^sha256:[0-9a-f]{64}$/.test(digest) ? digest : undefined;
   } catch {
     return undefined;
   }
+}
+
+async function textIfAny(path: string): Promise<string | undefined> {
+  return readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
 }

@@ -73,19 +73,33 @@ export async function readRecords(
   const found: { record: ContainerRecord; files: ContainerFiles }[] = [];
   for (const name of await readdir(root)) {
     const files = filesOf(name);
-    try {
-      const record: ContainerRecord = JSON.parse(await readFile(join(files.folder, "record.json"), "utf8"));
-      found.push({ record, files });
-    } catch {
-      await rm(files.folder, { recursive: true, force: true });
-    }
+    const record = await readRecord(files);
+    if (record === undefined) await rm(files.folder, { recursive: true, force: true });
+    else found.push({ record, files });
   }
   return found;
 }
 
+/** Throws where there is one that cannot be read: its container may run. */
+async function readRecord({ folder }: ContainerFiles): Promise<ContainerRecord | undefined> {
+  const text = await textIfAny(join(folder, "record.json"));
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+async function textIfAny(path: string): Promise<string> {
+  return readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT" || error.code === "ENOTDIR") return "";
+    throw error;
+  });
+}
+
 /** The process that watches over the container, as it wrote itself down before anything else. */
 export async function readMonitor(files: ContainerFiles): Promise<ProcessIdentity | undefined> {
-  const text = await readFile(files.pid, "utf8").catch(() => "");
+  const text = await textIfAny(files.pid);
   const [pid, startTicks] = text.trim().split(" ");
   return pid === undefined || startTicks === undefined ? undefined : { pid: Number(pid), startTicks };
 }

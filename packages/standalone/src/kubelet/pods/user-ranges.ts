@@ -6,7 +6,7 @@ import type { UserRange } from "../../runtime/index.ts";
 import type { KubeletPaths } from "../paths.ts";
 
 /** Ids of one pod: as many as a container may have users. */
-export const RANGE_SIZE = 65_536;
+const RANGE_SIZE = 65_536;
 /** Below are the ids of people and, by custom, of containers of other programs. */
 const FIRST_RANGE = 1024;
 const PER_FOLDER = 1024;
@@ -44,9 +44,14 @@ export class UserRanges {
     return free;
   }
 
+  /** Throws where there is a note that cannot be read: another pod would get the same ids. */
   async #read(podUID: string): Promise<number | undefined> {
-    const text = await readFile(this.#file(podUID), "utf8").catch(() => undefined);
-    return text === undefined ? undefined : Number(text);
+    try {
+      return Number(await readFile(this.#file(podUID), "utf8"));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      throw error;
+    }
   }
 
   #file(podUID: string): string {
