@@ -36,7 +36,7 @@ export function registerFormats(env: Environment): void {
     .registerType("FormatNamespace", FormatNamespace)
     .registerConstant("format", "FormatNamespace", new FormatNamespace())
     .registerFunction("FormatNamespace.named(string): optional<Format>", (_: unknown, name: string) => {
-      const check = NAMED[name];
+      const check = Object.hasOwn(NAMED, name) ? NAMED[name] : undefined;
       return check === undefined ? Optional.none() : Optional.of(new Format(check));
     })
     .registerFunction("Format.validate(string): dyn", (format: Format, text: string) => {

@@ -64,7 +64,11 @@ export function registerNetwork(env: Environment): void {
 }
 
 function queryOf(url: URL): Record<string, string[]> {
-  const query: Record<string, string[]> = {};
-  for (const key of url.searchParams.keys()) query[key] = url.searchParams.getAll(key);
-  return query;
+  const query = new Map<string, string[]>();
+  for (const [key, value] of url.searchParams) {
+    const values = query.get(key);
+    if (values === undefined) query.set(key, [value]);
+    else values.push(value);
+  }
+  return Object.fromEntries(query);
 }

@@ -1,4 +1,5 @@
 import type { Environment } from "@marcbachmann/cel-js";
+import { spend } from "../../budget.ts";
 import { patternOf } from "../../pattern.ts";
 import { MATCHES } from "./macros.ts";
 import { celString } from "./show.ts";
@@ -7,9 +8,7 @@ import { celString } from "./show.ts";
 export function registerStrings(env: Environment): void {
   env
     .registerFunction("string.charAt(int): string", (text: string, index: bigint) => charAt(text, index))
-    .registerFunction("string.replace(string, string): string", (text: string, from: string, to: string) =>
-      text.split(from).join(to),
-    )
+    .registerFunction("string.replace(string, string): string", replaceAll)
     .registerFunction(
       "string.replace(string, string, int): string",
       (text: string, from: string, to: string, limit: bigint) => replaceSome(text, from, to, Number(limit)),
@@ -45,12 +44,20 @@ function charAt(text: string, index: bigint): string {
   return letters[at] ?? "";
 }
 
+/** Paid for before it is made: a few characters may become many, many times. */
+function replaceAll(text: string, from: string, to: string): string {
+  const parts = text.split(from);
+  spend(((parts.length - 1) * to.length) / 10);
+  return parts.join(to);
+}
+
 function replaceSome(text: string, from: string, to: string, limit: number): string {
-  if (limit < 0) return text.split(from).join(to);
+  if (limit < 0) return replaceAll(text, from, to);
   let [result, rest, left] = ["", text, limit];
   for (; left > 0; left -= 1) {
     const at = rest.indexOf(from);
     if (at < 0) break;
+    spend(to.length / 10);
     result += rest.slice(0, at) + to;
     rest = rest.slice(at + from.length);
   }
