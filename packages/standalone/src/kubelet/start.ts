@@ -274,11 +274,11 @@ async function run(options: KubeletOptions, parts: Parts, working: AbortControll
  * attached.
  */
 async function detached(store: ObjectStore, nodeName: string, drivers: Drivers): Promise<void> {
-  const deadline = Date.now() + DETACH_MS;
+  const deadline = performance.now() + DETACH_MS;
   for (;;) {
     const { items } = await store.list(KubeVolumeAttachments);
     const waits = items.some(({ spec }) => spec?.nodeName === nodeName && drivers.has(spec.attacher ?? ""));
-    if (!waits || Date.now() > deadline) return;
+    if (!waits || performance.now() > deadline) return;
     await delay(50);
   }
 }

@@ -28,11 +28,11 @@ export async function stopPods(options: StopOptions): Promise<void> {
     running.map(async ({ id, pod, name }) => {
       const object = view.pods.byIndex("uid", pod.uid)[0];
       const graceMs = Math.min((object?.spec?.terminationGracePeriodSeconds ?? 30) * 1000, LONGEST_GRACE_MS);
-      const until = Date.now() + graceMs;
+      const until = performance.now() + graceMs;
       const spec =
         object === undefined ? undefined : rolesOf(object).find((each) => each.spec.name === name)?.spec;
       if (spec !== undefined) await runPreStop(runtime, { container: spec, id }, graceMs, none);
-      await runtime.stop(id, { graceMs: Math.max(0, until - Date.now()), shutdown: true });
+      await runtime.stop(id, { graceMs: Math.max(0, until - performance.now()), shutdown: true });
     }),
   );
   const here = view.pods.byIndex("node", nodeName).map(({ metadata }) => metadata.uid ?? "");

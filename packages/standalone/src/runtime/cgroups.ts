@@ -204,9 +204,10 @@ async function removeFolder(path: string): Promise<void> {
 }
 
 async function poll(done: () => Promise<boolean>, withinMs = SETTLE_MS): Promise<void> {
-  const deadline = Date.now() + withinMs;
+  const deadline = performance.now() + withinMs;
   for (let wait = 1; !(await done()); wait = Math.min(wait * 2, 50)) {
-    if (Date.now() > deadline) throw new Error(`a control group did not settle within ${withinMs / 1000} s`);
+    if (performance.now() > deadline)
+      throw new Error(`a control group did not settle within ${withinMs / 1000} s`);
     await sleep(wait);
   }
 }

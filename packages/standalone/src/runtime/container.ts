@@ -249,9 +249,9 @@ function patiently(whileStill: WhileStill): WhileStill {
 }
 
 async function untilGone(init: ProcessIdentity): Promise<void> {
-  const deadline = Date.now() + 10_000;
+  const deadline = performance.now() + 10_000;
   for (let wait = 1; await isAlive(init); wait = Math.min(wait * 2, 50)) {
-    if (Date.now() > deadline) throw new Error(`process ${init.pid} does not end`);
+    if (performance.now() > deadline) throw new Error(`process ${init.pid} does not end`);
     await sleep(wait);
   }
 }

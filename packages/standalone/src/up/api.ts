@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { MetricFamily } from "@mooring/csi";
+import { StatusError } from "@mooring/store";
 import { ServiceAccountTokens } from "../apiserver/auth/service-account.ts";
 import { measureProcess } from "../apiserver/server/metrics.ts";
 import { ApiThread, type ServingThread } from "../apiserver/thread/start.ts";
@@ -30,7 +31,8 @@ interface LateKubelet {
 /** Of a kubelet that starts later than the server. */
 function lateStreams(): LateKubelet {
   const started = () => {
-    if (late.kubelet === undefined) throw new Error("the kubelet has not started yet");
+    if (late.kubelet === undefined)
+      throw new StatusError("ServiceUnavailable", "the kubelet has not started yet: try again in a moment");
     return late.kubelet;
   };
   const late: LateKubelet = {

@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { syncFolder } from "@mooring/store";
 
 /** A driver that this node has taken. */
 export interface RegisteredDriver {
@@ -52,6 +53,7 @@ export class DriverRecords {
     const temporary = join(this.#folder, `.${socket}`);
     await writeFile(temporary, driver.name, { flush: true });
     await rename(temporary, join(this.#folder, socket));
+    await syncFolder(this.#folder);
     this.#drivers.set(socket, driver);
   }
 

@@ -59,7 +59,7 @@ async function variableValue(
   if (reference === undefined) return "";
   const read = configMapKeyRef === undefined ? secretEntries : configMapEntries;
   const entries = await read(store, namespace, reference.name ?? "", reference.optional === true);
-  const found = entries[reference.key];
+  const found = Object.hasOwn(entries, reference.key) ? entries[reference.key] : undefined;
   if (found !== undefined || reference.optional === true) return found?.toString("utf8");
   const kind = configMapKeyRef === undefined ? "Secret" : "ConfigMap";
   throw new ContainerConfigError(

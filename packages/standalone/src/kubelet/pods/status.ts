@@ -57,9 +57,9 @@ function phaseOf(view: PodView): string {
   return apps.some(({ latest }) => latest !== undefined) ? "Running" : "Pending";
 }
 
-type TicketResult = Pick<PodCondition, "type" | "status" | "reason" | "message">;
+type NewCondition = Pick<PodCondition, "type" | "status" | "reason" | "message">;
 
-function conditionsOf(view: PodView, phase: string): TicketResult[] {
+function conditionsOf(view: PodView, phase: string): NewCondition[] {
   const ended = phase === "Succeeded" || phase === "Failed";
   const completed = phase === "Succeeded" ? "PodCompleted" : "PodFailed";
   const notReady = view.containers
@@ -69,7 +69,7 @@ function conditionsOf(view: PodView, phase: string): TicketResult[] {
     .filter((each) => each.role !== "app" && !isInitialized(each))
     .map(({ spec }) => spec.name);
   const running = view.containers.some(isRunning);
-  const ready: Omit<TicketResult, "type"> = ended
+  const ready: Omit<NewCondition, "type"> = ended
     ? { status: "False", reason: completed }
     : notReady.length > 0
       ? {
@@ -78,7 +78,7 @@ function conditionsOf(view: PodView, phase: string): TicketResult[] {
           message: `containers with unready status: [${notReady.join(" ")}]`,
         }
       : { status: "True" };
-  const initialized: Omit<TicketResult, "type"> =
+  const initialized: Omit<NewCondition, "type"> =
     incomplete.length > 0 && phase !== "Succeeded"
       ? {
           status: "False",
@@ -95,12 +95,12 @@ function conditionsOf(view: PodView, phase: string): TicketResult[] {
   ];
 }
 
-function startable(view: PodView, over: boolean): Omit<TicketResult, "type"> {
+function startable(view: PodView, over: boolean): Omit<NewCondition, "type"> {
   return view.volumesReady && !over ? { status: "True" } : { status: "False" };
 }
 
 /** Readiness gates are conditions that another controller sets. */
-function withGates({ pod }: PodView, ready: Omit<TicketResult, "type">): Omit<TicketResult, "type"> {
+function withGates({ pod }: PodView, ready: Omit<NewCondition, "type">): Omit<NewCondition, "type"> {
   const unmet = (pod.spec?.readinessGates ?? []).filter(
     ({ conditionType }) =>
       !(pod.status?.conditions ?? []).some(({ type, status }) => type === conditionType && status === "True"),

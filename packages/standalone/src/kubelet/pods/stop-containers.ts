@@ -32,9 +32,9 @@ async function stopContainer(
 ): Promise<void> {
   if (latest === undefined) return;
   prober.end(latest.id);
-  const until = Date.now() + graceMs;
+  const until = performance.now() + graceMs;
   await runPreStop(runtime, { container: spec, id: latest.id }, graceMs, hurry);
-  await runtime.stop(latest.id, { graceMs: Math.max(0, until - Date.now()), signal: hurry });
+  await runtime.stop(latest.id, { graceMs: Math.max(0, until - performance.now()), signal: hurry });
 }
 
 /** Aborts when a user has lost patience: has deleted the pod again with a shorter grace period, or for good. */

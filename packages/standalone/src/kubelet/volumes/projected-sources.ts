@@ -100,7 +100,7 @@ function addEntries(
 ): void {
   const wanted: readonly Item[] = items ?? Object.keys(entries).map((key) => ({ key, path: key }));
   for (const item of wanted) {
-    const data = entries[item.key];
+    const data = Object.hasOwn(entries, item.key) ? entries[item.key] : undefined;
     if (data !== undefined) files.set(item.path, { data, mode: item.mode ?? mode });
     else if (!optional) throw new Error(`references non-existent key: ${item.key}`);
   }
