@@ -39,7 +39,11 @@ function mergeList(
   const wanted = new Set(elements);
   /** Where elements of the same identity are in it that have not been merged. */
   const places = new Map<string, number[]>();
-  for (const [at, { element }] of rest.entries()) places.set(element, [...(places.get(element) ?? []), at]);
+  for (const [at, { element }] of rest.entries()) {
+    const namesakes = places.get(element);
+    if (namesakes === undefined) places.set(element, [at]);
+    else namesakes.push(at);
+  }
   const merged = new Set<number>();
   const result: unknown[] = [];
   let from = 0;
