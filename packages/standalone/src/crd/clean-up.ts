@@ -1,7 +1,6 @@
 import {
   type Condition,
   isNotFound,
-  type KubeObject,
   listAll,
   mutate,
   type ObjectStore,
@@ -32,28 +31,22 @@ export function frozen(definition: ResourceDefinition): ResourceDefinition {
   return { ...definition, strategy: { ...definition.strategy, create } };
 }
 
-/** Deletes every object of the kind; resolves with how many are still there, waiting for their finalizers. */
+/** Deletes every object of the kind; some may still be there then, waiting for their finalizers. */
 export async function deleteObjects(
   store: ObjectStore,
   resource: Resource,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<void> {
   const { items } = await listAll(store, resource, { signal });
-  let left = 0;
   for (const { metadata } of items) {
     const { namespace, name } = metadata;
     const key = namespace === undefined ? { name } : { namespace, name };
     try {
-      const after: KubeObject = await store.delete(resource, key, {
-        propagationPolicy: "Background",
-        signal,
-      });
-      if ((after.metadata.finalizers?.length ?? 0) > 0) left += 1;
+      await store.delete(resource, key, { propagationPolicy: "Background", signal });
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
   }
-  return left;
 }
 
 /** Removes our finalizer. Resolves with what is left of the definition; other finalizers may keep it. */
