@@ -51,7 +51,7 @@ export async function takeOver(kernels: Kernels, disk: Disk, { from, to }: { fro
   // What fails is thrown below.
   asked.catch(() => {});
   await kernels.agentIs(from, "Suspect|Fenced");
-  const verdict = performance.now();
+  const found = performance.now();
   const [, device] = await asked;
-  return { device, took: `${seconds(lost)} after the loss, ${seconds(verdict)} after the verdict` };
+  return { device, took: `${seconds(lost)} after the loss, ${seconds(found)} after it was found lost` };
 }

@@ -157,7 +157,7 @@ describe("logs of pods on a machine that has joined, and streams into them", () 
         await eventually(`line ${n} to be seen, not only ${JSON.stringify(seen)}`, async () =>
           seen.endsWith(`line ${n}\n`),
         );
-        await letGo("counter", n);
+        await release("counter", n);
       }
       await ended;
       assert.equal(seen, "line 1\nline 2\nline 3\n");
@@ -168,7 +168,7 @@ describe("logs of pods on a machine that has joined, and streams into them", () 
   });
 
   /** Pods have a /tmp of their own. */
-  async function letGo(name: string, step: number): Promise<void> {
+  async function release(name: string, step: number): Promise<void> {
     const pids = await nodes.machine("a").processes();
     for (const pid of pids) {
       const environment = await command("cat", `/proc/${pid}/environ`).catch(() => "");

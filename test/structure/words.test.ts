@@ -105,6 +105,37 @@ test("steps and failpoints are named by the field's terms", async () => {
   assert.deepEqual([...unused], [], "exceptions that nothing needs");
 });
 
+/** What no name within a module is called either. Of the other terms, some are others' words as well: a stream pauses. */
+const NEVER = new Set(
+  "tell tells told look looks looked sight answer answers answered question questions judge judged verdict concern concerned mend mends mended person people stranger strangers ghost breather lateness say says said".split(
+    " ",
+  ),
+);
+const DECLARED =
+  /\b(?:function\*?|const|let|class)\s+(\w+)|^ {2}(?:static |readonly |async |get )*(#?\w+)[(:<]/gm;
+const isOurs = (name: string) =>
+  /^#?let(s)?Go/.test(name) || name.split(/(?=[A-Z])|[#_]/).some((part) => NEVER.has(part.toLowerCase()));
+
+test("no name within a module that ships is one of ours alone", async () => {
+  assert.deepEqual(["#tell", "letGo", "say_it", "personal", "#report"].filter(isOurs), [
+    "#tell",
+    "letGo",
+    "say_it",
+  ]);
+  const wrong: string[] = [];
+  for (const name of await readdir(PACKAGES)) {
+    for (const path of await readdir(join(PACKAGES, name, "src"), { recursive: true })) {
+      if (!path.endsWith(".ts") || path.endsWith(".test.ts") || /\b(gen|testing)\//.test(path)) continue;
+      const text = await readFile(join(PACKAGES, name, "src", path), "utf8");
+      for (const [, declared, member] of text.matchAll(DECLARED)) {
+        const found = declared ?? member ?? "";
+        if (isOurs(found)) wrong.push(`${name}/src/${path}: ${found}`);
+      }
+    }
+  }
+  assert.deepEqual(wrong, []);
+});
+
 test("what operators read names them: no person in definitions", async () => {
   const folder = fileURLToPath(new URL("../../deploy/crds", import.meta.url));
   for (const file of await readdir(folder)) {

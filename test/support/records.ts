@@ -28,7 +28,7 @@ export function writing(owner: string): string {
 }
 
 /**
- * Compares a volume's records with what the writer wrote, and leaves the verdict as the container's last words:
+ * Compares a volume's records with what the writer wrote, and leaves the result as the container's last words:
  * `intact`, or what is wrong. `acknowledged`: shell text for the number of records that have to be there.
  */
 export function auditing(owner: string, acknowledged: string): string {
@@ -45,7 +45,7 @@ export function auditing(owner: string, acknowledged: string): string {
     result intact`;
 }
 
-/** The verdict of {@link auditing} on a volume that has lost nothing. */
+/** The result of {@link auditing} on a volume that has lost nothing. */
 export const INTACT = "intact";
 /** Shell text for the newest acknowledgement. */
 export const ALL_ACKNOWLEDGED = `$(tail -n 1 ${ACKS}/acks)`;

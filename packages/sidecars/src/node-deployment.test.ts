@@ -152,7 +152,7 @@ test(
 );
 
 test(
-  "a full node leaves claims to others, and when all are full users are told, and get their volume when there is room",
+  "a full node leaves claims to others, and when all are full users get an event, and their volume when there is room",
   thorough(),
   async (t) => {
     const world = await startWorld(t);
@@ -162,9 +162,9 @@ test(
     world.drivers.n2.availableBytes = () => 0n;
     await world.create("waiting");
     await until("both nodes have said so", async () => {
-      const told = await eventsOf(world, "ProvisioningFailed");
+      const messages = await eventsOf(world, "ProvisioningFailed");
       return NAMES.every((name) =>
-        told.includes(`node ${name} has no room for 1 GiB, and no other node has taken the claim`),
+        messages.includes(`node ${name} has no room for 1 GiB, and no other node has taken the claim`),
       );
     });
     assert.deepEqual(called(world, "CreateVolume"), [0, 3]);

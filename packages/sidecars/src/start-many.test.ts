@@ -184,7 +184,7 @@ test(
   },
 );
 
-test("one that hangs and one that is not there hold up nobody, and are told", async (t) => {
+test("one that hangs and one that is not there hold up nobody, and are reported", async (t) => {
   const world = await World.open(t, "a", "b");
   const { a, b } = world.drivers;
   assert.ok(a && b);
@@ -204,7 +204,7 @@ test("one that hangs and one that is not there hold up nobody, and are told", as
 });
 
 test(
-  "one that leaves is told to its claims and on its CSIDriver, and serves again when it comes back changed",
+  "one that leaves is reported to its claims and on its CSIDriver, and serves again when it comes back changed",
   thorough(),
   async (t) => {
     const can: NonNullable<ScriptedDriverOptions["can"]> = ["CREATE_DELETE_VOLUME"];
@@ -258,29 +258,25 @@ test(
   },
 );
 
-test(
-  "two sockets of one driver: the second is not called, and which it is gets told",
-  thorough(),
-  async (t) => {
-    const world = await World.open(t, "a");
-    const twin = await ScriptedDriver.start({ name: driverName("a") });
-    t.after(() => twin.stop());
-    const { a } = world.drivers;
-    assert.ok(a);
-    const many = world.start({ endpoints: [a.endpoint] });
-    await seen(many, a.endpoint, true);
-    const both = world.start({ endpoints: [a.endpoint, twin.endpoint], controllers: ["health"] });
-    const trouble = await until(
-      "one is refused",
-      () => both.drivers().find(({ trouble }) => trouble?.includes("take one of them away"))?.trouble,
-    );
-    for (const told of [a.endpoint, twin.endpoint, driverName("a")])
-      assert.ok(trouble.includes(told), trouble);
-    await world.claim("one", "a");
-    await world.bound("one");
-    assert.equal(twin.called("CreateVolume"), 0);
-  },
-);
+test("two sockets of one driver: the second is not called, and it is named", thorough(), async (t) => {
+  const world = await World.open(t, "a");
+  const twin = await ScriptedDriver.start({ name: driverName("a") });
+  t.after(() => twin.stop());
+  const { a } = world.drivers;
+  assert.ok(a);
+  const many = world.start({ endpoints: [a.endpoint] });
+  await seen(many, a.endpoint, true);
+  const both = world.start({ endpoints: [a.endpoint, twin.endpoint], controllers: ["health"] });
+  const trouble = await until(
+    "one is refused",
+    () => both.drivers().find(({ trouble }) => trouble?.includes("take one of them away"))?.trouble,
+  );
+  for (const named of [a.endpoint, twin.endpoint, driverName("a")])
+    assert.ok(trouble.includes(named), trouble);
+  await world.claim("one", "a");
+  await world.bound("one");
+  assert.equal(twin.called("CreateVolume"), 0);
+});
 
 test(
   "a socket behind which another driver comes up gets that one's control plane, and nobody else's ends",

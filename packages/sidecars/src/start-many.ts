@@ -22,7 +22,7 @@ export interface ControlledDriver {
   readonly name?: string;
   readonly version?: string;
   readonly controllers: readonly ControllerName[];
-  /** Whether it is controlled and answers. */
+  /** Whether it is controlled and responds. */
   readonly ready: boolean;
   /** Why it is not controlled, or does not answer. */
   readonly trouble?: string;
@@ -37,7 +37,7 @@ export interface ManyDrivers {
 
 /**
  * The control plane around several drivers in one process. Each kind is listed and watched once, and one lease serves all of them. None
- * waits for another: one that does not answer, breaks, leaves or comes back as another one is told by itself.
+ * waits for another: one that does not respond, breaks, leaves or comes back as another one is reported by itself.
  */
 export function startManySidecars(options: ManyDriversOptions): ManyDrivers {
   const { endpoints, onProgress, ...same } = options;

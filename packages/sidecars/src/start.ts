@@ -39,7 +39,7 @@ export async function startSidecars(options: SidecarOptions, shared?: Shared): P
   // Every informer, queue and call listens to it.
   setMaxListeners(0, signal);
   const driver = await reachDriver(endpoint, options, signal);
-  const letGo = takeName(driver, endpoint, shared);
+  const freeName = takeName(driver, endpoint, shared);
   const health: DriverHealth = { ready: true, message: "", since: now() };
   const base = {
     ...options,
@@ -69,7 +69,7 @@ export async function startSidecars(options: SidecarOptions, shared?: Shared): P
   };
   const each = { ...base, ...defined({ caches: shared?.caches }) };
   const running = [rights, runTerms(each, some("each"), signal), leading()];
-  const done = finish(driver, running, own, signal).finally(letGo);
+  const done = finish(driver, running, own, signal).finally(freeName);
   return { driver: driver.info, controllers: names, health, done };
 }
 

@@ -55,14 +55,14 @@ async function share(context: Context, volume: Volume): Promise<Finding[]> {
   if (error !== undefined)
     return [finding("failed", subject, `node ${nodeID}: ${error.code}: ${error.message}`)];
   if (state === "running") {
-    const strangers = (manager?.status?.untrusted ?? []).map(({ nodeID: user, refused, message }) =>
+    const untrusted = (manager?.status?.untrusted ?? []).map(({ nodeID: user, refused, message }) =>
       finding(refused ? "failed" : "waiting", `network of node ${user}`, message, {
         next: refused ? NAME_NETWORK : `${NAME_NETWORK}; until then it stays in, as its programs would hang`,
       }),
     );
     const how =
       endpoint === "" ? `has it ${whom}; no other node uses it` : `serves it ${whom} at ${endpoint}`;
-    return [finding("ok", subject, `node ${nodeID} ${how}`), ...strangers];
+    return [finding("ok", subject, `node ${nodeID} ${how}`), ...untrusted];
   }
   return [finding("waiting", subject, `node ${nodeID} is to serve it ${whom} (${state})`)];
 }

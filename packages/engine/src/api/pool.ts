@@ -160,12 +160,12 @@ export function spaceLow(pool: Pool | undefined): { reason: string; message: str
 export function wayToRoom({ spec: { rbd } }: Pick<Pool, "spec">): string {
   if (rbd === undefined) return "delete volumes or snapshots in it, or make it larger";
   const enlarge = `raise its quota (ceph osd pool set-quota ${rbd.pool} max_bytes BYTES) or add OSDs`;
-  const look = "ceph df detail and ceph health detail show what is full";
+  const commands = "ceph df detail and ceph health detail show what is full";
   // Ceph removes nothing in a namespace of a full pool.
   const remove = "delete volumes or snapshots in it";
   return rbd.namespace === undefined
-    ? `${remove}, ${enlarge}; ${look}`
-    : `${enlarge}, then ${remove}; ${look}`;
+    ? `${remove}, ${enlarge}; ${commands}`
+    : `${enlarge}, then ${remove}; ${commands}`;
 }
 
 /** Writers wait when the pool is full, and go on when there is room; else their writes fail. */

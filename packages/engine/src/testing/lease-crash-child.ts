@@ -66,7 +66,7 @@ const place = (node: string): Promise<unknown> =>
     volume.spec.nodeID = node;
   });
 
-const letGo = (): Promise<unknown> =>
+const release = (): Promise<unknown> =>
   until(store, Volumes, NAME, ({ status }) => status?.state === "detached" && status.ownerID === "");
 
 /** The device once the record and this machine agree on it: after a crash the record may name one that is gone. */
@@ -104,7 +104,7 @@ const phases: (() => Promise<unknown>)[] = [
     await store.create(Volumes, volumeObject(NAME)).catch((error: unknown) => {
       if (!isAlreadyExists(error)) throw error;
     });
-    await letGo();
+    await release();
   },
   async () => {
     await mount();
@@ -120,7 +120,7 @@ const phases: (() => Promise<unknown>)[] = [
   async () => {
     await fenceOthers();
     await place("");
-    await letGo();
+    await release();
   },
   async () => {
     await store.delete(Volumes, { name: NAME }).catch((error: unknown) => {

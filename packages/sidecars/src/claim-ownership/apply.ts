@@ -42,7 +42,7 @@ export class OwnershipEffects {
       return false;
     } catch (error) {
       this.#signal.throwIfAborted();
-      // CreateVolume tells whether there is room, and its failure is reported to the user.
+      // CreateVolume finds out whether there is room, and its failure is reported to the user.
       logger.warn({ error: callFailure(error).message }, "the driver does not report its capacity");
       return true;
     }

@@ -1,6 +1,6 @@
 import type { KubeObject } from "@mooring/store";
 
-/** A driver that has not responded by then is slow: users are told what is waited for. Until then the write is saved. */
+/** A driver that has not responded by then is slow: an event for users says what is waited for. Until then the write is saved. */
 const SLOW_MS = 2_000;
 
 /** Milliseconds that a driver may still take for a content before it is slow. Clocks that disagree make it 0. */

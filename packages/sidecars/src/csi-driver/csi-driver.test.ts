@@ -34,7 +34,7 @@ test("what is declared is made, what nobody declares is left alone, and what can
 });
 
 test(
-  "a CSIDriver that is deleted, changed, or from before becomes what is declared; what cannot be changed is told",
+  "a CSIDriver that is deleted, changed, or from before becomes what is declared; what cannot be changed is reported",
   thorough(),
   async (t) => {
     const before = object({ attachRequired: false, podInfoOnMount: true, fsGroupPolicy: "None" });
@@ -47,7 +47,7 @@ test(
         return found !== undefined && is(found.spec);
       });
     await shows("what can be changed", ({ fsGroupPolicy }) => fsGroupPolicy === "File");
-    await h.until("it is told", async () =>
+    await h.until("it is reported", async () =>
       (await h.store.list(Events)).items.some(
         ({ reason, message }) =>
           reason === "CSIDriverNotAsDeclared" &&

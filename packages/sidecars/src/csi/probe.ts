@@ -17,7 +17,7 @@ export async function waitUntilReady(
 ): Promise<CsiClient> {
   for (let interval = FIRST_MS; ; interval = Math.min(interval * 2, BETWEEN_MS)) {
     signal.throwIfAborted();
-    const found = await lookFor(client, signal, timeoutMs);
+    const found = await probeOnce(client, signal, timeoutMs);
     if ("client" in found) return found.client;
     const { missing } = found;
     if (interval * 2 >= BETWEEN_MS && interval < BETWEEN_MS)
@@ -26,7 +26,7 @@ export async function waitUntilReady(
   }
 }
 
-async function lookFor(
+async function probeOnce(
   client: CsiClient,
   signal: AbortSignal,
   timeoutMs: number,
@@ -35,7 +35,7 @@ async function lookFor(
     const inIts = await inItsVersion(client, { signal, timeoutMs });
     const { ready } = await inIts.identity.probe({}, { signal, timeoutMs });
     // An absent `ready` means yes.
-    return (ready ?? true) ? { client: inIts } : { missing: "it answers that it is not ready" };
+    return (ready ?? true) ? { client: inIts } : { missing: "it responds that it is not ready" };
   } catch (error) {
     const { code, message } = callFailure(error);
     if (code !== undefined && STARTING.has(code)) return { missing: message };

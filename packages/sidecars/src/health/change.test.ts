@@ -11,7 +11,7 @@ const BEFORE: DriverInfo = {
 const change = (now: Partial<DriverInfo>) =>
   describeChange(BEFORE, { ...BEFORE, ...now }, "unix:///csi/a.sock");
 
-test("a driver that has come back as another one is told with what waits, and what to do", () => {
+test("a driver that has come back as another one is reported with what waits, and what to do", () => {
   assert.deepEqual(change({ version: "2" }), {
     type: "Normal",
     message: "a.example.com 1 has come back as a.example.com 2",

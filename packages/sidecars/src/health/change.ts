@@ -1,6 +1,6 @@
 import type { DriverInfo } from "../csi/driver-info.ts";
 
-/** What an operator is told of a driver that has come back as another one. */
+/** The event about a driver that has come back as another one. */
 export interface DriverChange {
   /** Something that was there is missing now, and needs somebody. */
   type: "Normal" | "Warning";

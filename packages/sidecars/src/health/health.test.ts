@@ -119,7 +119,7 @@ test("a driver that starts anew between two probes is asked again what it can do
   can.pop();
   await h.driver.pause();
   await h.driver.listen();
-  const [{ message, type } = {}] = await h.until("it is told", async () => {
+  const [{ message, type } = {}] = await h.until("it is reported", async () => {
     const found = await eventsOf(h, "CSIDriverChanged");
     return found.length > 0 && found;
   });

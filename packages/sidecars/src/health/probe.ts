@@ -30,17 +30,17 @@ export class DriverProbe {
     const response = await driver.client.identity
       .probe({}, { signal, timeoutMs: Math.min(timeoutMs, 3_000) })
       .then(({ ready }) => ({ ready: ready ?? true, message: "" }))
-      .catch((error: unknown) => this.#unanswered(error));
+      .catch((error: unknown) => this.#notReady(error));
     if (signal.aborted) return;
     const isNews = response.ready !== health.ready;
     if (isNews) Object.assign(health, response, { since: now() });
     if (!response.ready) this.#asked = undefined;
-    if (isNews) await this.#report(response);
+    if (isNews) await this.#reportReady(response);
     // It may have started anew between two probes, and never have been missed.
     if (response.ready && socket !== this.#asked && (await this.#welcome())) this.#asked = socket;
   }
 
-  #unanswered(error: unknown): { ready: boolean; message: string } {
+  #notReady(error: unknown): { ready: boolean; message: string } {
     const { driver } = this.#context;
     const { code, message } = callFailure(error);
     // Every version of CSI has it. Controllers that begin again find out which one.
@@ -51,16 +51,16 @@ export class DriverProbe {
     return { ready: false, message };
   }
 
-  async #report({ ready, message }: { ready: boolean; message: string }): Promise<void> {
+  async #reportReady({ ready, message }: { ready: boolean; message: string }): Promise<void> {
     const { driver, logger } = this.#context;
     if (ready) {
       logger.info({}, "the driver is ready again");
-      return this.#tell(["Normal", "CSIDriverReady", "The driver serves again"]);
+      return this.#emit(["Normal", "CSIDriverReady", "The driver serves again"]);
     }
     logger.warn({ error: message }, "the driver is not ready");
-    const why = message || "it answers that it is not ready";
+    const why = message || "it responds that it is not ready";
     const next = "What waits for it goes on when it does: see whether its process runs, and what it logs";
-    await this.#tell([
+    await this.#emit([
       "Warning",
       "CSIDriverNotReady",
       `The driver at ${driver.client.endpoint} does not serve: ${why}. ${next}`,
@@ -76,7 +76,7 @@ export class DriverProbe {
       if (isDeepStrictEqual(info, driver.info)) return true;
       const { type, message } = describeChange(driver.info, info, driver.client.endpoint);
       logger.warn({ change: message }, "the driver has changed; starting over with it");
-      await this.#tell([type, "CSIDriverChanged", message]);
+      await this.#emit([type, "CSIDriverChanged", message]);
       onDriverChanged(info);
       return true;
     } catch (error) {
@@ -87,7 +87,7 @@ export class DriverProbe {
   }
 
   /** By an event of the driver's CSIDriver object, where it has one; the log has it anyway. */
-  async #tell(news: News): Promise<void> {
+  async #emit(news: News): Promise<void> {
     const { driver, events, store } = this.#context;
     const named = { name: driver.info.name };
     const object = await getIfAny(store, CSIDrivers, named, this.#signal).catch(() => undefined);
@@ -95,7 +95,7 @@ export class DriverProbe {
   }
 }
 
-/** What tells a socket from one that was there before: inodes are used again, the time of a bind is not. */
+/** What differs between a socket and one that was there before: inodes are used again, the time of a bind is not. */
 async function identityOf(endpoint: string): Promise<string> {
   const info = await lstat(socketPath(endpoint), { bigint: true }).catch(() => undefined);
   return info === undefined ? "none" : `${info.ino}:${info.mtimeNs}`;

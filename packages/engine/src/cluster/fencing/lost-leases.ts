@@ -38,7 +38,7 @@ export class LostLeases {
 
   /** For a node that has no lease now; how long each that it lost counts still. */
   async of(nodeID: string, signal: AbortSignal): Promise<{ image: string; leftMs: number }[]> {
-    const known = await this.#look(nodeID, signal);
+    const known = await this.#imagesLost(nodeID, signal);
     const { durationMs, safetyMs } = this.#times;
     const now = this.#clock.sinceBoot();
     return [...known.since].map(([image, since]) => ({
@@ -47,7 +47,7 @@ export class LostLeases {
     }));
   }
 
-  async #look(nodeID: string, signal: AbortSignal): Promise<Known> {
+  async #imagesLost(nodeID: string, signal: AbortSignal): Promise<Known> {
     const before = this.#known.get(nodeID);
     const now = this.#clock.sinceBoot();
     if (before !== undefined && now - before.readAt < READ_MS) return before;

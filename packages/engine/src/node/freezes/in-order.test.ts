@@ -45,19 +45,19 @@ async function whileWriting(t: TestContext, play: (stage: Stage) => Promise<void
   }
 }
 
-/** Who freezes this group has to wait until `letGo`. */
-async function occupy(t: TestContext, group: string): Promise<{ letGo(): Promise<void> }> {
+/** Who freezes this group has to wait until `release`. */
+async function occupy(t: TestContext, group: string): Promise<{ release(): Promise<void> }> {
   const locker = spawn("flock", ["--exclusive", group, "sh", "-c", "echo locked; read line"], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   const ended = once(locker, "exit");
   await once(locker.stdout, "data");
-  const letGo = async (): Promise<void> => {
+  const release = async (): Promise<void> => {
     locker.stdin.end();
     await ended;
   };
-  t.after(letGo);
-  return { letGo };
+  t.after(release);
+  return { release };
 }
 
 const events = (group: string): Promise<string> => readFile(join(group, "cgroup.events"), "utf8");
@@ -70,11 +70,11 @@ test(
     covers("KEP-002");
     return whileWriting(t, async ({ mount, state, group, targets, running }) => {
       const freezer = await new Freezes(state, silentLogger).arm(targets, 60);
-      const { letGo } = await occupy(t, group);
+      const { release } = await occupy(t, group);
       const frozen = freezer.freeze();
       try {
         for (let step = 0; step < 100; step++) await running.goesOn();
-        await letGo();
+        await release();
         await frozen;
         assert.equal(await isStill(group), true);
       } finally {

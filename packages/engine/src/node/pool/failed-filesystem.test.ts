@@ -65,7 +65,7 @@ for (const type of ["xfs", "btrfs"] as const)
       await bench.createVolume("v-p-1", { size: 100 * MIB, volumeMode: "Block" });
       await bench.volume("v-p-1", "detached");
       const broken = await bench.attached("v-p-1");
-      const letGo = await claim(t, broken);
+      const release = await claim(t, broken);
       await breakPool(bench, broken);
 
       const ready = (pool: {
@@ -80,7 +80,7 @@ for (const type of ["xfs", "btrfs"] as const)
 
       await rm(join(stateDir, "filler"), { force: true });
       // Still wanted here, but by nobody who uses it: it is closed, and opened again.
-      await letGo();
+      await release();
       await until(store, Pools, POOL, (pool) => pool.status?.ready === true);
       await eventually("an event of it", async () => {
         const { items } = await store.list(Events);

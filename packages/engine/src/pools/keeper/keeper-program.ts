@@ -183,7 +183,7 @@ sub step {
 }
 
 my $reported = '';
-sub say_state {
+sub report_state {
   my ($state, $free) = @_;
   return if $state eq $reported;
   sysopen(my $file, $status, O_WRONLY) or return;
@@ -313,7 +313,7 @@ while (1) {
     }
   }
   $last = $free;
-  say_state($state eq 'slow' ? 'open' : $state, $free);
+  report_state($state eq 'slow' ? 'open' : $state, $free);
   if ($state eq 'open') {
     my $wait = ($free - $freeze) / 20e9;
     sleep($wait < 0.002 ? 0.002 : $wait > 1 ? 1 : $wait);

@@ -72,7 +72,7 @@ test(
 );
 
 /** A host whose `cp` waits until the test ends it, as that of a large folder does. */
-function slowCopies(): { host: Host; begun: Promise<void>; letGo: () => void } {
+function slowCopies(): { host: Host; begun: Promise<void>; release: () => void } {
   const real = createHost();
   let begin = () => {};
   const begun = new Promise<void>((resolve) => {
@@ -91,7 +91,7 @@ function slowCopies(): { host: Host; begun: Promise<void>; letGo: () => void } {
   return {
     host: { ...real, exec },
     begun,
-    letGo: () => {
+    release: () => {
       slow = false;
     },
   };
@@ -101,7 +101,7 @@ test(
   "12489: a copy in progress ends when its volume has to leave; nothing is half-made, and it is made again",
   everyday(),
   async (t) => {
-    const { host, begun, letGo } = slowCopies();
+    const { host, begun, release } = slowCopies();
     const bench = await Bench.open(t, "directory", { host });
     await bench.createVolume("v-p-1");
     await bench.volume("v-p-1", "detached");
@@ -113,7 +113,7 @@ test(
     assert.equal(made.status?.error?.code, "ABORTED");
     assert.equal(made.status?.failures, 1);
     assert.equal(made.status?.creationTime, undefined);
-    letGo();
+    release();
     await bench.attached("v-p-1");
     const ready = await bench.snapshot("s-p-1");
     assert.deepEqual([ready.status?.error, ready.status?.failures], [undefined, undefined]);
