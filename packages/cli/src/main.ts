@@ -47,6 +47,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   volume: async () => (await import("./commands/volume.ts")).volumeCommand(),
   ticket: async () => (await import("./commands/ticket.ts")).ticketCommand(),
   group: async () => (await import("./commands/group/index.ts")).groupCommand(),
+  import: async () => (await import("./commands/import.ts")).importCommand(),
   state: async () => (await import("./commands/state.ts")).stateCommand(),
   version: async () => (await import("./commands/version.ts")).versionCommand(),
   token: async () => (await serving()).tokenCommand(),

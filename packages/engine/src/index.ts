@@ -70,6 +70,9 @@ export {
 export { createPool, type PoolOptions } from "./pools/create-pool.ts";
 export { type ImageMap, imageMap } from "./pools/image-map.ts";
 export { type PoolLayout, poolLayout } from "./pools/layout.ts";
+export { type CsiHandle, parseCsiHandle, uuidOfImage } from "./pools/rbd/import/csi-handle.ts";
+export type { Superblock } from "./pools/rbd/import/superblock.ts";
+export * from "./pools/rbd/import/survey.ts";
 export { kernelRbd } from "./pools/rbd/kernel-rbd.ts";
 export { poolBelow, poolsFolder } from "./pools/remains.ts";
 export { ATTACHER_RULES, type AttacherRule } from "./tickets/attacher-types.ts";

@@ -94,9 +94,17 @@ export class RbdCommands {
 
   /** `rbd` with the arguments that name cluster and pool. Throws UNAVAILABLE when the cluster does not respond in time. */
   rbd(args: readonly string[], options: CommandOptions = {}): Promise<ExecResult> {
+    return this.#run("rbd", [...this.#where(), ...args], options);
+  }
+
+  /** `rados`, for what other programs keep in objects of the pool. */
+  rados(args: readonly string[], options: CommandOptions = {}): Promise<ExecResult> {
+    return this.#run("rados", [...this.#where(), ...args], options);
+  }
+
+  #where(): string[] {
     const { pool, namespace } = this.#options.place;
-    const where = ["--pool", pool, ...(namespace === undefined ? [] : ["--namespace", namespace])];
-    return this.#run("rbd", [...where, ...args], options);
+    return ["--pool", pool, ...(namespace === undefined ? [] : ["--namespace", namespace])];
   }
 
   /** `ceph`, for what is known of the cluster. */

@@ -28,8 +28,8 @@ export interface CephCluster {
   keyring: string;
   /** The name of its pool for images. */
   pool: string;
-  /** Runs `ceph` or `rbd` as its administrator; resolves to what it prints. */
-  admin(program: "ceph" | "rbd", ...args: string[]): Promise<string>;
+  /** Runs `ceph`, `rbd` or `rados` as its administrator; resolves to what it prints. */
+  admin(program: "ceph" | "rbd" | "rados", ...args: string[]): Promise<string>;
   /** An RBD namespace of its own for a test. */
   namespace(): Promise<string>;
   /** Stops its OSD in mid-work: clients that read or write wait. The returned function lets it go on. */
@@ -175,7 +175,7 @@ class Cluster implements CephCluster {
     this.#daemons.push(spawn("setpriv", all, { stdio: "ignore" }));
   }
 
-  async admin(program: "ceph" | "rbd", ...args: string[]): Promise<string> {
+  async admin(program: "ceph" | "rbd" | "rados", ...args: string[]): Promise<string> {
     const whole = ["--conf", this.#adminConf, ...args];
     return (await run(program, whole, { timeout: this.#limitMs })).stdout;
   }

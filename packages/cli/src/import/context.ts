@@ -1,0 +1,51 @@
+import type { SurveyedImage, Volume } from "@mooring/engine";
+import type { PersistentVolume } from "@mooring/store";
+
+/** What is in an image that no PersistentVolume describes: an operator says. */
+export const CONTENTS = ["block", "ext4", "xfs", "btrfs"] as const;
+/** One of {@link CONTENTS}. */
+export type Content = (typeof CONTENTS)[number];
+
+/** Where the image is, and what is known beside Ceph. */
+export interface ImportContext {
+  /** Name of Mooring's pool. */
+  pool: string;
+  /** `images` or `images/team-a`: before an image's name in commands. */
+  where: string;
+  /** PersistentVolumes of other drivers that are this image. */
+  persistentVolumes: readonly PersistentVolume[];
+  /** Nodes to which VolumeAttachments of those say that it is attached. */
+  attachedTo: readonly string[];
+  /** For images that no PersistentVolume describes. */
+  content: Content | undefined;
+  /** What an import of this image has made already: one that was killed is gone on with. */
+  made: { persistentVolume?: PersistentVolume; volume?: Volume };
+}
+
+/** The name of the Volume: the same each time, since Ceph's id of an image stays whatever its name is. */
+export function importedName(pool: string, { cephID }: Pick<SurveyedImage, "cephID">): string {
+  return `v-import-${pool}-${cephID}`;
+}
+
+/** The name of its PersistentVolume. */
+export function importedPersistentVolume(volume: string): string {
+  return volume.replace(/^v-/, "");
+}
+
+/** The PersistentVolume that describes it: the one that the import has made, else that of ceph-csi. */
+export function describedBy({ made, persistentVolumes }: ImportContext): PersistentVolume | undefined {
+  return made.persistentVolume ?? persistentVolumes[0];
+}
+
+/** What is said to be in it, else the file system that it begins with; undefined: neither, or nothing that Mooring has. */
+export function contentOf(context: ImportContext, found?: SurveyedImage["content"]): Content | undefined {
+  const described = describedBy(context);
+  if (described === undefined) return context.content ?? contentNamed(found?.kind);
+  if (described.spec?.volumeMode === "Block") return "block";
+  // What ceph-csi makes where a class says nothing.
+  return contentNamed(described.spec?.csi?.fsType || "ext4");
+}
+
+function contentNamed(name: string | undefined): Content | undefined {
+  return CONTENTS.find((known) => known === name);
+}

@@ -1,0 +1,143 @@
+import { isImageFeature, type Superblock, type SurveyedImage } from "@mooring/engine";
+import { contentOf, describedBy, type ImportContext, importedName } from "./context.ts";
+
+/** Why an image cannot be imported as it is, and what would change that. */
+export interface Obstacle {
+  why: string;
+  /** A command, or what to say; absent: nothing would. */
+  next?: string;
+}
+
+/** Images are made of whole sectors of this size. */
+const SECTOR = 4096;
+/** No image can do without these. */
+const NEEDED = ["layering", "exclusive-lock"];
+/** Ceph's own marks, which say nothing about who can open it. */
+const MARKS = ["operations"];
+
+const NOTHING: Superblock = { kind: "nothing" };
+
+type Rule = (image: SurveyedImage, context: ImportContext) => Obstacle | undefined;
+
+const RULES: readonly Rule[] = [
+  ({ name }) =>
+    name.startsWith("csi-snap-")
+      ? { why: "it is a snapshot of ceph-csi", next: "import the volume, and make a VolumeSnapshot of it" }
+      : undefined,
+  (image, { pool, made }) => {
+    const name = importedName(pool, image);
+    return made.volume !== undefined && image.name !== `mooring.${name}`
+      ? {
+          why: `there is a Volume ${name}, and its image has another name`,
+          next: `kubectl get volumes.storage.mooring.dev ${name} -o yaml`,
+        }
+      : undefined;
+  },
+  ({ csi }, { persistentVolumes }) =>
+    csi?.encrypted === true || persistentVolumes.some(isEncrypted)
+      ? { why: "ceph-csi has encrypted it, with a key that Mooring does not have" }
+      : undefined,
+  ({ csi, content }) =>
+    csi?.encrypted !== true && content?.kind === "LUKS" ? { why: "it is encrypted (LUKS)" } : undefined,
+  (_, { persistentVolumes }) =>
+    persistentVolumes.length > 1
+      ? {
+          why: `several PersistentVolumes are this image: ${persistentVolumes.map(({ metadata }) => metadata.name).join(", ")}`,
+          next: "delete all but one, with persistentVolumeReclaimPolicy Retain",
+        }
+      : undefined,
+  (_, { persistentVolumes: [described] }) =>
+    described !== undefined && described.spec?.persistentVolumeReclaimPolicy !== "Retain"
+      ? {
+          why: `ceph-csi deletes it with its PersistentVolume ${described.metadata.name}`,
+          next: `kubectl patch pv ${described.metadata.name} -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'`,
+        }
+      : undefined,
+  (_, { persistentVolumes: [described] }) =>
+    described?.spec?.accessModes?.some((mode) => mode === "ReadWriteMany" || mode === "ReadOnlyMany") === true
+      ? { why: "several nodes use it at once: such volumes are not imported" }
+      : undefined,
+  (_, { attachedTo }) =>
+    attachedTo.length > 0
+      ? { why: `it is attached to ${attachedTo.join(", ")}`, next: "stop the pods that use it" }
+      : undefined,
+  ({ watchers }, { attachedTo }) =>
+    watchers.length > 0 && attachedTo.length === 0
+      ? {
+          why: `${watchers.join(", ")} has it open`,
+          next: "stop what uses it; a client that was killed counts for half a minute",
+        }
+      : undefined,
+  ({ features }, { where }) => {
+    const missing = NEEDED.filter((feature) => !features.includes(feature));
+    if (missing.length === 0) return undefined;
+    const enable = `rbd feature enable ${where}/IMAGE ${missing.join(" ")}`;
+    return {
+      why: `it lacks the features ${missing.join(", ")}`,
+      next: missing.includes("layering") ? "copy it into a new image: rbd deep cp" : enable,
+    };
+  },
+  ({ features }, { where }) => {
+    const foreign = features.filter((feature) => !isImageFeature(feature) && !MARKS.includes(feature));
+    if (foreign.length === 0) return undefined;
+    return {
+      why: `it has features that no image of Mooring's has: ${foreign.join(", ")}`,
+      next:
+        foreign.join() === "journaling"
+          ? `rbd feature disable ${where}/IMAGE journaling`
+          : "copy it into a new image: rbd deep cp",
+    };
+  },
+  ({ size }, { where }) =>
+    size % SECTOR === 0 && size > 0
+      ? undefined
+      : {
+          why: `its ${size} bytes are no multiple of ${SECTOR}`,
+          next: `rbd resize ${where}/IMAGE --size ${Math.max(1, Math.ceil(size / SECTOR)) * SECTOR}B`,
+        },
+  ({ content, parent }) =>
+    content === undefined
+      ? {
+          why: `what is in it is in ${parent} still, of which it is a clone`,
+          next: "rbd flatten WHERE/IMAGE",
+        }
+      : undefined,
+  ({ content }, context) =>
+    content === undefined || content.kind === "LUKS" ? undefined : wrongContent(content, context),
+  ({ content: { kind, unit = SECTOR } = NOTHING }) =>
+    unit < SECTOR
+      ? {
+          why: `what is in it (${kind}) counts in ${unit} bytes, and sectors of Mooring's devices have ${SECTOR}`,
+          next: "copy its files into a new volume",
+        }
+      : undefined,
+];
+
+/** Everything that is in the way. */
+export function obstaclesOf(image: SurveyedImage, context: ImportContext): Obstacle[] {
+  const found = RULES.map((rule) => rule(image, context)).filter((obstacle) => obstacle !== undefined);
+  return found.map(({ why, next }) => ({
+    why,
+    ...(next === undefined
+      ? {}
+      : { next: next.replace("WHERE", context.where).replace("/IMAGE", `/${image.name}`) }),
+  }));
+}
+
+function isEncrypted({ spec }: ImportContext["persistentVolumes"][number]): boolean {
+  return spec?.csi?.volumeAttributes?.["encrypted"] === "true";
+}
+
+/** Whether what it is said to have is what it begins with. A device may have anything; an empty one gets its file system from Mooring. */
+function wrongContent(content: Superblock, context: ImportContext): Obstacle | undefined {
+  const [said, { kind }] = [contentOf(context, content), content];
+  const asked = describedBy(context)?.spec?.csi?.fsType;
+  if (said === undefined && asked !== undefined)
+    return { why: `it is said to have ${asked}, which Mooring does not have` };
+  if (said === undefined) {
+    const next = "--content block, ext4, xfs or btrfs";
+    return { why: `nobody has said what is in it, and it begins with ${kind}`, next };
+  }
+  if (said === "block" || kind === said || kind === "nothing") return undefined;
+  return { why: `it is said to have ${said}, and begins with ${kind}` };
+}

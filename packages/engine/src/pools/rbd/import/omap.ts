@@ -1,0 +1,24 @@
+const ENTRY = /^value \((\d+) bytes\) :$/;
+const ROW = /^[0-9a-f]{8} {2}((?:[0-9a-f]{2} {1,2})+)/;
+
+/**
+ * Keys and values of `rados listomapvals`, which prints each value as a dump of its bytes. A value whose bytes are not all there (the
+ * program leaves out rows that repeat) is left out.
+ */
+export function parseOmap(text: string): Map<string, string> {
+  const values = new Map<string, string>();
+  const lines = text.split("\n");
+  for (const [index, line] of lines.entries()) {
+    const [, length] = ENTRY.exec(line) ?? [];
+    const key = lines[index - 1];
+    if (length === undefined || key === undefined) continue;
+    const bytes: number[] = [];
+    for (let at = index + 1; bytes.length < Number(length); at++) {
+      const [, row] = ROW.exec(lines[at] ?? "") ?? [];
+      if (row === undefined) break;
+      for (const byte of row.trim().split(/ +/)) bytes.push(Number.parseInt(byte, 16));
+    }
+    if (bytes.length === Number(length)) values.set(key, Buffer.from(bytes).toString("utf8"));
+  }
+  return values;
+}
