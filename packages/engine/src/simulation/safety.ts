@@ -21,7 +21,8 @@ class Broken extends Error {
   }
 }
 
-function must(isTrue: boolean, property: string, what: string): void {
+/** Throws unless it is true: the property is broken, for the reason given. */
+export function must(isTrue: boolean, property: string, what: string): void {
   if (!isTrue) throw new Broken(property, what);
 }
 
@@ -280,5 +281,3 @@ export function checkRecord(world: Pick<World, "open">, nodeID: string, state: s
   if (state === "detached")
     must(!open, "S2", `"detached" was recorded of node "${nodeID}" with its device open`);
 }
-
-export { must };

@@ -16,7 +16,7 @@ const MOST_STEPS = 5;
 
 /**
  * Runs the agent's decisions on a new volume without an image, or on one that goes and has image and device, until it
- * is in another state or gone. Returns what that was, and the volume as it is then. Throws when it is nothing of both.
+ * is in another state or gone. Returns what that was, and the volume as it is then. Throws when it is neither.
  */
 export function liveOn(volume: Volume, nodeID: string): { action: LifeAction; end: Volume | undefined } {
   let view = viewOf(volume, nodeID);
