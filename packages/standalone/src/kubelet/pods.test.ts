@@ -390,6 +390,53 @@ test("a subPath is a folder of the volume, made when it is missing, and never le
   );
 });
 
+test("a container starts again after it has removed the folder of its subPath, and an event says what became of it", async () => {
+  const script =
+    "if [ -e /all/again ]; then ls -A /part; exit 0; fi; touch /part/lost /all/again; rm -r /all/part; exit 1";
+  const mounts = [
+    { name: "data", mountPath: "/all" },
+    { name: "data", mountPath: "/part", subPath: "part" },
+  ];
+  await runToEnd(
+    withContainers("removed", [{ script, volumeMounts: mounts }], {
+      restartPolicy: "OnFailure",
+      volumes: [{ name: "data", emptyDir: {} }],
+    }),
+  );
+  assert.equal(await logOf(cluster, "removed"), "");
+  const { items } = await cluster.store.list(Events, { namespace: "default" });
+  const said = items.filter(({ reason }) => reason === "SubPathRemoved").map(({ message }) => message);
+  assert.equal(said.length, 1);
+  assert.match(said[0] ?? "", /subPath "part" of volume "data" was removed .* delete the pod/);
+});
+
+test("a container that starts again has the file of its ConfigMap as it is by then, by subPath too", async () => {
+  const { store } = cluster;
+  const map = await store.create(ConfigMaps, {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "changing", namespace: "default" },
+    data: { file: "old" },
+  });
+  const script = "cat /file; until grep -q new /all/file; do sleep 0.05; done; grep -q new /file";
+  const mounts = [
+    { name: "map", mountPath: "/all" },
+    { name: "map", mountPath: "/file", subPath: "file" },
+  ];
+  await store.create(
+    Pods,
+    withContainers("changed", [{ script, volumeMounts: mounts }], {
+      restartPolicy: "OnFailure",
+      volumes: [{ name: "map", configMap: { name: "changing" } }],
+    }),
+  );
+  await eventually(store, Pods, "changed", phase("Running"));
+  await logShows(cluster, "changed", /^old$/);
+  await store.update(ConfigMaps, { ...map, data: { file: "new" } });
+  await eventually(store, Pods, "changed", phase("Succeeded"));
+  assert.equal(await logOf(cluster, "changed"), "new");
+});
+
 test("a program that does not exist is reported as the container's end", async () => {
   const ended = await runToEnd(
     pod("missing", "", { containers: [{ name: "main", image: "host", command: ["no-such-program"] }] }),

@@ -10,6 +10,7 @@ import { type LocalVolume, type LocalVolumeContext, prepareLocalVolume } from ".
 import { bindSubPath, removeSubPaths } from "../volumes/subpath.ts";
 import { traceVolume } from "../volumes/trace-volume.ts";
 import type { SubPathPlace } from "./container-config.ts";
+import { rolesOf } from "./pod-view.ts";
 
 /** All volumes of the pods of this node, whatever they are made of. */
 export interface PodVolumes {
@@ -117,7 +118,15 @@ export function createPodVolumes(options: PodVolumesOptions): PodVolumes {
     },
     async subPath(pod, { container, index, path, volume }) {
       const target = join(subPaths(pod.metadata.uid ?? ""), container, String(index));
-      await bindSubPath(host, volume, path, target);
+      if (await bindSubPath(host, volume, path, target)) {
+        const name = namesOf(pod, container)[index];
+        events.event(
+          pod,
+          "Warning",
+          "SubPathRemoved",
+          `subPath "${path}" of volume "${name}" was removed after container ${container} had started with it: an empty folder was made in its place; other containers of this pod with that subPath keep the removed one until they start again: delete the pod to have all of them start with the new one`,
+        );
+      }
       return target;
     },
     async release(podUID) {
@@ -150,6 +159,12 @@ export function createPodVolumes(options: PodVolumesOptions): PodVolumes {
       await removeTree(host, folder);
     },
   };
+}
+
+/** Of the volumes that a container mounts, in its order. */
+function namesOf(pod: Pod, container: string): string[] {
+  const spec = rolesOf(pod).find((role) => role.spec.name === container)?.spec;
+  return (spec?.volumeMounts ?? []).map(({ name }) => name);
 }
 
 /** ConfigMaps, Secrets and the like are for reading. */

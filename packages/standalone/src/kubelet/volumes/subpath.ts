@@ -19,26 +19,46 @@ import { childPath, O_PATH, openChild } from "../../runtime/open-child.ts";
  * Binds a folder or file inside a volume to `target`. A program that can write to the volume may put links into it, also
  * while this runs, so the path is walked by open folders, never following a link, and the bind is made from the last.
  * Links that stay inside the volume are resolved first. A path that is missing becomes a folder.
+ *
+ * What was bound for an earlier container stays only while it is what the path leads to: a file of a ConfigMap is another one after each
+ * change, and no container starts from a folder that was removed. Resolves with `true` when such a folder was made again.
  */
 export async function bindSubPath(
   host: Host,
   volume: string,
   subPath: string,
   target: string,
-): Promise<void> {
-  if ((await host.mounts.at(target)).length > 0) return;
+): Promise<boolean> {
+  const wasBound = (await host.mounts.at(target)).length > 0;
   const root = await realpath(volume);
   const inside = await resolveInside(root, subPath);
-  const handle = await walk(root, inside);
+  const { handle, made } = await walk(root, inside);
   try {
+    if (wasBound && (await isSame(handle, target))) return false;
+    if (wasBound) await unbind(host, target);
     await mkdir(dirname(target), { recursive: true, mode: 0o750 });
     if ((await handle.stat()).isDirectory()) await mkdir(target, { recursive: true });
     else await writeFile(target, "", { flag: "a" });
     // -c: the source is the open file, not the path that it had when mount opened it.
     await host.exec.run("mount", ["-c", "--bind", `/proc/${process.pid}/fd/${handle.fd}`, target]);
+    return wasBound && made;
   } finally {
     await handle.close();
   }
+}
+
+/** The bound file keeps its number as long as it is bound. */
+async function isSame(handle: FileHandle, target: string): Promise<boolean> {
+  const bound = await lstat(target, { bigint: true }).catch(() => undefined);
+  const wanted = await handle.stat({ bigint: true });
+  return bound?.dev === wanted.dev && bound.ino === wanted.ino;
+}
+
+/** Containers that run have mounts of their own of what was bound. The next thing may be a file where this was a folder. */
+async function unbind(host: Host, target: string): Promise<void> {
+  await host.mounts.unmount(target);
+  if ((await lstat(target)).isDirectory()) await rmdir(target);
+  else await rm(target);
 }
 
 /** Undoes all binds of a pod below `folder`. */
@@ -90,10 +110,14 @@ async function resolveInside(root: string, subPath: string): Promise<string[]> {
   }
 }
 
-async function walk(root: string, parts: readonly string[]): Promise<FileHandle> {
+/** `made`: the last folder of the path was missing. */
+async function walk(root: string, parts: readonly string[]): Promise<{ handle: FileHandle; made: boolean }> {
   let handle = await open(root, O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  let made = false;
   for (const part of parts) {
-    const next = (await openChild(handle, part)) ?? (await makeFolder(handle, part));
+    const found = await openChild(handle, part);
+    made = found === undefined;
+    const next = found ?? (await makeFolder(handle, part));
     await handle.close();
     if (next === undefined) throw new Error(`${part} vanished while it was being mounted`);
     handle = next;
@@ -102,7 +126,7 @@ async function walk(root: string, parts: readonly string[]): Promise<FileHandle>
       throw new Error(`${part} became a link while it was being mounted`);
     }
   }
-  return handle;
+  return { handle, made };
 }
 
 /** As open to the pod's user and fsGroup as the folder it is in; mkdir's mode would go through our umask. */
