@@ -2,12 +2,11 @@ import { watch } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { delay, firstOf } from "@mooring/store";
 import { logBegin } from "./log-limit.ts";
-import { offsetSince, readStamps, type Stamp, timeOf } from "./log-stamps.ts";
+import { offsetSince, readStamps } from "./log-stamps.ts";
+import { withTimes } from "./log-times.ts";
 import type { LogOptions } from "./runtime.ts";
 
 const CHUNK = 64 * 1024;
-/** What is kept of a line whose end is not there yet. */
-const LONGEST_LINE = 64 * 1024;
 
 /** Reads a container's log as `kubectl logs` wants it. `ended` reports whether the container can still write. */
 export async function* readLog(
@@ -92,47 +91,6 @@ async function* follow(
   } finally {
     watcher.close();
   }
-}
-
-/** Puts each line's time before it. */
-async function* withTimes(
-  raw: AsyncIterable<Uint8Array>,
-  logFile: string,
-  start: number,
-): AsyncGenerator<Uint8Array> {
-  let stamps: Stamp[] = await readStamps(logFile);
-  let rest = Buffer.alloc(0);
-  let offset = start;
-  let inLine = false;
-  let isFresh = true;
-  const prefix = async (end: number) => {
-    // Once for what was read together: there may be ten thousands of lines that are not noted yet.
-    if (!isFresh && timeOf(stamps, end) === undefined) stamps = await readStamps(logFile);
-    isFresh = true;
-    return Buffer.from(`${new Date(timeOf(stamps, end) ?? Date.now()).toISOString()} `);
-  };
-  for await (const chunk of raw) {
-    isFresh = false;
-    rest = Buffer.concat([rest, chunk]);
-    const parts: Buffer[] = [];
-    for (let newline = rest.indexOf(0x0a); newline >= 0; newline = rest.indexOf(0x0a)) {
-      offset += newline + 1;
-      if (!inLine) parts.push(await prefix(offset));
-      inLine = false;
-      parts.push(rest.subarray(0, newline + 1));
-      rest = rest.subarray(newline + 1);
-    }
-    if (rest.length > LONGEST_LINE) {
-      offset += rest.length;
-      if (!inLine) parts.push(await prefix(offset));
-      inLine = true;
-      parts.push(rest);
-      rest = Buffer.alloc(0);
-    }
-    if (parts.length > 0) yield Buffer.concat(parts);
-  }
-  if (rest.length === 0) return;
-  yield inLine ? rest : Buffer.concat([await prefix(offset + rest.length), rest]);
 }
 
 async function* limit(source: AsyncIterable<Uint8Array>, bytes: number): AsyncGenerator<Uint8Array> {

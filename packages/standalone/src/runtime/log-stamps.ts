@@ -84,8 +84,28 @@ async function rewrite(logFile: string, stamps: readonly Stamp[]): Promise<numbe
 
 /** When the byte before `end` was written; undefined when the kubelet has not noted it yet. */
 export function timeOf(stamps: readonly Stamp[], end: number): number | undefined {
-  return stamps[firstAtOrAfter(stamps, (stamp) => stamp.offset >= end)]?.time;
+  return stamps[indexOf(stamps, end)]?.time;
 }
+
+/**
+ * The same for ends of which none is before the last one: each stamp is passed once, and is one text for all of its bytes, as a
+ * log may be nothing but ends of lines.
+ */
+export function timesFrom(stamps: readonly Stamp[], begin: number): (end: number) => Uint8Array {
+  const now = Date.now();
+  let index = indexOf(stamps, begin + 1);
+  let text = textOf(stamps[index]?.time ?? now);
+  return (end) => {
+    const before = index;
+    while ((stamps[index]?.offset ?? end) < end) index += 1;
+    if (index !== before) text = textOf(stamps[index]?.time ?? now);
+    return text;
+  };
+}
+
+const textOf = (time: number) => Buffer.from(`${new Date(time).toISOString()} `);
+const indexOf = (stamps: readonly Stamp[], end: number) =>
+  firstAtOrAfter(stamps, (stamp) => stamp.offset >= end);
 
 /** Where the log of the time from `since` on begins. */
 export function offsetSince(stamps: readonly Stamp[], since: number): number {
