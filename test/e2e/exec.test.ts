@@ -92,6 +92,17 @@ test("who leaves takes the program along", async () => {
   await eventually("the program to have ended", async () => (await running("98765")).length === 0);
 });
 
+test("who leaves while the program takes no more input takes it along too", thorough(), async () => {
+  const child = start(["exec", "-i", "work", "--", "sleep", "98766"]);
+  child.stdin?.on("error", () => {});
+  await eventually("the program to run", async () => (await running("98766")).length === 1);
+  const piece = Buffer.alloc(64 * 1024);
+  // More than its pipe and what is read ahead of it.
+  for (let i = 0; i < 32; i += 1) await new Promise((resolve) => child.stdin?.write(piece, resolve));
+  child.kill("SIGKILL");
+  await eventually("the program to have ended", async () => (await running("98766")).length === 0);
+});
+
 test("kubectl attach shows what the container writes from now on", async () => {
   const child = start(["attach", "work"]);
   let output = "";

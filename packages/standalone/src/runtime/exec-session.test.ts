@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { buffer, text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 import { silentLogger } from "@mooring/store";
-import { eventually } from "@mooring/store/testing";
+import { eventually, thorough } from "@mooring/store/testing";
 import { ExecStartError } from "./exec-session.ts";
 import { createProcessRuntime } from "./process-runtime.ts";
 import type { Runtime } from "./runtime.ts";
@@ -94,6 +94,17 @@ test("a terminal has a size that changes, echoes, and takes an interrupt", async
   assert.equal(await session.exit, 3);
   assert.match(await seen, /terminal xterm/);
   assert.match(output, /hello\r\n/);
+});
+
+test("a million sizes of a terminal are not kept, and the last one is its size", thorough(), async () => {
+  const session = await open("echo begun; read line; stty size", { stdin: true, tty: true });
+  await until(session, /begun/);
+  const before = process.memoryUsage().heapUsed;
+  for (let i = 0; i < 1_000_000; i += 1) session.resize({ columns: 80, rows: 24 });
+  session.resize({ columns: 101, rows: 33 });
+  const kept = process.memoryUsage().heapUsed - before;
+  assert.ok(kept < 64 * 1024 * 1024, `${kept} bytes are kept of sizes`);
+  await session.kill();
 });
 
 test("a program that is not there is an error of its start, with runc's message", async () => {

@@ -48,7 +48,7 @@ export async function openSession(
     ...(options.stdin && stdin !== null ? { stdin } : {}),
     stdout,
     ...(options.tty ? {} : { stderr }),
-    resize: ({ columns, rows }) => sizes?.write(`${columns} ${rows}\n`),
+    resize: sizer(sizes),
     exit,
     // One that has ended has given its pid back.
     kill: async () => {
@@ -67,6 +67,25 @@ function start({ id, cgroup, root }: ExecTarget, files: Files, { stdin, tty }: S
     stdio: [stdin ? "pipe" : "ignore", "pipe", "pipe", ...(tty ? (["pipe"] as const) : [])],
     env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", MOORING_CGROUP: cgroup },
   });
+}
+
+/** A client may send sizes faster than they are taken: only the last is kept. */
+function sizer(sizes: Writable | undefined): ExecSession["resize"] {
+  let next: string | undefined;
+  let isTaking = false;
+  const send = () => {
+    if (isTaking || next === undefined || sizes === undefined) return;
+    isTaking = true;
+    sizes.write(next, () => {
+      isTaking = false;
+      send();
+    });
+    next = undefined;
+  };
+  return ({ columns, rows }) => {
+    next = `${columns} ${rows}\n`;
+    send();
+  };
 }
 
 async function ended(child: ChildProcess, files: Files): Promise<number> {

@@ -13,6 +13,12 @@ export interface Upgrade {
 /** No user types more at once, and clients split what they copy into smaller pieces. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
+/**
+ * A client that has left is noticed only by reading or by writing, and neither is done while its program takes no input and writes
+ * nothing.
+ */
+const PING_MS = 5_000;
+
 const server = new WebSocketServer({
   noServer: true,
   clientTracking: false,
@@ -51,6 +57,8 @@ export function accept(
     server.handleUpgrade(request, socket, head, (ws) => {
       // What a client breaks of the protocol ends its connection, by "close".
       ws.on("error", () => {});
+      const pinging = setInterval(() => ws.ping(), PING_MS).unref();
+      ws.once("close", () => clearInterval(pinging));
       resolve(ws);
     });
   });

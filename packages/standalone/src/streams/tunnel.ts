@@ -32,7 +32,13 @@ export async function acceptTunnel(
   response: ServerResponse,
   upgrade: Upgrade,
 ): Promise<Duplex> {
-  if (kind === "websocket") return createWebSocketStream(await accept(request, response, upgrade, TUNNELED));
+  if (kind === "websocket") {
+    const ws = await accept(request, response, upgrade, TUNNELED);
+    const stream = createWebSocketStream(ws);
+    // It ends by itself only for who reads it to its end.
+    ws.once("close", () => stream.destroy());
+    return stream;
+  }
   const { socket, head } = upgrade;
   response.detachSocket(socket as never);
   const lines = ["HTTP/1.1 101 Switching Protocols", "Upgrade: SPDY/3.1", "Connection: Upgrade"];

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { after, before, test } from "node:test";
 import { constants, createDeflate } from "node:zlib";
+import { eventually, thorough } from "@mooring/store/testing";
 import { type SpdyStream, serveSpdy } from "./connection.ts";
 import { DICTIONARY } from "./dictionary.ts";
 import { controlFrame, dataFrame, Reset, Type, twoNumbers } from "./frames.ts";
@@ -13,6 +14,7 @@ let ended = 0;
 const server = createServer((socket) => {
   const done = serveSpdy(socket, (stream) => {
     opened.push(stream);
+    if (stream.headers.has("unread")) return;
     stream.on("data", (chunk) => stream.write(chunk)).on("end", () => stream.end());
   });
   void done.then(() => {
@@ -104,6 +106,19 @@ test("what is no SPDY, too long or out of turn ends the connection, and nothing 
     assert.equal(ended, before + 1, name);
     assert.equal(opened.length, 0, name);
   }
+});
+
+test("a client that leaves while nobody reads its stream is noticed", thorough(), async () => {
+  const socket = await client();
+  const before = ended;
+  socket.write(open(1, await block(pairs({ unread: "yes" }))));
+  await once(socket, "data");
+  // More than is read ahead: the rest of it, and the client's end, stay in the kernel.
+  socket.write(dataFrame(1, Buffer.alloc(8 * 1024 * 1024), false));
+  await eventually("the server to read no more", () => (opened[0]?.readableLength ?? 0) > 0);
+  socket.destroy();
+  await eventually("the server to notice", () => ended > before);
+  opened.splice(0);
 });
 
 test("streams beyond what is served are refused, and frames of unknown ones ignored", async () => {

@@ -10,6 +10,8 @@ export interface SpdyStream extends Duplex {
 const PIECE = 32 * 1024;
 /** Open at the same time. */
 const MOST_STREAMS = 512;
+/** A client that has left while a stream of its is not read is noticed by what is written to it. */
+const PING_MS = 5_000;
 
 /**
  * The server's side of SPDY/3.1, as far as Kubernetes' clients use it: streams that the client opens, data both ways, pings.
@@ -19,12 +21,16 @@ const MOST_STREAMS = 512;
 export async function serveSpdy(connection: Duplex, opened: (stream: SpdyStream) => void): Promise<void> {
   const session = new Session(connection, opened);
   const frames = new FrameReader();
+  const pinging = setInterval(() => session.ping(), PING_MS).unref();
+  // Nobody may ever read the stream that the loop waits for.
+  connection.once("close", () => session.reset());
   try {
     for await (const chunk of connection)
       for (const frame of frames.read(chunk as Buffer)) await session.receive(frame);
   } catch {
     // What a client breaks of the protocol, or its going, ends the connection.
   } finally {
+    clearInterval(pinging);
     session.end();
     connection.destroy();
   }
@@ -37,6 +43,7 @@ class Session {
   readonly #reader = new HeaderReader();
   readonly #writer = new HeaderWriter();
   #last = 0;
+  #pings = 0;
 
   constructor(connection: Duplex, opened: (stream: SpdyStream) => void) {
     this.#connection = connection;
@@ -53,8 +60,23 @@ class Session {
       await this.send(controlFrame(Type.ping, body.subarray(0, 4)));
   }
 
-  end(): void {
+  /** With a number of ours; the client sends it back. */
+  ping(): void {
+    // One that reads nothing has enough to read.
+    if (this.#connection.writableNeedDrain) return;
+    this.#pings += 2;
+    const number = Buffer.alloc(4);
+    number.writeUInt32BE(this.#pings);
+    void this.send(controlFrame(Type.ping, number));
+  }
+
+  /** Ends its streams. */
+  reset(): void {
     for (const stream of this.#streams.values()) stream.reset();
+  }
+
+  end(): void {
+    this.reset();
     this.#reader.close();
     this.#writer.close();
   }
