@@ -341,6 +341,26 @@ test("patterns have RE2's meaning and take no longer than their text", async () 
   );
 });
 
+test("no rule of a custom resource takes longer for what it is given than it may cost", async () => {
+  const rules = {
+    failure: "self.l.exists(a, self.l.exists(b, string(self.l) == ''))",
+    duration: "duration(self.t) < duration('1h') || duration(self.t) > duration('24h')",
+  };
+  for (const [name, rule] of Object.entries(rules)) {
+    const list = { type: "array", items: { type: "integer" } };
+    const properties = { l: list, t: { type: "string" } };
+    await define(name, { type: "object", properties, "x-kubernetes-validations": [{ rule }] });
+    const body = JSON.stringify({
+      apiVersion: "example.org/v1",
+      kind: `${name[0]?.toUpperCase()}${name.slice(1)}`,
+      metadata: { name: "p" },
+      spec: { l: Array.from({ length: 1_000 }, () => 1), t: "9".repeat(3_000) },
+    });
+    const path = `/apis/example.org/v1/namespaces/default/${name}s?dryRun=All`;
+    assert.equal(await bounded(name, "application/json", body, { method: "POST", path }), 422, name);
+  }
+});
+
 test("rules of custom resources end when they cost too much", async () => {
   await define("pile", {
     type: "array",

@@ -1,5 +1,5 @@
 import type { Environment } from "@marcbachmann/cel-js";
-import { spend } from "../budget.ts";
+import { BudgetSpent, spend } from "../budget.ts";
 
 interface Node {
   op: string;
@@ -8,6 +8,8 @@ interface Node {
 }
 interface Evaluator {
   run(node: Node, scope: unknown): unknown;
+  /** The error of what may fail: in `a || b` and in loops the other operand decides. */
+  tryEval(node: Node, scope: unknown): unknown;
 }
 
 /** Operators that read all of their operands. */
@@ -15,6 +17,8 @@ const COMPARING: ReadonlySet<string> = new Set(["==", "!=", "in", "+"]);
 const compared = new WeakSet<object>();
 /** Lists and texts below this are taken as one step. */
 const FREE = 16;
+/** An error is made with the place in the text of the rule. */
+const FAILURE = 50;
 
 /**
  * Has every step of an evaluation counted: the library has no limit of its own. All steps go through the `run` of the
@@ -35,6 +39,18 @@ export function countSteps(env: Environment): void {
   env.evaluate("__evaluator(true)");
   if (found === undefined) throw new Error("the CEL library has changed: its steps cannot be counted");
   found.run = run;
+  found.tryEval = tryEval;
+}
+
+/** What has cost too much is no operand that fails: a loop would go on with the next element, and fail at each. */
+function tryEval(this: Evaluator, node: Node, scope: unknown): unknown {
+  try {
+    return this.run(node, scope);
+  } catch (error) {
+    if (error instanceof BudgetSpent) throw error;
+    spend(FAILURE);
+    return error;
+  }
 }
 
 function run(this: Evaluator, node: Node, scope: unknown): unknown {

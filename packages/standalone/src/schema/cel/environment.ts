@@ -1,5 +1,6 @@
 import { Environment } from "@marcbachmann/cel-js";
 import { countSteps, noteComparisons } from "./cost.ts";
+import { registerDurations } from "./library/durations.ts";
 import { registerFormats } from "./library/formats.ts";
 import { registerLists } from "./library/lists.ts";
 import { registerMacros, withMacros, withoutMacros } from "./library/macros.ts";
@@ -26,6 +27,7 @@ for (const register of [
   registerQuantities,
   registerNetwork,
   registerFormats,
+  registerDurations,
 ]) {
   register(environment);
 }

@@ -29,6 +29,7 @@ export function registerLists(env: Environment): void {
     .registerFunction("list.flatten(): list<dyn>", (list: unknown[]) => costingEach(list).flat(1))
     .registerFunction("list.slice(int, int): list<dyn>", (list: unknown[], from: bigint, to: bigint) => {
       if (from < 0n || to > BigInt(list.length) || from > to) throw new Error("slice out of range");
+      spend(Number(to - from) / 10);
       return list.slice(Number(from), Number(to));
     })
     .registerType("SetsNamespace", SetsNamespace)

@@ -48,18 +48,25 @@ function define(
 const HAS = "__has";
 /** The library's own `matches` supports JavaScript's regular expressions only, which lack inline flags. */
 export const MATCHES = "__matches";
+/** The library's own `duration` takes time that grows with the cube of the text. */
+export const DURATION = "__duration";
 
-/** The expression with `has` and `matches` as we define them. Strings stay as they are. */
+/** The expression with `has`, `matches` and `duration` as we define them. Strings stay as they are. */
 export function withMacros(expression: string): string {
-  const tokens = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|(?<![\w.])has\s*\(|(?<=\.\s*)matches\s*\(/g;
+  const tokens =
+    /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|(?<![\w.])(?:has|duration)\s*\(|(?<=\.\s*)matches\s*\(/g;
   return expression.replace(tokens, (text) => {
     if (text.startsWith("has")) return `${HAS}(`;
+    if (text.startsWith("duration")) return `${DURATION}(`;
     return text.startsWith("matches") ? `${MATCHES}(` : text;
   });
 }
 /** Text of the library with our names of macros replaced by those that the author of the rule wrote. */
 export function withoutMacros(text: string): string {
-  return text.replaceAll(`${HAS}(`, "has(").replaceAll(`${MATCHES}(`, "matches(");
+  return [HAS, MATCHES, DURATION].reduce(
+    (rest, name) => rest.replaceAll(`${name}(`, `${name.slice(2)}(`),
+    text,
+  );
 }
 
 /** Macros that the library lacks: the general `has`, `optMap`, `optFlatMap`, and loops with two variables. */
