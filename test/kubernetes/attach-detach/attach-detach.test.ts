@@ -1,0 +1,259 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { bundleProgram, covers, eventually, thorough } from "@mooring/store/testing";
+import { DriverProcess } from "../../cluster/support/driver-process.ts";
+import { MooringProcess, plainEnvironment } from "../../csi/support/process.ts";
+import { Kubectl } from "../../support/kubectl.ts";
+import { sleepersSocket } from "../../support/sleepers.ts";
+import { programFolder } from "../real/support/components.mjs";
+import { startControlPlane } from "../real/support/control-plane.mjs";
+
+const SERVER = ["etcd", "kube-apiserver", "kube-controller-manager"];
+const CONTROLLERS = [
+  ...["persistentvolume-binder-controller", "persistentvolume-attach-detach-controller"],
+  ...["persistentvolumeclaim-protection-controller", "persistentvolume-protection-controller"],
+  "serviceaccount-controller",
+];
+const [NODE, DRIVER] = ["worker", "refusing.example.com"];
+/** Kubernetes' own controller gives up after two minutes, and then tries again. */
+const withinMs = 400_000;
+
+function missing(): string | undefined {
+  const absent = SERVER.filter((name) => !existsSync(join(programFolder(), name)));
+  return absent.length === 0
+    ? undefined
+    : `${absent.join(" and ")} not in ${programFolder()}; "npm run test:kubernetes" builds them`;
+}
+
+/** What a kubelet and a registrar say of their node. */
+const OBJECTS = `
+apiVersion: v1
+kind: Node
+metadata: {name: ${NODE}, annotations: {volumes.kubernetes.io/controller-managed-attach-detach: "true"}}
+---
+apiVersion: storage.k8s.io/v1
+kind: CSINode
+metadata: {name: ${NODE}}
+spec: {drivers: [{name: ${DRIVER}, nodeID: n1, topologyKeys: []}]}
+---
+{apiVersion: storage.k8s.io/v1, kind: CSIDriver, metadata: {name: ${DRIVER}}, spec: {attachRequired: true}}
+---
+{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: theirs}, provisioner: ${DRIVER}}
+`;
+
+const claimAndPod = (name: string) => `
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: ${name}}
+spec: {accessModes: [ReadWriteOnce], storageClassName: theirs, resources: {requests: {storage: 1Mi}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: ${name}}
+spec:
+  nodeName: ${NODE}
+  containers: [{name: main, image: none, volumeMounts: [{name: v, mountPath: /data}]}]
+  volumes: [{name: v, persistentVolumeClaim: {claimName: ${name}}}]
+`;
+
+interface Attachment {
+  metadata: { name: string; deletionTimestamp?: string };
+  spec: { source: { persistentVolumeName: string } };
+  status?: { attached?: boolean; detachError?: { message?: string } };
+}
+
+/** A real API server with Kubernetes' own attach/detach controller, and our control plane around a driver of somebody else. */
+class World {
+  readonly kubectl: Kubectl;
+  readonly driver: DriverProcess;
+  readonly #folder: string;
+  readonly #plane: Awaited<ReturnType<typeof startControlPlane>>;
+  #started = 0;
+
+  private constructor(
+    folder: string,
+    plane: Awaited<ReturnType<typeof startControlPlane>>,
+    driver: DriverProcess,
+  ) {
+    this.#folder = folder;
+    this.#plane = plane;
+    this.driver = driver;
+    this.kubectl = new Kubectl(plane.admin);
+  }
+
+  static async open(undo: (() => Promise<unknown>)[]): Promise<World> {
+    const folder = await mkdtemp(join(tmpdir(), "mooring-attach-detach-"));
+    undo.push(() => rm(folder, { recursive: true, force: true }));
+    const plane = await startControlPlane({
+      ...{ folder, bin: programFolder(), only: SERVER, address: undefined, controllers: CONTROLLERS },
+    });
+    undo.push(() => plane.stop());
+    const program = await bundleProgram(new URL("../../cluster/support/small-driver.ts", import.meta.url));
+    undo.push(() => program.remove());
+    const driver = new DriverProcess(program.path, join(folder, "csi.sock"));
+    undo.push(() => driver.leave());
+    await driver.start(DRIVER, ["CREATE_DELETE_VOLUME", "PUBLISH_UNPUBLISH_VOLUME"]);
+    const world = new World(folder, plane, driver);
+    await world.kubectl.apply(OBJECTS);
+    return world;
+  }
+
+  async control(undo: (() => Promise<unknown>)[]): Promise<MooringProcess> {
+    const number = this.#started++;
+    const ready = join(this.#folder, `ready-${number}`);
+    const control = new MooringProcess(
+      [
+        ...["controller", "--csi-address", this.driver.socket, "--kubeconfig", this.#plane.admin],
+        ...["--ready-file", ready],
+      ],
+      { ...plainEnvironment(), ...sleepersSocket(join(this.#folder, `sleepers-${number}`)) },
+    );
+    undo.push(() => control.end("SIGKILL"));
+    await eventually("the control plane", async () => {
+      assert.ok(control.alive, control.stderr);
+      return (await readFile(ready, "utf8").catch(() => "")) !== "";
+    });
+    return control;
+  }
+
+  volumeOf(claim: string): Promise<string> {
+    return eventually(`the volume of ${claim}`, async () => {
+      const name = await this.kubectl.run("get", "pvc", claim, "-o", "jsonpath={.spec.volumeName}");
+      return name !== "" && name;
+    });
+  }
+
+  /** Until the attachment of a volume is as wanted; undefined: there is none. */
+  attachment(
+    volume: string,
+    what: string,
+    wanted: (found: Attachment | undefined) => boolean,
+  ): Promise<true> {
+    const read = async () => {
+      const text = await this.kubectl.run("get", "volumeattachments.storage.k8s.io", "-o", "json");
+      const { items } = JSON.parse(text) as { items: Attachment[] };
+      return items.find((each) => each.spec.source.persistentVolumeName === volume);
+    };
+    const options = { withinMs, lastSeen: read };
+    return eventually(`${volume} to be ${what}`, async () => wanted(await read()) || undefined, options);
+  }
+
+  /** Until the node's status says so: it is the controller's word to the kubelet. */
+  onNode(volume: string, isThere: boolean): Promise<true> {
+    return eventually(
+      `the node to have ${volume}: ${isThere}`,
+      async () => {
+        const { handle, listed } = await this.#listed(volume);
+        return listed.includes(`^${handle}`) === isThere || undefined;
+      },
+      { withinMs },
+    );
+  }
+
+  async #listed(volume: string): Promise<{ handle: string; listed: string }> {
+    const listed = await this.kubectl.run(
+      "get",
+      "node",
+      NODE,
+      "-o",
+      "jsonpath={.status.volumesAttached[*].name}",
+    );
+    return { handle: `id-of-${volume}`, listed };
+  }
+
+  /** Until Kubernetes' own controller has logged it. */
+  logged(pattern: RegExp): Promise<true> {
+    const file = join(this.#plane.logs, "kube-controller-manager.log");
+    const lines = async () => (await readFile(file, "utf8")).split("\n");
+    return eventually(
+      `${pattern} in the log`,
+      async () => (await lines()).some((line) => pattern.test(line)) || undefined,
+      { withinMs, lastSeen: async () => (await lines()).filter((line) => /etach/.test(line)).slice(-5) },
+    );
+  }
+
+  /** Until an event of a pod says so. */
+  told(pod: string, message: RegExp): Promise<true> {
+    const read = () =>
+      this.kubectl.run(
+        ...["get", "events", "--field-selector", `involvedObject.name=${pod}`],
+        ...["-o", 'jsonpath={range .items[*]}{.message}{"\\n"}{end}'],
+      );
+    return eventually(`${message} told to ${pod}`, async () => message.test(await read()) || undefined, {
+      withinMs,
+      lastSeen: read,
+    });
+  }
+
+  async remove(pod: string): Promise<void> {
+    await this.kubectl.run("delete", "pod", pod, "--force", "--grace-period=0");
+  }
+}
+
+test("a driver that refuses to detach, and an attacher that is away, are told by Kubernetes' own controller, and it goes on when they do", {
+  skip: thorough().skip || (missing() ?? false),
+}, async (t) => {
+  covers("K8S-054", "K8S-076", "K8S-081", "K8S-082", "K8S-083");
+  const undo: (() => Promise<unknown>)[] = [];
+  t.after(async () => {
+    for (const each of undo.reverse()) await each();
+  });
+  const world = await World.open(undo);
+  const first = await world.control(undo);
+  for (const name of ["refused", "leaving", "waiting"]) await world.kubectl.apply(claimAndPod(name));
+  const [refused, leaving, waiting] = [
+    await world.volumeOf("refused"),
+    await world.volumeOf("leaving"),
+    await world.volumeOf("waiting"),
+  ];
+  const isAttached = (found?: Attachment) => found?.status?.attached === true;
+  for (const volume of [refused, leaving, waiting]) {
+    await world.attachment(volume, "attached", isAttached);
+    await world.onNode(volume, true);
+  }
+  await world.remove("waiting");
+  await world.attachment(waiting, "detached", (found) => found === undefined);
+  await world.onNode(waiting, false);
+
+  const allow = await world.driver.refuseToDetach();
+  await world.remove("refused");
+  // What the attacher writes, ...
+  await world.attachment(
+    refused,
+    "refused",
+    (found) =>
+      isAttached(found) &&
+      found?.metadata.deletionTimestamp !== undefined &&
+      found.status?.detachError?.message === "the volume is in use by the array's own backup",
+  );
+  // ... ends the controller's operation with just that error.
+  const volume = refused.replaceAll("-", "\\-");
+  await world.logged(new RegExp(`[Dd]etach.*${volume}.*in use by the array's own backup`));
+  assert.ok((await world.driver.called("ControllerUnpublishVolume")) > 1);
+
+  // With nobody who attaches or detaches there is no error to read: time runs out, both ways.
+  await first.atRest();
+  assert.equal(await first.end(), 0, first.stderr);
+  await allow();
+  await world.remove("leaving");
+  await world.kubectl.apply(claimAndPod("waiting"));
+  await world.told("waiting", /AttachVolume\.Attach failed.*timed out waiting for external-attacher/);
+  await world.logged(
+    new RegExp(`${leaving.replaceAll("-", "\\-")}.*timed out waiting for external-attacher`),
+  );
+  await world.attachment(leaving, "as it was", (found) => isAttached(found));
+
+  const second = await world.control(undo);
+  await world.attachment(waiting, "attached", isAttached);
+  for (const gone of [refused, leaving]) {
+    await world.attachment(gone, "detached", (found) => found === undefined);
+    await world.onNode(gone, false);
+  }
+  await world.onNode(waiting, true);
+  await second.atRest();
+  assert.equal(await second.end(), 0, second.stderr);
+});
