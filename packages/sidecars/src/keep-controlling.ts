@@ -41,6 +41,9 @@ export async function keepControlling(
   }
 }
 
+/** A machine that sets its time meanwhile ends no wait. */
+const monotonic = () => performance.now();
+
 /**
  * How long to wait until controllers start again: longer with each break, and as after the first one when they have run for twice the
  * longest wait in between. What breaks once a month is no fault that lasts.
@@ -50,10 +53,10 @@ class Restarts {
   readonly #startMs: number;
   readonly #maxMs: number;
   #breaks = 0;
-  /** Milliseconds since the epoch; undefined: the driver has not answered since the last break. */
+  /** By the same clock; undefined: the driver has not answered since the last break. */
   #since: number | undefined;
 
-  constructor({ now = Date.now, restart = {} }: Pick<SidecarOptions, "now" | "restart">) {
+  constructor({ now = monotonic, restart = {} }: Pick<SidecarOptions, "now" | "restart">) {
     this.#now = now;
     this.#startMs = restart.startMs ?? 1_000;
     this.#maxMs = restart.maxMs ?? 60_000;
