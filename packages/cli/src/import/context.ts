@@ -1,7 +1,7 @@
 import type { SurveyedImage, Volume } from "@mooring/engine";
 import type { PersistentVolume } from "@mooring/store";
 
-/** What is in an image that no PersistentVolume describes: an operator says. */
+/** Content of an image that no PersistentVolume describes, as the operator gives it. */
 export const CONTENTS = ["block", "ext4", "xfs", "btrfs"] as const;
 /** One of {@link CONTENTS}. */
 export type Content = (typeof CONTENTS)[number];
@@ -42,7 +42,7 @@ export function contentOf(context: ImportContext, found?: SurveyedImage["content
   const described = describedBy(context);
   if (described === undefined) return context.content ?? contentNamed(found?.kind);
   if (described.spec?.volumeMode === "Block") return "block";
-  // What ceph-csi makes where a class says nothing.
+  // The default of ceph-csi.
   return contentNamed(described.spec?.csi?.fsType || "ext4");
 }
 

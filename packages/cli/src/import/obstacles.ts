@@ -130,14 +130,14 @@ function isEncrypted({ spec }: ImportContext["persistentVolumes"][number]): bool
 
 /** Whether what it is said to have is what it begins with. A device may have anything; an empty one gets its file system from Mooring. */
 function wrongContent(content: Superblock, context: ImportContext): Obstacle | undefined {
-  const [said, { kind }] = [contentOf(context, content), content];
+  const [expected, { kind }] = [contentOf(context, content), content];
   const asked = describedBy(context)?.spec?.csi?.fsType;
-  if (said === undefined && asked !== undefined)
+  if (expected === undefined && asked !== undefined)
     return { why: `it is said to have ${asked}, which Mooring does not have` };
-  if (said === undefined) {
+  if (expected === undefined) {
     const next = "--content block, ext4, xfs or btrfs";
     return { why: `nobody has said what is in it, and it begins with ${kind}`, next };
   }
-  if (said === "block" || kind === said || kind === "nothing") return undefined;
-  return { why: `it is said to have ${said}, and begins with ${kind}` };
+  if (expected === "block" || kind === expected || kind === "nothing") return undefined;
+  return { why: `it is said to have ${expected}, and begins with ${kind}` };
 }
