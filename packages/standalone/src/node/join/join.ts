@@ -16,7 +16,11 @@ interface JoinOrder {
   server: string;
   nodeName: string;
   taints?: readonly object[];
+  /** How long the server may be silent; default 30 s. */
+  silentMs?: number;
 }
+
+const SILENT_MS = 30_000;
 
 /** Joins this machine by a one-time token and leaves its kubeconfig below the state folder. Throws JoinError. */
 export async function joinCluster(order: JoinOrder, token: string, stateDir: string): Promise<void> {
@@ -54,8 +58,8 @@ interface Access {
 async function requestCredential(order: JoinOrder, access: Access): Promise<NodeCredential> {
   const { requestNode } = await import("../../pki/issue.ts");
   const { key, csr } = await requestNode(order.nodeName);
-  const { nodeName, taints = [] } = order;
-  const response = await post(`${order.server}/join`, access, { nodeName, csr, taints });
+  const { nodeName, taints = [], silentMs = SILENT_MS } = order;
+  const response = await post(`${order.server}/join`, { ...access, silentMs }, { nodeName, csr, taints });
   const { certificate, ca, message } = response;
   if (certificate === undefined || ca === undefined)
     throw new JoinError(`${order.server} does not let ${nodeName} in: ${message ?? "no reason given"}`);
@@ -68,22 +72,32 @@ interface JoinResponse {
   message?: string;
 }
 
-async function post(url: string, { authorization, ...tls }: Access, body: object): Promise<JoinResponse> {
+async function post(
+  url: string,
+  { authorization, silentMs, ...tls }: Access & { silentMs: number },
+  body: object,
+): Promise<JoinResponse> {
   const bytes = Buffer.from(JSON.stringify(body));
   const sent = request(url, {
-    ...{ method: "POST", agent: false, timeout: 30_000, ...tls },
+    ...{ method: "POST", agent: false, timeout: silentMs, ...tls },
     headers: {
       ...{ "content-type": "application/json", "content-length": bytes.length },
       ...defined({ authorization }),
     },
   });
   sent.on("timeout", () => sent.destroy(new JoinError(`${url} does not respond`)));
+  // Once the response has begun, whoever reads it gets the error; that of the request itself would end the process.
+  sent.on("error", () => {});
   sent.end(bytes);
   const [response] = (await once(sent, "response").catch((cause: unknown) => {
     throw new JoinError(`${url} cannot be reached: ${(cause as Error).message}`);
   })) as [AsyncIterable<Buffer>];
   const chunks: Buffer[] = [];
-  for await (const chunk of response) chunks.push(chunk);
+  try {
+    for await (const chunk of response) chunks.push(chunk);
+  } catch (cause) {
+    throw new JoinError(`${url} did not respond to its end: ${(cause as Error).message}`, { cause });
+  }
   try {
     return JSON.parse(Buffer.concat(chunks).toString()) as JoinResponse;
   } catch {
@@ -96,8 +110,9 @@ async function post(url: string, { authorization, ...tls }: Access, body: object
  * is the token's. We send nothing to the server on this connection.
  */
 async function authorityOf(server: string, wanted: string): Promise<string> {
-  const asked = request(`${server}/version`, { agent: false, rejectUnauthorized: false, timeout: 30_000 });
+  const asked = request(`${server}/version`, { agent: false, rejectUnauthorized: false, timeout: SILENT_MS });
   asked.on("timeout", () => asked.destroy(new JoinError(`${server} does not respond`)));
+  asked.on("error", () => {});
   asked.end();
   const [response] = (await once(asked, "response").catch((cause: unknown) => {
     throw new JoinError(`${server} cannot be reached: ${(cause as Error).message}`);
