@@ -38,6 +38,12 @@ describe("logs of pods on a machine that has joined, and streams into them", () 
     const plain = pod(NAMESPACE, name, script);
     const spec = { ...plain.spec, nodeSelector: { "kubernetes.io/hostname": "a" } };
     await store.create(Pods, { ...plain, spec } as Pod);
+    await untilRunning(name);
+  }
+
+  /** Before, its container has no log, and `kubectl logs` fails. */
+  async function untilRunning(name: string): Promise<void> {
+    const store = await nodes.store();
     await eventually(`pod ${name} to run`, async () => {
       const { status } = await store.get(Pods, { namespace: NAMESPACE, name });
       return status?.phase === "Running";
@@ -123,6 +129,7 @@ describe("logs of pods on a machine that has joined, and streams into them", () 
     });
     const spec = { ...writer.spec, nodeSelector: { "kubernetes.io/hostname": "a" } };
     await store.create(Pods, { ...writer, spec } as Pod);
+    await untilRunning("measured");
     const names = ["capacity", "used", "available"];
     const scraped = await eventually("the claim to be measured", async () => {
       const families = parseScrape(await nodes.kubectl.run("get", "--raw", "/metrics"));
@@ -227,7 +234,7 @@ describe("logs of pods on a machine that has joined, and streams into them", () 
     const ended = once(follow, "close");
     await nodes.machine("a").seat.link("down");
     // Not yet known to be lost, and already not to be reached.
-    await assert.rejects(log(), /kept on node "a", which cannot be asked: (connect E|no response for)/);
+    await assert.rejects(log(), /kept on node "a", which cannot be asked: (connect E|no connection within)/);
     await nodeIs(nodes, "a", "Unknown");
     await ended;
     assert.match(seen, /kept on node "a", which cannot be asked: the node has not been ready since/);
