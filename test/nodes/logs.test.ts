@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
-import { PersistentVolumeClaims, type Pod, Pods, Secrets } from "@mooring/store";
+import { PersistentVolumeClaims, PersistentVolumes, type Pod, Pods, Secrets } from "@mooring/store";
 import { eventually, everyday, thorough } from "@mooring/store/testing";
 import { KUBECTL } from "../support/kubectl.ts";
 import { claim, pod } from "../support/manifests.ts";
@@ -148,6 +148,11 @@ describe("logs of pods on a machine that has joined, and streams into them", () 
     assert.equal(scraped[0]?.value, Number(size));
     await store.delete(Pods, { namespace: NAMESPACE, name: "measured" });
     await store.delete(PersistentVolumeClaims, { namespace: NAMESPACE, name: "measured" });
+    // Its deletion must not be under way when the machine loses its network: events are late then, and count as missed.
+    await eventually(
+      "its volume to be deleted",
+      async () => (await store.list(PersistentVolumes)).items.length === 0,
+    );
   });
 
   test("can be followed while they are written, to the end of the container", thorough(), async () => {
