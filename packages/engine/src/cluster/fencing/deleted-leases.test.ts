@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { Leases, LocalStore, Nodes, type ObjectStore, silentLogger } from "@mooring/store";
 import { eventually, thorough } from "@mooring/store/testing";
 import {
@@ -13,6 +13,7 @@ import { NodeAgents } from "../../api/node-agent.ts";
 import { Pools } from "../../api/pool.ts";
 import { Volumes } from "../../api/volume.ts";
 import { createHost } from "../../host/create-host.ts";
+import type { Host } from "../../host/host.ts";
 import { leaseName } from "../../leases/lease-watch.ts";
 import { engineRegistry, volumeObject } from "../../testing/agent.ts";
 import { scratch } from "../../testing/scratch.ts";
@@ -65,14 +66,7 @@ test(
     await deadNode(store, "alone", { pool: "local", volume: "v-local-3" });
     await leaseOf(store, "v-shared-1", "deleted");
     await leaseOf(store, "v-shared-2", "held");
-    const stop = new AbortController();
-    const { clock } = host;
-    const fencing = await startFencing({ store, clock, logger: silentLogger, signal: stop.signal, ...TIMES });
-    t.after(async () => {
-      stop.abort();
-      await fencing.done;
-      await store.close();
-    });
+    await fencing(t, host, { store, close: () => store.close() });
     const state = async (name: string) => (await store.get(NodeAgents, { name })).status;
     for (const name of ["deleted", "held", "alone"])
       await eventually(`${name} to be suspect`, async () => (await state(name))?.state === "Suspect");
@@ -83,6 +77,21 @@ test(
     for (const name of ["held", "alone"]) assert.equal((await state(name))?.state, "Suspect");
   },
 );
+
+/** Has lost nodes fenced until the test ends; then closes the store. */
+async function fencing(
+  t: TestContext,
+  { clock }: Host,
+  { store, close }: { store: ObjectStore; close(): Promise<void> },
+): Promise<void> {
+  const stop = new AbortController();
+  const running = await startFencing({ store, clock, logger: silentLogger, signal: stop.signal, ...TIMES });
+  t.after(async () => {
+    stop.abort();
+    await running.done;
+    await close();
+  });
+}
 
 /** As `store`, but no report about this node is stored. */
 function refusing(store: ObjectStore, node: string): ObjectStore {
@@ -109,14 +118,7 @@ test("a node whose report cannot be stored keeps no other from being fenced", th
   // By their names in this order.
   for (const name of ["a", "b"]) await deadNode(own, name, { pool: "p", volume: `v-${name}` });
   const store = refusing(own, "a");
-  const stop = new AbortController();
-  const { clock } = host;
-  const fencing = await startFencing({ store, clock, logger: silentLogger, signal: stop.signal, ...TIMES });
-  t.after(async () => {
-    stop.abort();
-    await fencing.done;
-    await own.close();
-  });
+  await fencing(t, host, { store, close: () => own.close() });
   const state = async (name: string) => (await own.get(NodeAgents, { name })).status?.state;
   await eventually("b to be suspect", async () => (await state("b")) === "Suspect");
   assert.equal(await state("a"), "Ready");
