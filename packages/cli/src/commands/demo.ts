@@ -3,7 +3,9 @@ import { Progress, seconds } from "../demo/progress.ts";
 import { runDemo } from "../demo/run-demo.ts";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
+import { reportError } from "../output/report-error.ts";
 import { table } from "../output/table.ts";
+import { stopSignal } from "../process/foreground.ts";
 
 interface DemoOptions {
   pool: string;
@@ -35,22 +37,31 @@ async function demo(options: DemoOptions): Promise<void> {
     });
   }
   const out = options.json ? process.stderr : process.stdout;
-  const progress = new Progress((line) => out.write(`${line}\n`));
+  const signal = stopSignal();
+  const progress = new Progress((line) => out.write(`${line}\n`), signal);
   let failure: unknown;
   try {
-    const daemon = await runDemo(progress, { pool: options.pool, keep: options.keep === true });
+    const daemon = await runDemo(progress, { pool: options.pool, keep: options.keep === true, signal });
     if (options.keep) {
       out.write(`\nkept: export KUBECONFIG=${daemon.kubeconfig}; stop it with: kill ${daemon.pid}\n`);
     }
   } catch (error) {
     failure = error;
   }
+  if (signal.aborted) interrupted(failure);
   const { steps, proofs, passed } = progress;
   process.stdout.write(
     options.json ? `${JSON.stringify({ passed, steps, proofs }, null, 2)}\n` : summary(progress),
   );
   if (failure !== undefined) throw failure;
   if (!passed) process.exitCode = EXIT.negative;
+}
+
+/** What the demo waited for when it was interrupted keeps this process no longer. */
+function interrupted(failure: unknown): never {
+  if (failure instanceof Error && failure.name !== "AbortError") reportError(failure);
+  else process.stderr.write("interrupted: the demo's server has ended, and its folder is removed\n");
+  process.exit(EXIT.interrupted);
 }
 
 /** `mooring demo`: the main job on real input, proved, and cleaned up. */

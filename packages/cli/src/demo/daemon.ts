@@ -27,9 +27,13 @@ async function isReady(file: string): Promise<boolean> {
   );
 }
 
-async function waitReady(child: ChildProcess, readyFile: string, log: string): Promise<void> {
+async function waitReady(
+  child: ChildProcess,
+  { readyFile, log, signal }: { readyFile: string; log: string; signal: AbortSignal },
+): Promise<void> {
   const deadline = performance.now() + READY_WITHIN_MS;
   while (!(await isReady(readyFile))) {
+    signal.throwIfAborted();
     if (child.exitCode !== null || child.signalCode !== null || performance.now() > deadline) {
       const tail = (await readFile(log, "utf8")).trimEnd().split("\n").slice(-5).join("\n");
       throw new CommandError(`the standalone server did not become ready:\n${tail}`, {
@@ -42,7 +46,7 @@ async function waitReady(child: ChildProcess, readyFile: string, log: string): P
 }
 
 /** Starts this very command again with `up`, detached, its output in a log file. */
-export async function startDaemon(pool: string): Promise<Daemon> {
+export async function startDaemon(pool: string, signal: AbortSignal): Promise<Daemon> {
   const stateDir = await mkdtemp(join(tmpdir(), "mooring-demo-"));
   const log = join(stateDir, "up.log");
   const readyFile = join(stateDir, "ready");
@@ -75,9 +79,11 @@ export async function startDaemon(pool: string): Promise<Daemon> {
     child.kill("SIGTERM");
     return ended;
   };
-  // Its folder stays, with the log that the error names; it would run on by itself.
-  await waitReady(child, readyFile, log).catch(async (error: unknown) => {
+  const erase = () => rm(stateDir, { recursive: true, force: true });
+  // It would run on by itself. Its folder stays, with the log that the error names.
+  await waitReady(child, { readyFile, log, signal }).catch(async (error: unknown) => {
     await stop();
+    if (signal.aborted) await erase();
     throw error;
   });
   return {
@@ -85,6 +91,6 @@ export async function startDaemon(pool: string): Promise<Daemon> {
     stateDir,
     kubeconfig: join(stateDir, "kubeconfig"),
     stop,
-    erase: () => rm(stateDir, { recursive: true, force: true }),
+    erase,
   };
 }

@@ -17,13 +17,17 @@ export class Progress {
   readonly steps: StepResult[] = [];
   readonly proofs: Proof[] = [];
   readonly #write: (line: string) => void;
+  readonly #signal: AbortSignal;
 
-  constructor(write: (line: string) => void) {
+  /** `signal`: the operator wants the demo to end; what fails from then on says nothing about it. */
+  constructor(write: (line: string) => void, signal: AbortSignal) {
     this.#write = write;
+    this.#signal = signal;
   }
 
   /** Runs one step; its result is shown as the detail. A failure ends the demo and names the step. */
   async step<T>(name: string, work: () => Promise<{ detail: string; value: T }>): Promise<T> {
+    this.#signal.throwIfAborted();
     const start = performance.now();
     try {
       const { detail, value } = await work();
@@ -32,12 +36,14 @@ export class Progress {
       this.#write(`  ${seconds(milliseconds)}  ${name.padEnd(44)} ${detail}`);
       return value;
     } catch (error) {
+      this.#signal.throwIfAborted();
       this.prove(name, false, error instanceof Error ? error.message : String(error));
       throw error;
     }
   }
 
   prove(proof: string, ok: boolean, detail: string): void {
+    this.#signal.throwIfAborted();
     this.proofs.push({ proof, ok, detail });
     this.#write(`  ${ok ? "  proved" : "  FAILED"}  ${proof.padEnd(44)} ${detail}`);
   }

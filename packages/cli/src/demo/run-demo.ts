@@ -3,6 +3,7 @@ import {
   describeBytes,
   KubeVolumeAttachments,
   Namespaces,
+  orAborted,
   PersistentVolumeClaims,
   PersistentVolumes,
   Pods,
@@ -197,30 +198,41 @@ async function proveNothingLeft({ store, daemon, progress }: World): Promise<voi
   progress.prove("no process is left", left.processes.length === 0, left.processes.join(", ") || "none");
 }
 
-/** The main job from nothing to proof. Leaves nothing behind unless `keep`. */
-export async function runDemo(progress: Progress, options: { pool: string; keep: boolean }): Promise<Daemon> {
+export interface DemoOptions {
+  pool: string;
+  /** Leave everything running when all is shown. */
+  keep: boolean;
+  /** The operator wants the demo to end before that. */
+  signal: AbortSignal;
+}
+
+/** The main job from nothing to proof. Leaves nothing behind unless `keep`, and nothing at all when it is interrupted. */
+export async function runDemo(progress: Progress, { pool, keep, signal }: DemoOptions): Promise<Daemon> {
   const daemon = await progress.step("start: API server, controllers, driver, agent", async () => {
-    const started = await startDaemon(options.pool);
-    return { detail: `${options.pool} pool in ${started.stateDir}`, value: started };
+    const started = await startDaemon(pool, signal);
+    return { detail: `${pool} pool in ${started.stateDir}`, value: started };
   });
-  const world = { daemon, progress, store: await RestStore.fromKubeconfig(daemon.kubeconfig) };
   let finished = false;
   try {
-    await startWriter(world);
-    const acknowledged = await takeSnapshot(world);
-    proveAudit(progress, await restore(world), acknowledged);
-    await expand(world);
-    await groupPart(world);
-    if (!options.keep) {
-      await cleanUp(world);
-      await proveNothingLeft(world);
-    }
+    await orAborted(show(daemon, progress, keep), signal);
     finished = true;
   } finally {
-    if (!options.keep) {
+    if (!keep || signal.aborted) {
       if (!finished) await daemon.stop();
       await daemon.erase();
     }
   }
   return daemon;
+}
+
+async function show(daemon: Daemon, progress: Progress, keep: boolean): Promise<void> {
+  const world = { daemon, progress, store: await RestStore.fromKubeconfig(daemon.kubeconfig) };
+  await startWriter(world);
+  const acknowledged = await takeSnapshot(world);
+  proveAudit(progress, await restore(world), acknowledged);
+  await expand(world);
+  await groupPart(world);
+  if (keep) return;
+  await cleanUp(world);
+  await proveNothingLeft(world);
 }

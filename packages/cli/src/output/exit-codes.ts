@@ -11,4 +11,6 @@ export const EXIT = {
   unreachable: 4,
   /** An error that we did not foresee; please report it. */
   internal: 70,
+  /** The operator has stopped it before its end. */
+  interrupted: 130,
 } as const;

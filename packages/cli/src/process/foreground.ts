@@ -1,4 +1,5 @@
 import { CommandError } from "../output/command-error.ts";
+import { EXIT } from "../output/exit-codes.ts";
 import { unprintable } from "../output/unprintable.ts";
 
 /** What asks a process to end: a key, a supervisor, a terminal that is closed. */
@@ -27,7 +28,7 @@ export function stopSignal(report: (signal: string) => void = printSignal): Abor
   let first = 0;
   const stop = (name: string): void => {
     if (controller.signal.aborted) {
-      if (name !== "SIGHUP" && performance.now() - first > SAME_WISH_MS) process.exit(130);
+      if (name !== "SIGHUP" && performance.now() - first > SAME_WISH_MS) process.exit(EXIT.interrupted);
       return;
     }
     first = performance.now();

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
 /** The runner of the tests has made it. */
-const MOORING = fileURLToPath(new URL("../../../../dist/mooring.mjs", import.meta.url));
+export const MOORING: string = fileURLToPath(new URL("../../../../dist/mooring.mjs", import.meta.url));
 
 export interface Ended {
   code: number | null;
