@@ -56,6 +56,51 @@ describe("the controller service of a cluster", () => {
     await remove(id);
   });
 
+  test("growth: an error of earlier is not the response, a new one is, and so is one that stays", async () => {
+    const id = (await create("grows")).volume?.volumeId ?? "";
+    cluster.script.ignored.add(id);
+    const put = (status: object) =>
+      mutate(
+        cluster.store,
+        Volumes,
+        { name: id },
+        {
+          change: (volume) => ({ ...volume, status: { state: "detached", ownerID: "n1", ...status } }),
+          subresource: "status",
+        },
+      );
+    const grow = (mib: bigint) =>
+      cluster.client.controller.controllerExpandVolume({
+        ...{ volumeId: id, capacityRange: { requiredBytes: mib * MIB, limitBytes: 0n } },
+      });
+    const wished = (bytes: number) =>
+      waitFor(
+        cluster.store,
+        { resource: Volumes, key: { name: id } },
+        (volume) => volume?.spec.size === bytes,
+        AbortSignal.timeout(60_000),
+      );
+    const older = { code: "UNAVAILABLE", message: "the pool is not open" };
+    const size = Number(16n * MIB);
+    await put({ size, error: older });
+    const grown = grow(32n);
+    await wished(2 * size);
+    await put({ size: 2 * size });
+    assert.equal((await grown).capacityBytes, 32n * MIB);
+
+    await put({ size: 2 * size, error: older });
+    const refused = failureOf(grow(64n));
+    await wished(4 * size);
+    await put({ size: 2 * size, error: { code: "RESOURCE_EXHAUSTED", message: "no room on the disk" } });
+    assert.deepEqual((await refused).code, "OUT_OF_RANGE");
+
+    const stays = await failureOf(grow(64n));
+    assert.deepEqual([stays.code, /no room on the disk/.test(stays.message)], ["OUT_OF_RANGE", true]);
+    await put({ size: 4 * size });
+    cluster.script.ignored.delete(id);
+    await remove(id);
+  });
+
   test("a snapshot is an object with the names of the call, and its status is the response", async () => {
     covers("LHA-050", "LHA-051");
     const id = (await create("source")).volume?.volumeId ?? "";

@@ -9,6 +9,8 @@ import { parseCapability, requireCapability } from "../request/capability.ts";
 import { chooseSize, parseRange } from "../request/size.ts";
 import { waitUntil } from "../wait.ts";
 
+type VolumeError = NonNullable<NonNullable<Volume["status"]>["error"]>;
+
 const wished = failpoint("driver/expand-volume/size-recorded");
 
 /**
@@ -51,6 +53,7 @@ async function grow(
   signal: AbortSignal,
 ): Promise<Volume> {
   const { name } = volume.metadata;
+  const before = volume.status?.error;
   if (size > BigInt(volume.spec.size)) {
     await requireRoom(driver, volume, size - BigInt(volume.spec.size), signal);
     // It only ever grows: another call may have asked for more meanwhile.
@@ -67,24 +70,34 @@ async function grow(
     );
     wished();
   }
+  const isLarge = (v: Volume) => BigInt(v.status?.size ?? 0) >= size;
+  const isNew = (error: VolumeError) => error.code !== before?.code || error.message !== before.message;
+  let last: Volume | undefined;
   const grown = await waitUntil(
     driver.store,
     { resource: Volumes, name },
     {
       what: `volume "${name}" to grow to ${describeBytes(size)}`,
-      until: (v) => v === undefined || BigInt(v.status?.size ?? 0) >= size || v.status?.error !== undefined,
+      until: (v) => {
+        last = v;
+        const error = v?.status?.error;
+        return v === undefined || isLarge(v) || (error !== undefined && isNew(error));
+      },
       describe: (v) => v?.status?.error?.message ?? "",
+      // An error that was there before may be of something else, or of an attempt that is made again right now.
+      giveUp: async () => {
+        if (last?.status?.error !== undefined) throw notGrown(last.status.error);
+      },
     },
     signal,
   );
   if (grown === undefined) throw CsiError.notFound(`volume "${name}" was deleted`);
-  if (BigInt(grown.status?.size ?? 0) < size && grown.status?.error !== undefined)
-    throw notGrown(grown.status.error);
+  if (!isLarge(grown) && grown.status?.error !== undefined) throw notGrown(grown.status.error);
   return grown;
 }
 
 /** What does not fit is OUT_OF_RANGE here (section "ControllerExpandVolume Errors"), unlike for a new volume. */
-function notGrown(error: { code: string; message: string }): CsiError {
+function notGrown(error: VolumeError): CsiError {
   if (error.code !== "RESOURCE_EXHAUSTED") return fromEngine(error);
   return CsiError.outOfRange(error.message, { hint: roomHint() });
 }
