@@ -4,7 +4,9 @@
 import { join } from "node:path";
 import { run } from "./lib/run.mjs";
 import { ROOT, setUp } from "./lib/setup.mjs";
+import { helpIfAsked } from "./lib/tests/help.mjs";
 
+helpIfAsked("npm test", process.argv.slice(2));
 await setUp("npm test", [
   { command: "busybox", package: "busybox-static", why: "is the program in the images that tests make" },
   {

@@ -12,8 +12,8 @@ const ENTRY = join(ROOT, "packages/cli/src/main.ts");
 const SERVING = join(ROOT, "packages/cli/src/commands/serving.ts");
 const API_SERVER = join(ROOT, "packages/standalone/src/apiserver/thread/main.ts");
 const CODE_CACHE = join(ROOT, "packages/cli/src/process/code-cache.ts");
-/** How long the parts of an earlier bundle stay. */
-const KEPT_MS = 86_400_000;
+/** How long the parts of an earlier bundle stay: a program loads all of its own as it starts, which takes a second. */
+const KEPT_MS = 600_000;
 
 export { OUT as BUNDLE };
 
@@ -177,7 +177,7 @@ async function make(entry, options, define = {}) {
   return ordered.map(({ path }) => path);
 }
 
-/** What earlier bundles have left, which programs started from those may still load: it stays for a day. */
+/** What earlier bundles have left, which a program that is just starting from those may still load. */
 async function removeOld(current) {
   const now = Date.now();
   for (const path of (await readdir(PARTS)).map((name) => join(PARTS, name))) {
