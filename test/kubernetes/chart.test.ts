@@ -54,6 +54,8 @@ test("values that cannot be meant are refused by their name", async () => {
     ["driver.address=tcp://10.0.0.1", /address/],
     ["storageClasses[0].parameters.pools=fast", /pools/],
     ["storageClasses[0].parameters.imageFeatures=layering journaling", /imageFeatures/],
+    // The processes know no milliseconds.
+    ["engine.leaseDuration=4500ms", /leaseDuration/],
   ];
   for (const [value, what] of refused)
     await assert.rejects(renderChart("--set", value), (error: Error) => {
@@ -62,20 +64,82 @@ test("values that cannot be meant are refused by their name", async () => {
     });
 });
 
+test("values that contradict each other are refused by both names, before a pod fails for them", async () => {
+  const refused: [string[], RegExp][] = [
+    [["engine.nodeGrace=29s"], /nodeGrace.*at least 30s.*leaseDuration \(15s\)/],
+    [["engine.nodeGrace=1m", "engine.leaseDuration=31s"], /nodeGrace.*at least 62s/],
+    [["engine.leaseDuration=3s"], /leaseDuration.*4s/],
+    [["controller.disruptionBudget.minAvailable=2"], /minAvailable.*2 replicas/],
+    [["controller.disruptionBudget.minAvailable=100%"], /minAvailable.*2 replicas/],
+    [["metrics.enabled=false", "metrics.serviceMonitor.enabled=true"], /serviceMonitor.*metrics.enabled/],
+    [["engine.enabled=false"], /driver.containers.*driver.address/],
+    [["driver.secretNamespaces={shop}"], /secretNamespaces.*engine.enabled=false/],
+    [["driver.controllers={provision}"], /controllers.*engine.enabled=false/],
+    [["node.stateDir=/var/lib/kubelet/mooring/"], /stateDir.*kubeletDir/],
+    [["node.kubeletDir=/var/lib/mooring"], /stateDir.*kubeletDir/],
+    [["node.maxUnavailable=0"], /maxUnavailable/],
+    [["node.maxUnavailable=0%"], /maxUnavailable/],
+    [
+      [0, 1].map((i) => `node.sharedPools[${i}].name=fast,node.sharedPools[${i}].path=/mnt/${i}`),
+      /fast.*twice/,
+    ],
+    [[0, 1].map((i) => `storageClasses[${i}].name=fast`), /storageClasses.*fast.*twice/],
+    [[0, 1].map((i) => `snapshotClasses[${i}].name=s${i},snapshotClasses[${i}].default=true`), /s0 and s1/],
+  ];
+  for (const [values, what] of refused)
+    await assert.rejects(renderChart(...values.flatMap((value) => ["--set", value])), (error: Error) => {
+      assert.match(error.message, what, values.join(" "));
+      return true;
+    });
+});
+
+test("what is at the edge of a contradiction is none", async () => {
+  const taken = [
+    ["engine.nodeGrace=2m", "engine.leaseDuration=1m"],
+    ["engine.leaseDuration=4s"],
+    ["controller.replicas=1", "controller.disruptionBudget.minAvailable=1"],
+    ["controller.disruptionBudget.minAvailable=50%"],
+    ["controller.disruptionBudget.minAvailable=2", "controller.disruptionBudget.enabled=false"],
+    ["engine.enabled=false", "driver.address=unix:///var/lib/driver/csi.sock"],
+    ["node.kubeletDir=/var/lib/mooring-kubelet"],
+    ["node.kubeletDir=/var/snap/microk8s/common/var/lib/kubelet"],
+    ["node.maxUnavailable=10%"],
+    ["storageClasses[0].name=fast", "storageClasses[0].default=true", "storageClasses[1].name=slow"],
+  ];
+  for (const values of taken) await renderChart(...values.flatMap((value) => ["--set", value]));
+});
+
+test("our own volumes and the control planes of other drivers have no object in common", async () => {
+  const beside = ["--set", "engine.enabled=false", "--set", "driver.secretNamespaces={shop}"];
+  const containers = ["--set-json", 'driver.containers=[{"name":"driver","image":"vendor/driver:1"}]'];
+  const releases = [
+    await made(),
+    await made(...beside, ...containers, "--namespace", "one"),
+    await made(...beside, ...containers, "--namespace", "two"),
+  ];
+  const all = releases
+    .flat()
+    .map(({ kind, metadata: { name, namespace = "" } }) => `${kind} ${namespace}/${name}`);
+  assert.deepEqual(
+    all.filter((name, i) => all.indexOf(name) !== i),
+    [],
+  );
+});
+
 test("without the engine the chart is the control plane around a driver, with nothing of Mooring's volumes", async () => {
   const objects = await made(
     ...["--set", "engine.enabled=false", "--set", "driver.secretNamespaces={shop}"],
     ...["--set-json", 'driver.containers=[{"name":"driver","image":"vendor/driver:1"}]'],
   );
   assert.deepEqual(names(objects), [
-    "ClusterRole/mooring-controller",
-    "ClusterRoleBinding/mooring-controller",
+    "ClusterRole/mooring-controller-mooring",
+    "ClusterRoleBinding/mooring-controller-mooring",
     "Deployment/mooring-controller",
     "PodDisruptionBudget/mooring-controller",
     "Role/mooring-controller",
-    "Role/mooring-secrets",
+    "Role/mooring-secrets-mooring",
     "RoleBinding/mooring-controller",
-    "RoleBinding/mooring-secrets",
+    "RoleBinding/mooring-secrets-mooring",
     "Service/mooring-metrics",
     "ServiceAccount/mooring-controller",
   ]);

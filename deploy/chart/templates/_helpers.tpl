@@ -8,6 +8,11 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end }}
 
+{{- /* A cluster has our volumes once, and the control plane of every other driver in a namespace of its own beside them. */ -}}
+{{- define "mooring.controllerRole" -}}
+mooring-controller{{ if not .Values.engine.enabled }}-{{ .Release.Namespace }}{{ end }}
+{{- end }}
+
 {{- define "mooring.cephFolder" -}}
 /etc/mooring/ceph/{{ .name }}
 {{- end }}
@@ -19,4 +24,18 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- with .namespace }}namespace:{{ . }},{{ end -}}
 {{- with .flatten }}flatten:{{ . }},{{ end -}}
 keyring:{{ $folder }}/keyring
+{{- end }}
+
+{{- /* Seconds of a time such as 40s, 2m or 1h. */ -}}
+{{- define "mooring.seconds" -}}
+{{- $unit := get (dict "s" 1 "m" 60 "h" 3600) (regexFind "[smh]$" .) -}}
+{{- mul (regexFind "^\\d+" . | int64) $unit -}}
+{{- end }}
+
+{{- define "mooring.namedOnce" -}}
+{{- $names := list -}}
+{{- range .items -}}
+{{- if has .name $names }}{{ fail (printf "%s: the name %s is there twice" $.what .name) }}{{ end -}}
+{{- $names = append $names .name -}}
+{{- end -}}
 {{- end }}

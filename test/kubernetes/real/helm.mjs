@@ -17,12 +17,12 @@ async function ours(cluster, kinds) {
   return found.split("\n").filter((line) => line !== "");
 }
 
-/** helm as an administrator; throws what it prints. */
-export function helmOf(cluster) {
+/** helm as an administrator, in a namespace; throws what it prints. */
+export function helmOf(cluster, namespace = "mooring") {
   return async (...args) => {
     const { helm } = await kubectlPaths();
     const env = { PATH: process.env.PATH ?? "", HOME: cluster.folder, KUBECONFIG: cluster.admin };
-    const { stdout } = await execute(helm, [...args, "-n", "mooring"], { env, maxBuffer: 64 << 20 });
+    const { stdout } = await execute(helm, [...args, "-n", namespace], { env, maxBuffer: 64 << 20 });
     return stdout;
   };
 }
@@ -51,22 +51,44 @@ export async function helmStep(cluster, say) {
     ...["--set", "networkPolicy.enabled=true", "--set", "node.pool.type=btrfs"],
   );
   await expect("services without metrics", (await ours(cluster, "service")).length, 0);
+  await cluster.kubectl("create", "namespace", "shop");
+  const found = await besideVendors(cluster, kinds);
+  await expect("objects beside ours", found.length > 0, true);
   await helm("uninstall", "mooring");
   await expect("what is left by helm uninstall", (await ours(cluster, kinds)).join(" "), "");
-  await cluster.kubectl("create", "namespace", "shop");
-  await helm(
-    ...["install", "beside", CHART, "--wait=false", "--set", "engine.enabled=false"],
-    ...["--set", "driver.secretNamespaces={shop}"],
+  say(
+    `helm: ${installed.length} objects installed, upgraded, rolled back and uninstalled, ${found.length} of others beside them`,
   );
-  const reads = async (namespace) => {
-    const who = "--as=system:serviceaccount:mooring:mooring-controller";
+}
+
+/**
+ * The control planes of two drivers of other vendors, each in a namespace of its own, beside our volumes. Resolves with their
+ * objects, which are gone then.
+ */
+async function besideVendors(cluster, kinds) {
+  const before = await ours(cluster, kinds);
+  const reads = async (vendor, namespace) => {
+    const who = `--as=system:serviceaccount:${vendor}:mooring-controller`;
     const asked = cluster.kubectl("auth", "can-i", "get", "secrets", "-n", namespace, who);
     return (await asked.catch(({ stdout }) => stdout)).trim();
   };
-  await until("the control plane to read secrets in shop", async () => (await reads("shop")) === "yes");
-  await expect("what it reads of secrets elsewhere", await reads("default"), "no");
-  await expect("CSIDrivers of a control plane", (await ours(cluster, "csidriver,daemonset")).length, 0);
-  await helm("uninstall", "beside");
-  await expect("what is left of the control plane", (await ours(cluster, kinds)).join(" "), "");
-  say(`helm: ${installed.length} objects installed, upgraded, rolled back and uninstalled`);
+  const driver = JSON.stringify([{ name: "driver", image: "vendor/driver:1" }]);
+  const vendors = ["vendor-a", "vendor-b"];
+  for (const vendor of vendors) {
+    await helmOf(cluster, vendor)(
+      ...["install", "mooring", CHART, "--create-namespace", "--wait=false", "--set", "engine.enabled=false"],
+      ...["--set-json", `driver.containers=${driver}`, "--set", "driver.secretNamespaces={shop}"],
+    );
+    await until(`${vendor} to read secrets in shop`, async () => (await reads(vendor, "shop")) === "yes");
+    const elsewhere = await reads(vendor, "default");
+    if (elsewhere !== "no") throw new Error(`${vendor} reads secrets elsewhere: ${elsewhere}`);
+  }
+  const found = (await ours(cluster, kinds)).filter((name) => !before.includes(name));
+  const own = found.filter((name) => /^(csidriver|daemonset)/.test(name));
+  if (own.length > 0) throw new Error(`a control plane has ${own.join(" ")}`);
+  for (const vendor of vendors) await helmOf(cluster, vendor)("uninstall", "mooring");
+  const after = await ours(cluster, kinds);
+  if (after.join(" ") !== before.join(" "))
+    throw new Error(`with the control planes went, or is left: ${after}`);
+  return found;
 }
