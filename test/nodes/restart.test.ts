@@ -22,8 +22,9 @@ describe("an upgrade or a restart takes nothing from who has it on another machi
   let writer: PodWriter;
   after(() => nodes?.dispose());
   before(async () => {
-    // Long: no node's lease runs out while the API server is away, however long its start takes.
-    nodes = await Nodes.sharing(["a", "b"], "240s", ["--lease-duration", "60s"]);
+    // So long that no lease runs out while the API server is away, however long its start takes: a node stops its writers after
+    // half a lease without one, and a pod whose writer fails gives its volume back.
+    nodes = await Nodes.sharing(["a", "b"], "60m", ["--lease-duration", "30m"]);
     await nodes.kubectl.apply(CLASS);
     const store = await nodes.store();
     await store.create(PersistentVolumeClaims, claim(NAMESPACE, "kept", { className: "common" }));
@@ -52,10 +53,11 @@ describe("an upgrade or a restart takes nothing from who has it on another machi
 
   /** Every change of what is wanted of a volume is counted: it was never taken away, not even for a moment. */
   async function untouched(before: Volume): Promise<void> {
+    // First, as it prints why when the writer has failed.
+    await writer.progress(30);
     const now = await volume();
     assert.equal(now.metadata.generation, before.metadata.generation);
     assert.deepEqual([now.spec.nodeID, now.status?.currentNodeID, now.status?.state], ["a", "a", "attached"]);
-    await writer.progress(30);
     assert.equal((await writer.object())?.status?.containerStatuses?.[0]?.restartCount, 0);
     const [only, ...more] = stints(await writer.content());
     assert.deepEqual([only?.node, more], ["a", []]);
