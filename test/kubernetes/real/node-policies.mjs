@@ -48,6 +48,11 @@ const WORLD = [
   agent(WRITER, "Ready"),
   pool("both", { mode: "shared", path: "/mnt/both" }, [LOST, TYPED, ALIVE, WRITER]),
   pool("far", { mode: "shared", path: "/mnt/far" }, [LOST]),
+  pool(
+    "ceph",
+    { type: "rbd", mode: "shared", path: "/etc/ceph.conf", rbd: { user: "theirs", pool: "images" } },
+    [LOST],
+  ),
   pool("local", { nodeID: LOST, path: "/mnt/local" }, []),
   volume("free", "both", LOST),
   volume("of-typed", "both", TYPED),
@@ -76,6 +81,19 @@ const METADATA_CASES = [
   [{ finalizers: [] }, undefined],
 ];
 
+/** What the writing node makes of shared pools, whether it has them or not, and why it must not. */
+const POOL_CASES = [
+  ["both", { spec: { path: "/mnt/mine" } }, /does not change a pool that others have as well/],
+  ["far", { spec: { path: "/mnt/mine" } }, /does not change a pool that others have as well/],
+  ["both", { spec: { reserve: 1 } }, /does not change a pool that others have as well/],
+  ["ceph", { spec: { rbd: { user: "mine", pool: "images" } } }, /does not change a pool that others have/],
+  ["ceph", { metadata: { finalizers: ["storage.mooring.dev/engine"] } }, undefined],
+  ["both", { status: { nodes: [WRITER] } }, /reports only of itself that it has a pool/],
+  ["far", { status: { nodes: [LOST, ALIVE] } }, /reports only of itself that it has a pool/],
+  ["ceph", { status: { ready: true, nodes: [LOST, WRITER] } }, undefined],
+  ["local", { spec: { overcommit: 9 } }, /a local pool is written by its own node only/],
+];
+
 const plural = ({ kind }) => `${kind.toLowerCase()}s.storage.mooring.dev`;
 
 export async function nodePoliciesStep(cluster, say) {
@@ -89,6 +107,12 @@ export async function nodePoliciesStep(cluster, say) {
     JSON.parse(await cluster.kubectl("get", plural(object), object.metadata.name, "-o", "json"));
   const writeStatus = async (config, object, status) => {
     await send(config, { ...(await read(object)), status }, "replace", "--subresource=status");
+  };
+  const changePool = async (config, name, { metadata, spec, status }) => {
+    const now = await read({ kind: "Pool", metadata: { name: `${PREFIX}-${name}` } });
+    if (status !== undefined) return writeStatus(config, now, status);
+    const changed = { metadata: { ...now.metadata, ...metadata }, spec: { ...now.spec, ...spec } };
+    return send(config, { ...now, ...changed }, "replace");
   };
   for (const { object, status } of WORLD) {
     await apply(object);
@@ -114,10 +138,20 @@ export async function nodePoliciesStep(cluster, say) {
     if (refused === undefined) await written;
     else await assert.rejects(written, refused, JSON.stringify(metadata));
   }
+  for (const [name, change, refused] of POOL_CASES) {
+    const written = changePool(config, name, change);
+    if (refused === undefined) await written;
+    else await assert.rejects(written, refused, `${name}: ${JSON.stringify(change)}`);
+  }
+  await changePool(cluster.admin, "both", { spec: { reserve: 1 } });
+  // As nothing of Mooring runs, nothing takes its finalizer away.
+  await changePool(cluster.admin, "ceph", { metadata: { finalizers: [] } });
   for (const { object } of WORLD) await cluster.kubectl("delete", plural(object), object.metadata.name);
   await cluster.kubectl("delete", "node", WRITER);
-  const refusals = [...CASES, ...METADATA_CASES].filter((each) => each.at(-1) !== undefined).length;
+  const refusals = [...CASES, ...METADATA_CASES, ...POOL_CASES].filter(
+    (each) => each.at(-1) !== undefined,
+  ).length;
   say(
-    `policies: a node writes what a fenced one has left in a pool of both, and ${refusals} other writes are refused`,
+    `policies: a node writes what a fenced one has left in a pool of both, and ${refusals} other writes are refused, of shared pools' settings among them`,
   );
 }

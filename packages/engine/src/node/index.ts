@@ -1,17 +1,6 @@
 import { setMaxListeners } from "node:events";
-import { join } from "node:path";
-import {
-  apiVersionOf,
-  EventRecorder,
-  type Informer,
-  isAlreadyExists,
-  KeyedLock,
-  type KubeObject,
-  mutate,
-} from "@mooring/store";
+import { EventRecorder, type Informer, KeyedLock, type KubeObject } from "@mooring/store";
 import { DRIVER_NAME } from "../api/names.ts";
-import { type Pool, Pools } from "../api/pool.ts";
-import { DEFAULT_POOL_BYTES } from "../pools/backing-file.ts";
 import type { AgentContext } from "./context.ts";
 import { createInformers } from "./controllers.ts";
 import { Copies } from "./copy/copies.ts";
@@ -23,9 +12,9 @@ import { beat, keepBeating, reportGone } from "./heartbeat/index.ts";
 import { claimNode } from "./heartbeat/node-claim.ts";
 import { openDevices } from "./open-devices.ts";
 import { OpenPools } from "./open-pools.ts";
-import type { AgentOptions, AgentPool } from "./options.ts";
+import type { AgentOptions } from "./options.ts";
 import { detachOrphans } from "./orphans.ts";
-import { askedSize, askForSize } from "./pool/asked-size.ts";
+import { ensurePool } from "./pool/ensure-pool.ts";
 import { runPools } from "./pool/index.ts";
 import { releaseDevices } from "./release-devices.ts";
 import { endShare, presentShares, runShares } from "./share/index.ts";
@@ -60,7 +49,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   let pooling: ReturnType<typeof runPools> | undefined;
   try {
     await context.freezes.undoLeftovers(host.exec);
-    for (const pool of options.pools ?? []) await ensurePool(options, pool);
+    for (const pool of options.pools ?? []) await ensurePool(context, pool);
     const informing = watched.map((informer) => informer.run(signal));
     await Promise.all(watched.map((informer) => informer.synced(signal)));
     pooling = runPools(context, informers, AbortSignal.any([signal, failing.signal]));
@@ -133,40 +122,6 @@ async function prepare(options: AgentOptions): Promise<Prepared> {
   };
   const own = [pools, volumes, snapshots, groups, attachments, shares];
   return { context, informers, watched: [...own, ...(shared?.informers ?? [])] };
-}
-
-async function ensurePool(options: AgentOptions, pool: AgentPool): Promise<void> {
-  const { store, nodeID, stateDir, signal } = options;
-  const { name, path = join(stateDir, "pools", name), shared = false, ...rest } = pool;
-  // Set once and for all: what a later start does not set stays as it is.
-  const size: { size?: number } =
-    shared || rest.type === "directory" ? {} : { size: rest.size ?? DEFAULT_POOL_BYTES };
-  const object: Pool = {
-    apiVersion: apiVersionOf(Pools),
-    kind: Pools.kind,
-    metadata: { name, ...(size.size === undefined ? {} : { annotations: askedSize(size.size) }) },
-    spec: shared ? { ...rest, mode: "shared", path } : { ...rest, ...size, nodeID, path },
-  };
-  try {
-    await store.create(Pools, object, { signal });
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-    const { logger } = options;
-    const change = (present: Pool): void => {
-      if (present.spec.type !== rest.type) {
-        const { type } = present.spec;
-        logger.warn({ pool: name, type, asked: rest.type }, "the pool exists with another type and stays so");
-      }
-      if (rest.rbd !== undefined && present.spec.type === rest.type) {
-        present.spec.path = path;
-        present.spec.rbd = rest.rbd;
-      }
-      if (rest.size !== undefined) askForSize(present, rest.size);
-      if (rest.overcommit !== undefined) present.spec.overcommit = rest.overcommit;
-      if (rest.reserve !== undefined) present.spec.reserve = rest.reserve;
-    };
-    await mutate(store, Pools, { name }, { change: change, signal });
-  }
 }
 
 /** Detaches devices without a volume in all pools that are open now. */
