@@ -194,7 +194,7 @@ test(
       [
         "a manifest that is not there",
         { manifests: [{ mediaType: type, digest: DIGEST, size: 2, ...name }] },
-        /no such file/,
+        /cannot be read/,
       ],
       [
         "a digest that is a path",
@@ -255,6 +255,40 @@ test(
     );
   },
 );
+
+test("a layout whose files are pipes, devices or longer than any index is refused at once", async () => {
+  const run = promisify(execFile);
+  const layer: readonly Member[] = [{ name: "file", body: "x" }];
+  /** Pulls a layout of which some files, in `blobs/sha256` by default, are what the command makes there. */
+  const exchanged = async (name: string, isOne: (file: string, digest: string) => boolean, by: string[]) => {
+    const layout = join(folder, "layouts", name);
+    const digest = await hostileLayout(layout, [layer]);
+    const files = [
+      ...(await readdir(join(layout, "blobs/sha256"))).map((hex) => `blobs/sha256/${hex}`),
+      "index.json",
+    ];
+    for (const path of files.filter((file) => isOne(file, digest.slice(7)))) {
+      await rm(join(layout, path));
+      await run(by[0] ?? "", [...by.slice(1), join(layout, path)]);
+    }
+    return images.pull(`oci:${layout}`, {});
+  };
+  const index = (file: string) => file === "index.json";
+  const manifest = (file: string, digest: string) => file.endsWith(digest);
+  const blobs = (file: string, digest: string) => !index(file) && !manifest(file, digest);
+  await assert.rejects(exchanged("pipe-1", index, ["mkfifo"]), /index\.json cannot be read: it is no file/);
+  await assert.rejects(exchanged("pipe-2", manifest, ["mkfifo"]), /manifest .* cannot be read/);
+  await assert.rejects(exchanged("pipe-3", blobs, ["mkfifo"]), /no such file/);
+  await assert.rejects(exchanged("endless", index, ["ln", "-s", "/dev/zero"]), /it is no file/);
+  await assert.rejects(exchanged("long", index, ["truncate", "--size=1T"]), /at most \d+ bytes/);
+  const hidden = new Images({
+    ...{ host: createHost(), folder: join(folder, "images-3"), secrets: join(folder, "secrets-3") },
+    ...{ hidden: async () => [join(folder, "layouts")], inUse: () => [], signal: stop.signal },
+  });
+  const anothers = join(folder, "layouts/anothers");
+  await hostileLayout(anothers, [layer]);
+  await assert.rejects(hidden.pull(`oci:${anothers}`, {}), /which no container may see/);
+});
 
 test("an image that unpacks to more than the disk has ends with the disk as it was", everyday(), async () => {
   const disk = join(folder, "disk");

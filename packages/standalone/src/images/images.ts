@@ -85,6 +85,12 @@ export class Images {
     return pull;
   }
 
+  /** A layout below a folder that no container may see is another pod's, or the machine's. */
+  async #sourceOf(image: Remote): Promise<Remote> {
+    if (image.kind === "registry") return image;
+    return { ...image, path: await imageFolder(image.path, await this.#options.hidden()) };
+  }
+
   async #pull(image: Remote, auths: RegistryAuths): Promise<Image> {
     const { host, secrets, signal, inUse } = this.#options;
     const cache = await this.#cache;
@@ -93,8 +99,9 @@ export class Images {
       const authFile = join(folder, "auth.json");
       await writeFile(authFile, JSON.stringify({ auths }), { mode: 0o600 });
       const options = { exec: host.exec, authFile, signal };
-      const digest = await digestOf(image, options);
-      const fill = (place: string) => fetchImage(image, digest, place, options);
+      const source = await this.#sourceOf(image);
+      const digest = await digestOf(source, options);
+      const fill = (place: string) => fetchImage(source, digest, place, options);
       await cache.add({ name: nameOf(image), digest }, fill, inUse);
       return await imageOf(cache, image, digest);
     } finally {

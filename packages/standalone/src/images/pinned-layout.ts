@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
-import { mkdir, open, readdir, symlink, writeFile } from "node:fs/promises";
+import { mkdir, open, readdir, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 const HEX = /^[0-9a-f]{64}$/;
@@ -8,10 +8,33 @@ const MANIFEST_BYTES = 4 * 1024 * 1024;
 const INDEX = "application/vnd.oci.image.index.v1+json";
 const MANIFEST = "application/vnd.oci.image.manifest.v1+json";
 
+const TAG = "org.opencontainers.image.ref.name";
+
+/**
+ * Digest of what the tag stands for in the layout at `path`. skopeo would read an index of any length, and wait for ever where it
+ * is a pipe: whoever writes the layout need not be who asks for it.
+ */
+export async function taggedDigest(path: string, tag: string): Promise<string> {
+  const text = await readPlain(join(path, "index.json")).catch((cause: Error) => {
+    throw new Error(`its index.json cannot be read: ${cause.message}`, { cause });
+  });
+  const { manifests } = (readJson(text, "index.json") ?? {}) as { manifests?: unknown };
+  const described: { digest?: unknown; annotations?: Record<string, unknown> }[] = Array.isArray(manifests)
+    ? manifests.filter((each) => typeof each === "object" && each !== null)
+    : [];
+  const found = described.find(({ annotations }) => annotations?.[TAG] === tag);
+  if (found === undefined) throw new Error(`its index.json has no tag ${tag}`);
+  const digest = String(found.digest);
+  if (!digest.startsWith("sha256:") || !HEX.test(digest.slice("sha256:".length)))
+    throw new Error(`its tag ${tag} has no sha256 digest`);
+  return digest;
+}
+
 /**
  * A layout in `folder` with one image, `image`, whose manifest has this digest; its blobs are those of the layout at `path`.
  * skopeo compares every blob with what the manifest says, and takes the manifest of a layout as it finds it: here it is
- * compared, so that nothing else gets this digest's name, whatever becomes of the tag meanwhile.
+ * compared, so that nothing else gets this digest's name, whatever becomes of the tag meanwhile. What is no plain file is left out:
+ * skopeo would wait for a pipe.
  */
 export async function pinLayout(path: string, digest: string, folder: string): Promise<void> {
   const hex = digest.slice("sha256:".length);
@@ -24,18 +47,35 @@ export async function pinLayout(path: string, digest: string, folder: string): P
   const blobs = join(folder, "blobs/sha256");
   await mkdir(blobs, { recursive: true });
   for (const name of await readdir(source))
-    if (HEX.test(name) && name !== hex) await symlink(join(source, name), join(blobs, name));
+    if (HEX.test(name) && name !== hex && (await isPlain(join(source, name))))
+      await symlink(join(source, name), join(blobs, name));
   await writeFile(join(blobs, hex), manifest);
   await writeFile(join(folder, "oci-layout"), '{"imageLayoutVersion":"1.0.0"}');
-  const annotations = { "org.opencontainers.image.ref.name": "image" };
+  const annotations = { [TAG]: "image" };
   const described = { mediaType: typeOf(manifest), digest, size: manifest.length, annotations };
   await writeFile(join(folder, "index.json"), JSON.stringify({ schemaVersion: 2, manifests: [described] }));
 }
 
 function typeOf(manifest: Buffer): string {
-  const { mediaType, manifests } = JSON.parse(manifest.toString("utf8"));
+  const { mediaType, manifests } = (readJson(manifest, "manifest") ?? {}) as Record<string, unknown>;
   if (typeof mediaType === "string") return mediaType;
   return manifests === undefined ? MANIFEST : INDEX;
+}
+
+/** A failure of the parser would repeat bytes of a file that may be another's. */
+function readJson(text: Buffer, what: string): unknown {
+  try {
+    return JSON.parse(text.toString("utf8"));
+  } catch {
+    throw new Error(`its ${what} is no JSON`);
+  }
+}
+
+async function isPlain(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
 }
 
 /** The maker of the layout may have put a pipe there. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Exec, ExecResult } from "@mooring/engine";
 import { within } from "@mooring/store";
 import { whileRoom } from "./disk-room.ts";
-import { pinLayout } from "./pinned-layout.ts";
+import { pinLayout, taggedDigest } from "./pinned-layout.ts";
 import type { ImageReference } from "./reference.ts";
 
 type Remote = Extract<ImageReference, { kind: "layout" | "registry" }>;
@@ -17,8 +17,8 @@ interface PullOptions {
 
 /** Of a whole command: an image of gigabytes over a slow line. */
 const LIMIT = "30m";
-/** The same for unpacking it, in milliseconds. */
-const UNPACK_MS = 30 * 60_000;
+/** The same in milliseconds, after which the command is killed: skopeo does not see its own limit while it opens a pipe. */
+const LIMIT_MS = 30 * 60_000;
 const LAYOUT = "layout";
 const PINNED = "pinned";
 const MESSAGE_CHARACTERS = 500;
@@ -26,6 +26,10 @@ const CONFIG_BYTES = 4 * 1024 * 1024;
 
 /** Digest of what the name stands for now. */
 export async function digestOf(image: Remote, options: PullOptions): Promise<string> {
+  if (image.kind === "layout")
+    return taggedDigest(image.path, image.tag).catch((error: unknown) => {
+      throw named(image, error);
+    });
   const args = ["inspect", "--no-tags", "--format", "{{.Digest}}", ...accessTo(image, options, "")];
   const { stdout } = await skopeo([...args, sourceOf(image)], image, options);
   const digest = stdout.trim();
@@ -65,7 +69,7 @@ async function copyAndUnpack(
   await skopeo(["copy", "--quiet", ...access, source, `oci:${LAYOUT}:image`], image, options, folder);
   await rm(join(folder, PINNED), { recursive: true, force: true });
   const unpack = ["raw", "unpack", "--image", `${LAYOUT}:image`, "rootfs"];
-  const result = await within(UNPACK_MS, options.signal, (signal) =>
+  const result = await within(LIMIT_MS, options.signal, (signal) =>
     options.exec.try("umoci", unpack, { cwd: folder, signal }),
   );
   if (result.exitCode !== 0) throw new Error(`umoci cannot unpack it: ${lastLine(result)}`);
@@ -126,8 +130,10 @@ async function skopeo(
   { exec, signal }: PullOptions,
   cwd?: string,
 ): Promise<ExecResult> {
-  const more = cwd === undefined ? { signal } : { signal, cwd };
-  const result = await exec.try("skopeo", ["--command-timeout", LIMIT, ...args], more);
+  const more = cwd === undefined ? {} : { cwd };
+  const result = await within(LIMIT_MS, signal, (limited) =>
+    exec.try("skopeo", ["--command-timeout", LIMIT, ...args], { ...more, signal: limited }),
+  );
   if (result.exitCode === 0) return result;
   throw new Error(`cannot get ${nameOf(image)}: ${lastMessage(result)}. ${adviceFor(image)}`);
 }
