@@ -7,10 +7,27 @@ import { podSpecErrors } from "./pod-validate.ts";
 
 type Labels = Record<string, string>;
 
+/**
+ * Pods of one workload, at most. No node has room for so many, and each is an object that every part of Mooring keeps in
+ * memory: a number with some zeros too many would end the process, and again whenever it starts.
+ */
+export const MOST_PODS = 10_000;
+
+/** What is wrong with the number of pods that a workload asks for. */
+export function podCountErrors(wanted: unknown, path: string): FieldError[] {
+  return typeof wanted === "number" && wanted > MOST_PODS
+    ? [invalid(path, wanted, `must be less than or equal to ${MOST_PODS}: standalone runs no more at a time`)]
+    : [];
+}
+
 /** What is wrong with a selector and with the template of the pods that it has to select. */
 export function workloadErrors(object: UnstructuredObject, policies: readonly string[]): FieldError[] {
   const spec = digObject(object, "spec");
-  return [...selectorErrors(spec), ...templateErrors(digObject(spec, "template"), "spec.template", policies)];
+  return [
+    ...podCountErrors(spec.replicas, "spec.replicas"),
+    ...selectorErrors(spec),
+    ...templateErrors(digObject(spec, "template"), "spec.template", policies),
+  ];
 }
 
 function selectorErrors(spec: JsonObject): FieldError[] {

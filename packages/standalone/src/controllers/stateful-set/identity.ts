@@ -1,14 +1,15 @@
 import type { PersistentVolumeClaim, Pod, PodTemplate, StatefulSet } from "@mooring/store";
+import { MOST_PODS } from "../../builtin/kinds/pod-template.ts";
 import { podFrom } from "../workloads/pods.ts";
 
 export const REVISION = "controller-revision-hash";
 const POD_NAME = "statefulset.kubernetes.io/pod-name";
 const INDEX = "apps.kubernetes.io/pod-index";
 
-/** The ordinals that the set wants, the first one first. */
+/** The ordinals that the set wants, the first one first. A set from before there was a limit is kept within it. */
 export function ordinalsOf({ spec }: StatefulSet): number[] {
   const start = spec?.ordinals?.start ?? 0;
-  return Array.from({ length: spec?.replicas ?? 1 }, (_, i) => start + i);
+  return Array.from({ length: Math.min(spec?.replicas ?? 1, MOST_PODS) }, (_, i) => start + i);
 }
 
 /** `db-3` of set `db` has ordinal 3; undefined when the name is none of the set's. */
