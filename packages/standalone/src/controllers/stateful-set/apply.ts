@@ -3,6 +3,7 @@ import {
   ControllerRevisions,
   type EventRecorder,
   isNotFound,
+  keyOf,
   type ObjectStore,
   ownerReferenceTo,
   type PersistentVolumeClaim,
@@ -96,18 +97,22 @@ function withStorage(claim: PersistentVolumeClaim, storage: string): PersistentV
   };
 }
 
-/** A refusal is reported as an event of the set. */
+/** A refusal is reported as an event of the set, and remembered until something is accepted. */
 async function reported<T>(
   set: StatefulSet,
-  { events }: StatefulSetEffects,
+  { events, refused }: StatefulSetEffects,
   work: () => Promise<T>,
 ): Promise<T> {
+  const { name, uid = "" } = set.metadata;
   try {
-    return await work();
+    const accepted = await work();
+    refused.delete(keyOf(set));
+    return accepted;
   } catch (error) {
-    const refused = error instanceof StatusError && !["AlreadyExists", "Conflict"].includes(error.reason);
-    if (refused)
-      events.event(set, "Warning", "FailedCreate", `${set.metadata.name} failed: ${error.message}`);
+    if (error instanceof StatusError && !["AlreadyExists", "Conflict"].includes(error.reason)) {
+      refused.set(keyOf(set), uid);
+      events.event(set, "Warning", "FailedCreate", `${name} failed: ${error.message}`);
+    }
     throw error;
   }
 }

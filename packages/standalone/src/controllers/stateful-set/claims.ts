@@ -50,6 +50,11 @@ export function ownClaim(
     : { do: "set-claim-owners", claim, owners };
 }
 
+/** The set was made smaller, and the claim goes with the pod that it lost: the garbage collector is about to delete it. */
+export function goesWithPod({ metadata }: PersistentVolumeClaim, podName: string): boolean {
+  return (metadata.ownerReferences ?? []).some(({ kind, name }) => kind === "Pod" && name === podName);
+}
+
 /** A claim grows after its template; it never shrinks. */
 export function growClaim(set: StatefulSet, { claim, ordinal }: SetClaim): ClaimStep | undefined {
   const wanted = claimsOf(set, ordinal).find(({ metadata }) => metadata.name === claim.metadata.name);

@@ -9,7 +9,7 @@ import {
 } from "@mooring/store";
 import { isFinished } from "../pod-claims.ts";
 import { availableInMs } from "../workloads/pods.ts";
-import { type ClaimStep, growClaim, ownClaim, type SetClaim } from "./claims.ts";
+import { type ClaimStep, goesWithPod, growClaim, ownClaim, type SetClaim } from "./claims.ts";
 import { claimsOf, ordinalOf, ordinalsOf, podOf, revisionOf } from "./identity.ts";
 import { maxUnavailableOf } from "./max-unavailable.ts";
 import { equalRevision, inOrder, nextNumber, templateOf } from "./revisions.ts";
@@ -41,7 +41,8 @@ export function decide(view: StatefulSetView): StatefulSetStep | Outcome {
     return { do: "raise-revision", revision: update, number: nextNumber(view.revisions) };
   const rollout = { ...view, update, current: currentOf(view, update) };
   const next = workOn(rollout);
-  if (next !== undefined && next.do !== "wait") return next;
+  // While what comes next is refused, the status goes on: `kubectl rollout status` waits for the generation in it.
+  if (next !== undefined && next.do !== "wait" && !view.refused) return next;
   const status = statusOf(rollout);
   if (!isDeepStrictEqual(set.status ?? {}, status)) return { do: "write-status", status };
   return next ?? trim(rollout) ?? DONE;
@@ -85,7 +86,7 @@ class Steps {
       const next = this.#make(ordinal);
       if (next === undefined) continue;
       if (next.do !== "wait") return next;
-      if (this.#inTurn) return this.#ofClaims() ?? this.#replaceMore() ?? next;
+      if (this.#inTurn) return this.#replaceMore() ?? this.#ofClaims() ?? next;
       waiting = soonest(waiting, next);
     }
     const next = this.#shrink() ?? this.#replace() ?? this.#ofClaims();
@@ -95,14 +96,15 @@ class Steps {
   #make(ordinal: number): Next {
     const { set, claims, foreignNames } = this.#rollout;
     const pod = this.#podAt.get(ordinal);
+    const podName = `${set.metadata.name}-${ordinal}`;
     if (pod === undefined) {
       for (const claim of claimsOf(set, ordinal)) {
         const found = claims.find((each) => each.claim.metadata.name === claim.metadata.name)?.claim;
         if (found === undefined) return { do: "create-claim", claim };
         // A claim that goes with the pod before: its successor gets one of its own.
-        if (found.metadata.deletionTimestamp !== undefined) return wait();
+        if (found.metadata.deletionTimestamp !== undefined || goesWithPod(found, podName)) return wait();
       }
-      if (foreignNames.has(`${set.metadata.name}-${ordinal}`)) return wait();
+      if (foreignNames.has(podName)) return wait();
       return { do: "create-pod", pod: this.#podFor(ordinal) };
     }
     if (pod.metadata.deletionTimestamp !== undefined) return wait();
@@ -197,7 +199,9 @@ class Steps {
 
   #ofClaims(): Next {
     const { set } = this.#rollout;
-    const claims = this.#wanted.flatMap((ordinal) => this.#claimsOf(ordinal));
+    const claims = this.#wanted
+      .filter((ordinal) => this.#podAt.has(ordinal))
+      .flatMap((ordinal) => this.#claimsOf(ordinal));
     const live = claims.filter(({ claim }) => claim.metadata.deletionTimestamp === undefined);
     for (const each of live) {
       const step = ownClaim(set, each, undefined) ?? growClaim(set, each);

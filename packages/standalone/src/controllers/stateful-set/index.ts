@@ -34,6 +34,7 @@ export function startStatefulSets({ view, workloads, ...run }: StatefulSetOption
     pods: new WrittenCache(store, view.pods),
     claims: new WrittenCache(store, view.claims),
     revisions: new WrittenCache(store, workloads.revisions),
+    refused: new Map<string, string>(),
   };
   return workloadController<StatefulSet, StatefulSetView, StatefulSetStep>(run, {
     ...{ name: "stateful-set", component: "statefulset-controller", failpoints },
@@ -42,5 +43,8 @@ export function startStatefulSets({ view, workloads, ...run }: StatefulSetOption
     read: (key, context) => readStatefulSet(key, caches, context),
     decide,
     apply: (step, { set }, events) => applyStep(step, set, { ...caches, store, events }),
+    ended: async (key) => {
+      if (caches.sets.get(key) === undefined) caches.refused.delete(key);
+    },
   });
 }

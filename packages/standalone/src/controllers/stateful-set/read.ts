@@ -19,6 +19,8 @@ export interface StatefulSetCaches {
   pods: WrittenCache<Pod>;
   claims: WrittenCache<PersistentVolumeClaim>;
   revisions: WrittenCache<ControllerRevision>;
+  /** By key of the set whose last pod or claim was refused, its UID. */
+  refused: Map<string, string>;
 }
 
 /** A set with its pods, its claims and its history. */
@@ -49,6 +51,7 @@ export async function readStatefulSet(
     ),
     nameTaken: taken !== undefined && !history.includes(taken),
     claims: readClaims(set, owned, caches, reader),
+    refused: caches.refused.get(key) === uid,
   };
 }
 

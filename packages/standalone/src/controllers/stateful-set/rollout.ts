@@ -14,6 +14,8 @@ export interface StatefulSetView {
   nameTaken: boolean;
   /** Its claims that exist, also of ordinals that it does not want any more. */
   claims: readonly SetClaim[];
+  /** The API server has refused the last pod or claim of the set. */
+  refused: boolean;
   /** Milliseconds since the epoch. */
   now: number;
 }

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { ControllerRevisions, PersistentVolumeClaims, type Pod, Pods, StatefulSets } from "@mooring/store";
+import {
+  ControllerRevisions,
+  mutate,
+  PersistentVolumeClaims,
+  type Pod,
+  Pods,
+  ResourceQuotas,
+  StatefulSets,
+} from "@mooring/store";
 import { eventually, thorough } from "@mooring/store/testing";
 import { BROKEN, readyStatus } from "../workloads/testing/play-kubelet.ts";
 import {
@@ -100,7 +108,7 @@ test("a rolling update replaces the last pod first, and no pod below the partiti
   assert.deepEqual(await images("roll"), ["two", "two", "three"]);
 });
 
-test("a template that never gets ready is replaced by the next one without a person", async () => {
+test("a template that never gets ready is replaced by the next one without an operator", async () => {
   await world.store.create(StatefulSets, statefulSet("bad", { template: template("bad", BROKEN) }));
   await world.becomes(Pods, "bad-0", (pod) => pod.metadata.uid !== undefined);
   await world.change(StatefulSets, "bad", { template: template("bad", "good") });
@@ -166,7 +174,7 @@ test("a pod that ends or is deleted comes back with its name and its claim", tho
   assert.deepEqual(await claims("back"), ["data-back-0"]);
 });
 
-test("in parallel, all pods start at once; ordinals start where they are told to", thorough(), async () => {
+test("in parallel, all pods start at once; ordinals start at `spec.ordinals.start`", thorough(), async () => {
   const parallel = {
     podManagementPolicy: "Parallel",
     template: template("par", BROKEN),
@@ -227,4 +235,36 @@ test("a rolling update replaces as many pods at a time as may be missing, and ne
     const updateStrategy = { type: "RollingUpdate", rollingUpdate: { maxUnavailable: wrong } };
     await assert.rejects(world.store.create(StatefulSets, statefulSet("wrong", { updateStrategy })), why);
   }
+});
+
+test("while a claim is refused the status is that of now, and the set goes on when there is room", async () => {
+  await world.store.create(StatefulSets, statefulSet("quota", { replicas: 1 }));
+  const { metadata } = await world.rolledOut(StatefulSets, "quota");
+  const others = (await world.store.list(PersistentVolumeClaims, { namespace: NAMESPACE })).items.length;
+  await world.store.create(ResourceQuotas, {
+    ...{ apiVersion: "v1", kind: "ResourceQuota", metadata: at("few") },
+    spec: { hard: { persistentvolumeclaims: String(others + 1) } },
+  });
+  try {
+    await world.change(StatefulSets, "quota", { replicas: 3 });
+    // One more fits, the third does not: what `kubectl rollout status` waits for is known all the same.
+    const full = await world.becomes(
+      StatefulSets,
+      "quota",
+      ({ status }) =>
+        (status?.observedGeneration ?? 0) > (metadata.generation ?? 0) && status?.availableReplicas === 2,
+    );
+    assert.equal(full.status?.replicas, 2);
+    const become = (ready: "True" | "False") =>
+      mutate(world.store, Pods, at("quota-0"), {
+        change: (pod) => ({ ...pod, status: { ...pod.status, ...readyStatus("Running", ready) } }),
+        subresource: "status",
+      });
+    await become("False");
+    await world.becomes(StatefulSets, "quota", ({ status }) => status?.availableReplicas === 1);
+    await become("True");
+  } finally {
+    await world.store.delete(ResourceQuotas, at("few"));
+  }
+  await world.rolledOut(StatefulSets, "quota");
 });
