@@ -47,7 +47,9 @@ const unreachable = (seconds: number): Taint[] => [
   { key: UNREACHABLE, effect: "NoSchedule" },
   { key: UNREACHABLE, effect: "NoExecute", timeAdded: ago(seconds) },
 ];
-const off: Taint = { key: "node.kubernetes.io/out-of-service", value: "down", effect: "NoExecute" };
+const off: Taint = {
+  ...{ key: "node.kubernetes.io/out-of-service", value: "down", effect: "NoExecute", timeAdded: ago(1) },
+};
 const bears = (tolerationSeconds: number): Toleration => ({
   ...{ key: UNREACHABLE, operator: "Exists", effect: "NoExecute", tolerationSeconds },
 });
@@ -76,7 +78,7 @@ test("a node that has just been made is given the time to say how it is", () => 
 });
 
 test("a node that is back, or was stopped, loses our taints and keeps an operator's", () => {
-  const mine: Taint = { key: "edge", effect: "NoExecute" };
+  const mine: Taint = { key: "edge", effect: "NoExecute", timeAdded: ago(1) };
   const taints = [...unreachable(9), mine];
   for (const given of [{ ready: "True" }, { ready: "False", reason: STOPPED_REASON }] as const) {
     const steps = decide({ ...given, taints }, { silentMs: 0 });
@@ -119,6 +121,19 @@ test("a taint of an operator with NoExecute moves pods off a node that answers",
     kinds(decide({ taints: [{ key: "edge", effect: "NoSchedule" }] }, { silentMs: 0, pods: [podOf()] })),
     [],
   );
+});
+
+test("a pod that tolerates the taint of `kubectl taint`, which says no time, for some seconds goes after them", () => {
+  const undated: Taint = { key: "edge", value: "v", effect: "NoExecute" };
+  const tolerations = [{ key: "edge", operator: "Exists", effect: "NoExecute", tolerationSeconds: 5 }];
+  const pods = [podOf({ tolerations })];
+  const [step, ...more] = decide({ taints: [undated] }, { silentMs: 0, pods });
+  assert.deepEqual(more, []);
+  assert.ok(step?.do === "taint");
+  assert.deepEqual(step.taints, [{ ...undated, timeAdded: ago(0).replace(".000", "") }]);
+  const later = (ms: number) => decide({ taints: step.taints }, { silentMs: 0, pods, now: NOW + ms });
+  assert.deepEqual(kinds(later(4999)), []);
+  assert.deepEqual(kinds(later(5000)), ["evict"]);
 });
 
 const REMOVAL: [what: string, given: Given, more: Partial<NodeLifeView>, steps: string[]][] = [

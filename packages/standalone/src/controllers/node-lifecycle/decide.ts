@@ -85,7 +85,10 @@ function stepForNode(view: NodeLifeView): NodeLifeStep | undefined {
   return taints === undefined ? undefined : { do: "taint", taints };
 }
 
-/** What the node's taints are to be; undefined: as they are. Only those that stand for conditions are ours to change. */
+/**
+ * What the node's taints are to be; undefined: as they are. Those that stand for conditions come and go; of others only the
+ * time is added from which on pods tolerate them.
+ */
 function taintsFor(node: Node, now: number): Taint[] | undefined {
   const old = node.spec?.taints ?? [];
   const status = conditionOf(node, "Ready")?.status;
@@ -105,7 +108,12 @@ function taintsFor(node: Node, now: number): Taint[] | undefined {
   const isSame = (a: Taint) => (b: Taint) => a.key === b.key && a.effect === b.effect;
   const kept = old.filter((taint) => !OURS.includes(taint.key) || wanted.some(isSame(taint)));
   const added = wanted.filter((taint) => !kept.some(isSame(taint)));
-  return kept.length === old.length && added.length === 0 ? undefined : [...kept, ...added];
+  // `kubectl taint` leaves the time out, and a pod that tolerates the taint for a while has to go some day.
+  const isUndated = ({ effect, timeAdded: since }: Taint) => effect === "NoExecute" && since === undefined;
+  const isAsWanted = kept.length === old.length && added.length === 0 && !kept.some(isUndated);
+  return isAsWanted
+    ? undefined
+    : [...kept.map((taint) => (isUndated(taint) ? { ...taint, timeAdded } : taint)), ...added];
 }
 
 function stepsForPods(view: NodeLifeView): NodeLifeStep[] {

@@ -70,7 +70,7 @@ export async function startNodeLifecycle(options: NodeLifecycleOptions): Promise
     decide: decideStep,
     async apply(step, { node, now }) {
       const pod = "pod" in step ? { pod: step.pod.metadata.name } : {};
-      logger.info({ node: node.metadata.name, step: step.do, ...pod }, "a node's pods are looked after");
+      logger.info({ node: node.metadata.name, step: step.do, ...pod }, "made a step for a node");
       const time = `${new Date(now).toISOString().slice(0, 19)}Z`;
       await apply(step, node, { store, events, nodes, pods, now: time });
     },
