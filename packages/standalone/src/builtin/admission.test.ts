@@ -320,3 +320,65 @@ test("a VolumeAttachment is cluster-wide; its spec is fixed and its errors have 
     /spec: Invalid value: .*: field is immutable/,
   );
 });
+
+const container = { name: "c", image: "host" };
+const once = { spec: { restartPolicy: "Never", containers: [container] } };
+const labeled = { metadata: { labels: { app: "a" } }, spec: { containers: [container] } };
+
+test("a workload with some zeros too many is refused: so many pods would be the end of the process", () => {
+  const many = { replicas: 2_000_000_000, selector: { matchLabels: { app: "a" } }, template: labeled };
+  for (const name of ["Deployment", "ReplicaSet", "StatefulSet"]) {
+    const made = (spec: object) =>
+      failure(() => admitCreate(kindOf(name), object(kindOf(name), { spec: { ...many, ...spec } })));
+    assert.match(made({}), /spec\.replicas: Invalid value: 2000000000: must be less than or equal to 10000/);
+    assert.equal(made({ replicas: 10_000 }), "", name);
+  }
+  const job = { parallelism: 10_001, completions: 20_000, template: once };
+  const cronJob = { schedule: "* * * * *", jobTemplate: { spec: job } };
+  const refused = /parallelism: Invalid value: 10001: must be less than or equal to 10000/;
+  for (const [name, spec] of [
+    ["Job", job],
+    ["CronJob", cronJob],
+  ] as const)
+    assert.match(
+      failure(() => admitCreate(kindOf(name), object(kindOf(name), { spec }))),
+      refused,
+    );
+});
+
+test("a Job's selector has the Job's own label, so that it takes no pods of others that have the user's labels", () => {
+  const kind = kindOf("Job");
+  const metadata = { name: "x", uid: "u" };
+  const template = { ...once, metadata: { labels: { app: "db" } } };
+  const made = (spec: object) =>
+    admitCreate(kind, { ...object(kind, { spec: { template, ...spec } }), metadata }).spec as {
+      selector: { matchLabels: Record<string, string> };
+    };
+  const selector = { matchLabels: { app: "db", "controller-uid": "of the Job before" } };
+  const own = "batch.kubernetes.io/controller-uid";
+  const { [own]: uid, ...rest } = made({ selector }).selector.matchLabels;
+  assert.ok(uid);
+  assert.deepEqual(rest, { app: "db" });
+  assert.deepEqual(Object.keys(made({}).selector.matchLabels), [own]);
+  const manual = { manualSelector: true, selector: { matchLabels: { app: "db" } } };
+  assert.deepEqual(made(manual).selector, manual.selector);
+});
+
+test("schedules are read as Kubernetes reads them, also those that begin with a number", () => {
+  const kind = kindOf("CronJob");
+  const made = (schedule: string) =>
+    failure(() =>
+      admitCreate(kind, object(kind, { spec: { schedule, jobTemplate: { spec: { template: once } } } })),
+    );
+  for (const schedule of ["0/5 * * * *", "5/15 8-18 * * MON-FRI", "@hourly"])
+    assert.equal(made(schedule), "", schedule);
+  assert.match(made("61 * * * *"), /spec\.schedule: Invalid value: "61 \* \* \* \*"/);
+});
+
+test("names that every object has as properties are nothing but names", () => {
+  const kind = kindOf("Pod");
+  const made = (spec: object) => admitCreate(kind, object(kind, { spec: { ...pod.spec, ...spec } }));
+  const resources = { requests: { constructor: "1" } };
+  const { spec } = made({ priorityClassName: "constructor", containers: [{ ...container, resources }] });
+  assert.equal((spec as { priority: unknown }).priority, 0);
+});

@@ -24,4 +24,4 @@ export function requireKnownPriority({ metadata, spec }: UnstructuredObject): vo
   throw forbidden(Pods, metadata.name || (metadata.generateName ?? ""), why);
 }
 
-const isKnown = (name: string) => Object.hasOwn(PRIORITY_CLASSES, name);
+const isKnown = (name: string) => PRIORITY_CLASSES.has(name);

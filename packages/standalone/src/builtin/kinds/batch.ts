@@ -1,5 +1,6 @@
 import { CronJobs, Jobs, type UnstructuredObject } from "@mooring/store";
 import { Cron } from "croner";
+import { CRON } from "../../controllers/cron-job/schedule.ts";
 import { age } from "../../kinds/age.ts";
 import {
   ageColumn,
@@ -16,7 +17,7 @@ import { clone, type JsonObject, jsonEqual } from "../../schema/model.ts";
 import { immutable } from "../immutable.ts";
 import { batchTypes } from "../types/workloads.ts";
 import { defaultPodSpec } from "./pod-defaults.ts";
-import { count, templateColumns, templateErrors, workloadErrors } from "./pod-template.ts";
+import { count, podCountErrors, templateColumns, templateErrors, workloadErrors } from "./pod-template.ts";
 
 const POLICIES = ["OnFailure", "Never"];
 /** Kubernetes has them, and Jobs here do not: an object that needs one is refused instead of run wrongly. */
@@ -48,13 +49,16 @@ function jobSpecErrors(spec: JsonObject, at: string): FieldError[] {
       invalid(`${at}.activeDeadlineSeconds`, deadline, "must be between 0 and 2147483647, inclusive"),
     );
   }
-  return errors;
+  return [...errors, ...podCountErrors(spec.parallelism, `${at}.parallelism`)];
 }
 
-/** The server makes the selector, so that no two Jobs count each other's pods. */
+/**
+ * The server makes the selector, or adds to that of the user, so that no two Jobs count each other's pods, and none takes
+ * over, or deletes, pods of others that have the same labels.
+ */
 function ownSelector(job: UnstructuredObject): void {
   const spec = digObject(job, "spec");
-  if (spec.manualSelector === true || dig(spec, "selector", "matchLabels") !== undefined) return;
+  if (spec.manualSelector === true) return;
   const uid = job.metadata.uid ?? "";
   const template = digObject(spec, "template");
   const metadata = digObject(template, "metadata");
@@ -64,7 +68,10 @@ function ownSelector(job: UnstructuredObject): void {
     ...{ "batch.kubernetes.io/controller-uid": uid, "controller-uid": uid },
     ...{ "batch.kubernetes.io/job-name": job.metadata.name, "job-name": job.metadata.name },
   };
-  spec.selector = { matchLabels: { "batch.kubernetes.io/controller-uid": uid } };
+  // Of a Job that was read from a server and is made anew, the labels are those of the one before.
+  const { "controller-uid": _, ...labels } = digObject(spec, "selector", "matchLabels");
+  const matchLabels = { ...labels, "batch.kubernetes.io/controller-uid": uid };
+  spec.selector = { ...digObject(spec, "selector"), matchLabels };
 }
 
 /** Of the template, nothing changes but where the pods go while the Job has not begun. */
@@ -165,7 +172,7 @@ function scheduleErrors(spec: JsonObject): FieldError[] {
     ];
   }
   try {
-    new Cron(schedule, { paused: true, mode: "5-part" }).stop();
+    new Cron(schedule, { paused: true, ...CRON }).stop();
     return [];
   } catch (error) {
     return [invalid("spec.schedule", schedule, error instanceof Error ? error.message : String(error))];

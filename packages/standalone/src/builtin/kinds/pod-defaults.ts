@@ -16,7 +16,7 @@ export function defaultPod(pod: UnstructuredObject): void {
   const account = digText(spec, "serviceAccountName") || digText(spec, "serviceAccount") || "default";
   spec.serviceAccountName = account;
   spec.serviceAccount = account;
-  spec.priority ??= PRIORITY_CLASSES[digText(spec, "priorityClassName")] ?? 0;
+  spec.priority ??= PRIORITY_CLASSES.get(digText(spec, "priorityClassName")) ?? 0;
   spec.preemptionPolicy ??= "PreemptLowerPriority";
   if (spec.hostNetwork === true) defaultHostPorts(spec);
   if (Number(spec.terminationGracePeriodSeconds) < 0) spec.terminationGracePeriodSeconds = 1;

@@ -88,7 +88,7 @@ function resourceErrors(container: JsonObject, path: string): FieldError[] {
   const excess = Object.entries(requests)
     .filter(
       ([name, amount]) =>
-        limits[name] !== undefined && compareQuantities(String(amount), String(limits[name])) > 0,
+        Object.hasOwn(limits, name) && compareQuantities(String(amount), String(limits[name])) > 0,
     )
     .map(([name, amount]) =>
       invalid(

@@ -144,7 +144,7 @@ type JobSpec "What should be done."
   completionMode: string =NonIndexed enum(Indexed,NonIndexed) -- Whether each pod has a part of its own.
   suspend: bool =false -- No pods run.
   podReplacementPolicy: string enum(Failed,TerminatingOrFailed) -- When a pod is replaced.
-  managedBy: string -- Controller that looks after the Job.
+  managedBy: string -- Controller that runs the Job.
 type JobCondition "One aspect of a Job's state."${CONDITION}
   lastProbeTime: time -- When it was last checked.
 type JobStatus "What has been done."

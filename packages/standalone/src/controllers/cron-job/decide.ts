@@ -79,7 +79,7 @@ function seenStatus({ cronJob, jobs }: CronJobView): { status: CronJobStatus; ev
   return { status, events };
 }
 
-/** A Job that is its own and runs, and that neither its status nor its schedule knows of. */
+/** A Job that is its own and runs, and that neither its status nor its schedule names. */
 function reportUnexpected({ cronJob, jobs, reported }: CronJobView): CronJobStep | undefined {
   const { active = [] } = cronJob.status ?? {};
   const found = jobs.find((job) => {

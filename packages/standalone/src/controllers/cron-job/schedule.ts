@@ -1,6 +1,9 @@
 import { type CronJob, defined } from "@mooring/store";
 import { Cron } from "croner";
 
+/** How schedules are read: five fields, and `5/15` is every 15 from 5 on, as in Kubernetes. */
+export const CRON = { mode: "5-part", sloppyRanges: true } as const;
+
 /** More missed starts than these are not counted: only the last one is made up for. */
 export const MOST_MISSED = 100;
 
@@ -18,7 +21,7 @@ export interface Due {
 /** What is due of a schedule after `sinceMs` and until `nowMs`. Throws when the schedule cannot be read. */
 export function dueOf(spec: NonNullable<CronJob["spec"]>, sinceMs: number, nowMs: number): Due {
   const cron = new Cron(spec.schedule, {
-    ...{ paused: true, mode: "5-part" as const },
+    ...{ paused: true, ...CRON },
     ...defined({ timezone: spec.timeZone }),
   });
   const after = (ms: number) => cron.nextRun(new Date(ms))?.getTime();

@@ -182,11 +182,11 @@ const TABLE: [string, JobView, string][] = [
     "release a",
   ],
   [
-    "a deleted Job lets go of its pods",
+    "a deleted Job releases its pods",
     view(job({}, {}, { deletionTimestamp: STARTED }), [pod("a")]),
     "release a",
   ],
-  ["a Job that is gone lets go of its pods", view(undefined, [], [pod("a")]), "release a"],
+  ["a Job that is gone releases its pods", view(undefined, [], [pod("a")]), "release a"],
   ["the end stays for ever without a time to live", view(job({}, condition("Complete"))), "done"],
   ["or as long as it says", view(job({ ttlSecondsAfterFinished: 90 }, condition("Complete"))), "wait 30000"],
   ["and then goes", view(job({ ttlSecondsAfterFinished: 60 }, condition("Failed"))), "delete-job"],

@@ -44,7 +44,7 @@ export function decide(view: JobView): JobStep | Outcome {
   if (view.adoptable.length > 0) return { do: "adopt-pods", pods: view.adoptable.slice(0, BATCH) };
   const { status, events } = nextStatus({ ...view, job });
   if (!isDeepStrictEqual(status, job.status)) return { do: "write-status", status, events };
-  const recorded = tracked.filter((pod) => isRecorded(pod, job));
+  const recorded = tracked.filter(isRecorded(job));
   if (recorded.length > 0) return release(recorded);
   return managePods(view, job);
 }

@@ -1,7 +1,7 @@
 import { defined, isDeleting, type ObjectKey, type Pod } from "@mooring/store";
 import { COMPLETION_INDEX, controllerOf, isTracked } from "../job-pods.ts";
 
-/** What a Job has to know of one of its pods. */
+/** What a Job reads of one of its pods. */
 export interface JobPod {
   key: ObjectKey;
   uid: string;

@@ -138,7 +138,7 @@ test("a pod that somebody deletes while it runs is counted, and replaced", thoro
   assert.deepEqual([found?.status?.succeeded, found?.status?.failed], [1, 1]);
 });
 
-test("a Job deleted without its pods lets go of them", thorough(), async () => {
+test("a Job deleted without its pods releases them", thorough(), async () => {
   const { store, kubectl } = cluster;
   await store.create(Jobs, job("parent", "sleep 1000"));
   await eventually(store, Jobs, "parent", (found) => found?.status?.ready === 1);

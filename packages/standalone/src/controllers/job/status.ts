@@ -58,16 +58,20 @@ function isFailed(pod: JobPod, job: Job): boolean {
   );
 }
 
-/** Its end is in the status, or does not count: the finalizer is of no more use. */
-export function isRecorded(pod: JobPod, job: Job): boolean {
+/** Whether a pod's end is in the status, or does not count: its finalizer is of no more use. The status is read once for all pods. */
+export function isRecorded(job: Job): (pod: JobPod) => boolean {
   const { succeeded = [], failed = [] } = job.status?.uncountedTerminatedPods ?? {};
-  if (succeeded.includes(pod.uid) || failed.includes(pod.uid)) return true;
+  const uncounted = new Set([...succeeded, ...failed]);
   const count = indexCount(job);
-  const hasEnded = pod.state === "succeeded" || isFailed(pod, job);
-  if (count === undefined || !hasEnded) return false;
-  const { index = count } = pod;
-  if (index >= count) return true;
-  return pod.state === "succeeded" && parseIndexes(job.status?.completedIndexes, count).has(index);
+  const completed = parseIndexes(job.status?.completedIndexes, count ?? 0);
+  return (pod) => {
+    if (uncounted.has(pod.uid)) return true;
+    const hasEnded = pod.state === "succeeded" || isFailed(pod, job);
+    if (count === undefined || !hasEnded) return false;
+    const { index = count } = pod;
+    if (index >= count) return true;
+    return pod.state === "succeeded" && completed.has(index);
+  };
 }
 
 /** The counts with what the pods show. A pod is counted when its UID is in the status and its finalizer is gone. */

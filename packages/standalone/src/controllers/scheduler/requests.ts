@@ -39,9 +39,11 @@ export function lacking(
   used: Amounts,
   allocatable: Readonly<Record<string, string>> | undefined,
 ): string[] {
+  // A resource may have any name, also that of a property that every object has.
+  const room = new Map(Object.entries(allocatable ?? {}));
   return [...wanted]
     .filter(([, amount]) => amount > 0n)
-    .filter(([name, amount]) => (used.get(name) ?? 0n) + amount > parseMilli(allocatable?.[name] ?? "0"))
+    .filter(([name, amount]) => (used.get(name) ?? 0n) + amount > parseMilli(room.get(name) ?? "0"))
     .map(([name]) => `Insufficient ${name}`);
 }
 
