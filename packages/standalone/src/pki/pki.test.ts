@@ -4,6 +4,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { createSecureContext } from "node:tls";
 import { parse } from "yaml";
 import { writeKubeconfig } from "./kubeconfig.ts";
 import { ensurePki, isRenewalDue, serverNames } from "./pki.ts";
@@ -62,6 +63,18 @@ test("a certificate that lacks a name, or is damaged, is made anew", async (t) =
   assert.ok(new X509Certificate(more.server.cert).checkIP("192.0.2.7"));
   await writeFile(join(path, "server.crt"), "nonsense");
   assert.ok(new X509Certificate((await ensurePki(path, NAMES)).server.cert).checkHost("localhost"));
+});
+
+test("a process that ends between the new key and its certificate leaves nothing that keeps the server from starting", async (t) => {
+  const path = await folder(t);
+  const first = await ensurePki(path, NAMES);
+  // Another address was to be added; then the old addresses are enough again.
+  const { key } = (await ensurePki(path, serverNames("192.0.2.7"))).server;
+  await writeFile(join(path, "server.crt"), first.server.cert);
+  await writeFile(join(path, "server.key"), key);
+  const { server } = await ensurePki(path, NAMES);
+  createSecureContext(server);
+  assert.deepEqual((await ensurePki(path, NAMES)).server, server, "it stays");
 });
 
 test("a kubeconfig names server, authority and user", async (t) => {

@@ -1,4 +1,4 @@
-import { randomBytes, X509Certificate } from "node:crypto";
+import { createPrivateKey, randomBytes, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
@@ -36,9 +36,17 @@ async function load(folder: string, name: string, usable: (cert: X509Certificate
   const cert = await read(join(folder, `${name}.crt`));
   const key = await read(join(folder, `${name}.key`));
   const parsed = cert === undefined ? undefined : parse(cert);
-  return cert !== undefined && key !== undefined && parsed !== undefined && usable(parsed)
-    ? { cert, key }
-    : undefined;
+  const isWhole = cert !== undefined && key !== undefined && parsed !== undefined;
+  return isWhole && usable(parsed) && isKeyOf(key, parsed) ? { cert, key } : undefined;
+}
+
+/** False for the key of a later certificate, which a process that ended between the two writes has left. */
+function isKeyOf(key: string, cert: X509Certificate): boolean {
+  try {
+    return cert.checkPrivateKey(createPrivateKey(key));
+  } catch {
+    return false;
+  }
 }
 
 async function save(folder: string, name: string, pair: KeyPair): Promise<KeyPair> {
