@@ -53,6 +53,11 @@ export class OwnerGraph {
     this.#touchDependents(uid);
   }
 
+  /** Removes all objects of a kind that is not served any more. */
+  forget(isOfKind: (resource: Resource) => boolean): void {
+    for (const [uid, { resource }] of [...this.#nodes]) if (isOfKind(resource)) this.remove(uid);
+  }
+
   touchAll(): void {
     for (const uid of this.waiting()) this.#touch(uid);
   }

@@ -11,6 +11,7 @@ import type { OwnerGraph } from "./graph.ts";
 import { identityOf, identityStore } from "./identity.ts";
 
 interface Monitor {
+  resource: Resource;
   stop: AbortController;
   synced: Promise<void>;
   done: Promise<void>;
@@ -58,10 +59,17 @@ export class Monitors {
       if (wanted.has(name)) continue;
       this.#running.delete(name);
       monitor.stop.abort();
+      void monitor.done.then(() => this.#forget(monitor.resource));
     }
     for (const [name, kind] of wanted) {
       if (!this.#running.has(name)) this.#running.set(name, this.#start(kind.resource));
     }
+  }
+
+  /** Nobody delivers the end of objects whose kind went with them: their owners would wait for them for ever. */
+  #forget(resource: Resource): void {
+    const isServed = [...this.#running.values()].some((each) => isSameKind(each.resource, resource));
+    if (!isServed) this.#options.graph.forget((other) => isSameKind(other, resource));
   }
 
   #start(resource: Resource): Monitor {
@@ -75,7 +83,7 @@ export class Monitors {
       if (current !== undefined) graph.put(resource, identityOf(current));
     });
     const done = informer.run(either);
-    return { stop, done, synced: informer.synced(either).catch(() => {}) };
+    return { resource, stop, done, synced: informer.synced(either).catch(() => {}) };
   }
 }
 
@@ -87,5 +95,8 @@ function isFollowed(kind: KindInfo): boolean {
     (["list", "watch", "delete"] as const).every((verb) => verbs.includes(verb))
   );
 }
+
+/** In whatever version. */
+const isSameKind = (a: Resource, b: Resource) => a.group === b.group && a.plural === b.plural;
 
 const nameOf = ({ resource }: KindInfo) => `${groupResource(resource)}/${resource.version}`;
