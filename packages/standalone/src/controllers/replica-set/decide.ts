@@ -28,10 +28,12 @@ export type ReplicaSetStep =
 
 /** As many pods as the set wants, one change at a time. */
 export function decide(view: ReplicaSetView): ReplicaSetStep | Outcome {
-  const { set, failure } = view;
+  const { set } = view;
   const change = set.metadata.deletionTimestamp === undefined ? manage(view) : undefined;
-  if (change !== undefined && (failure === undefined || change.do !== "create-pod")) return change;
-  const { status, nextMs } = statusOf(view);
+  // It is over when no pod is missing any more, as after the set was made smaller.
+  const failure = change?.do === "create-pod" ? view.failure : undefined;
+  if (change !== undefined && failure === undefined) return change;
+  const { status, nextMs } = statusOf({ ...view, failure });
   if (!isDeepStrictEqual(set.status ?? {}, status)) return { do: "write-status", status };
   return change ?? (nextMs === undefined ? DONE : wait(nextMs));
 }
