@@ -81,7 +81,14 @@ function createRootCa(namespace: string, { store, caPem, signal }: ApplyContext)
     metadata: { name: ROOT_CA, namespace, annotations },
     data: { "ca.crt": caPem },
   };
-  return tolerant(store.create(ConfigMaps, object, { fieldManager: "namespace-controller", signal }));
+  const options = { fieldManager: "namespace-controller", signal };
+  return tolerant(
+    store.create(ConfigMaps, object, options).catch((error: unknown) => {
+      if (!isAlreadyExists(error)) throw error;
+      const change = (found: ConfigMap) => ({ ...found, data: { ...found.data, ...object.data } });
+      return mutate(store, ConfigMaps, { namespace, name: ROOT_CA }, { change, signal });
+    }),
+  );
 }
 
 function createDefaultAccount(namespace: string, { store, signal }: ApplyContext): Promise<void> {

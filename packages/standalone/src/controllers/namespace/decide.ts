@@ -22,6 +22,7 @@ export interface Remnant {
 /** Everything that the next step for a namespace depends on. */
 export interface View {
   namespace: Namespace;
+  /** With the certificate of now. */
   hasRootCa: boolean;
   hasDefaultAccount: boolean;
   /** Read only while the namespace is being deleted. */

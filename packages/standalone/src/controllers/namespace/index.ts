@@ -51,7 +51,7 @@ export async function startNamespaceController(
   const configMaps = createInformer<ConfigMap>(store, ConfigMaps, named(ROOT_CA));
   const accounts = createInformer<ServiceAccount>(store, ServiceAccounts, named(DEFAULT_ACCOUNT));
   const running = [namespaces, configMaps, accounts].map((informer) => informer.run(signal));
-  const from = { store, kinds, clock, namespaces, configMaps, accounts };
+  const from = { store, kinds, caPem, clock, namespaces, configMaps, accounts };
   const controller = new Reconciler<View, Step>({
     ...{ name: "namespace", store, logger, failpoints, mostSteps: MOST_STEPS },
     // What is left in a namespace that goes is of any kind: no watch delivers it.

@@ -18,6 +18,8 @@ import { DEFAULT_ACCOUNT, ROOT_CA, type View } from "./decide.ts";
 interface NamespaceReads {
   store: ObjectStore;
   kinds: KindRegistry;
+  /** The authority's certificate, PEM. */
+  caPem: string;
   /** Milliseconds since the epoch. */
   clock: () => number;
   namespaces: Informer<Namespace>;
@@ -30,7 +32,7 @@ interface NamespaceReads {
 /** A namespace and, when it is being deleted, all that is in it: no watch delivers that, so it is asked for again. */
 export async function readNamespace(
   name: string,
-  { store, kinds, clock, configMaps, accounts }: NamespaceReads,
+  { store, kinds, caPem, clock, configMaps, accounts }: NamespaceReads,
   { reader, signal }: ReadContext,
 ): Promise<View | undefined> {
   const namespace = await getIfAny(reader.store, Namespaces, { name }, signal);
@@ -45,11 +47,16 @@ export async function readNamespace(
   const has = async <T extends ConfigMap | ServiceAccount>(
     resource: Resource<T>,
     informer: Informer<T>,
-    object: string,
+    { object, isAsWanted }: { object: string; isAsWanted: (found: T | undefined) => boolean },
   ) =>
-    reader.over(informer).get(`${name}/${object}`) !== undefined ||
-    (await getIfAny(reader.store, resource, { namespace: name, name: object }, signal)) !== undefined;
-  const hasRootCa = await has(ConfigMaps, configMaps, ROOT_CA);
-  const hasDefaultAccount = await has(ServiceAccounts, accounts, DEFAULT_ACCOUNT);
+    isAsWanted(reader.over(informer).get(`${name}/${object}`)) ||
+    isAsWanted(await getIfAny(reader.store, resource, { namespace: name, name: object }, signal));
+  // Of an authority that was replaced, or changed by a user, pods would trust the wrong one.
+  const hasRootCa = await has(ConfigMaps, configMaps, {
+    ...{ object: ROOT_CA, isAsWanted: (found) => found?.data?.["ca.crt"] === caPem },
+  });
+  const hasDefaultAccount = await has(ServiceAccounts, accounts, {
+    ...{ object: DEFAULT_ACCOUNT, isAsWanted: (found) => found !== undefined },
+  });
   return { namespace, hasRootCa, hasDefaultAccount, remnants: [] };
 }
