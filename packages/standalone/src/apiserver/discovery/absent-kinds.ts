@@ -31,6 +31,8 @@ export const ABSENT_KINDS: readonly AbsentKind[] = [
   absent("networking.k8s.io/v1 ingressclasses", "IngressClass", NETWORK, false),
   absent("networking.k8s.io/v1 networkpolicies", "NetworkPolicy", `${NETWORK}; use its firewall`),
   absent("autoscaling/v2 horizontalpodautoscalers", "HorizontalPodAutoscaler", "use kubectl scale"),
+  // `kubectl autoscale` and older charts ask for this version.
+  absent("autoscaling/v1 horizontalpodautoscalers", "HorizontalPodAutoscaler", "use kubectl scale"),
   absent("policy/v1 poddisruptionbudgets", "PodDisruptionBudget", CLUSTER),
   absent("node.k8s.io/v1 runtimeclasses", "RuntimeClass", "all containers are run by runc", false),
   absent(
