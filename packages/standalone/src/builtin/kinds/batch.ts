@@ -1,6 +1,5 @@
 import { CronJobs, Jobs, type UnstructuredObject } from "@mooring/store";
 import { Cron } from "croner";
-import { CRON } from "../../controllers/cron-job/schedule.ts";
 import { age } from "../../kinds/age.ts";
 import {
   ageColumn,
@@ -15,6 +14,7 @@ import {
 import { type FieldError, forbidden, invalid, required, tooLong } from "../../schema/field-error.ts";
 import { clone, type JsonObject, jsonEqual } from "../../schema/model.ts";
 import { immutable } from "../immutable.ts";
+import { SCHEDULE_SYNTAX } from "../schedule-syntax.ts";
 import { batchTypes } from "../types/workloads.ts";
 import { defaultPodSpec } from "./pod-defaults.ts";
 import { count, podCountErrors, templateColumns, templateErrors, workloadErrors } from "./pod-template.ts";
@@ -172,7 +172,7 @@ function scheduleErrors(spec: JsonObject): FieldError[] {
     ];
   }
   try {
-    new Cron(schedule, { paused: true, ...CRON }).stop();
+    new Cron(schedule, { paused: true, ...SCHEDULE_SYNTAX }).stop();
     return [];
   } catch (error) {
     return [invalid("spec.schedule", schedule, error instanceof Error ? error.message : String(error))];

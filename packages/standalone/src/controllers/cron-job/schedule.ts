@@ -1,8 +1,6 @@
 import { type CronJob, defined } from "@mooring/store";
 import { Cron } from "croner";
-
-/** How schedules are read: five fields, and `5/15` is every 15 from 5 on, as in Kubernetes. */
-export const CRON = { mode: "5-part", sloppyRanges: true } as const;
+import { SCHEDULE_SYNTAX } from "../../builtin/schedule-syntax.ts";
 
 /** More missed starts than these are not counted: only the last one is made up for. */
 export const MOST_MISSED = 100;
@@ -21,7 +19,7 @@ export interface Due {
 /** What is due of a schedule after `sinceMs` and until `nowMs`. Throws when the schedule cannot be read. */
 export function dueOf(spec: NonNullable<CronJob["spec"]>, sinceMs: number, nowMs: number): Due {
   const cron = new Cron(spec.schedule, {
-    ...{ paused: true, ...CRON },
+    ...{ paused: true, ...SCHEDULE_SYNTAX },
     ...defined({ timezone: spec.timeZone }),
   });
   const after = (ms: number) => cron.nextRun(new Date(ms))?.getTime();

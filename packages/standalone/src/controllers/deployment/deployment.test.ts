@@ -150,30 +150,26 @@ test("paused, a new template waits and the replicas follow", thorough(), async (
   await world.rolledOut(Deployments, "wait");
 });
 
-test(
-  "a set takes on pods that fit, lets go of those that fit no more, and fills up",
-  thorough(),
-  async () => {
-    const [set] = await (async () => {
-      await world.store.create(Deployments, deployment("own", { replicas: 2 }));
-      await world.rolledOut(Deployments, "own");
-      return setsOf("own");
-    })();
-    const [one] = await world.pods("own");
-    assert.ok(set && one);
-    await mutate(world.store, Pods, at(one.metadata.name), (pod) => {
-      pod.metadata.labels = { app: "else" };
-    });
-    await eventually("it is nobody's", async () => {
-      const pod = await world.find(Pods, one.metadata.name);
-      return pod?.metadata.ownerReferences === undefined;
-    });
-    await eventually("another one is there", async () => (await world.pods("own")).length === 2);
-    await world.store.delete(Deployments, at("own"), { propagationPolicy: "Background" });
-    await eventually("its pods go", async () => (await world.pods("own")).length === 0);
-    assert.ok(await world.find(Pods, one.metadata.name), "what it let go stays");
-  },
-);
+test("a set takes on pods that fit, releases those that fit no more, and fills up", thorough(), async () => {
+  const [set] = await (async () => {
+    await world.store.create(Deployments, deployment("own", { replicas: 2 }));
+    await world.rolledOut(Deployments, "own");
+    return setsOf("own");
+  })();
+  const [one] = await world.pods("own");
+  assert.ok(set && one);
+  await mutate(world.store, Pods, at(one.metadata.name), (pod) => {
+    pod.metadata.labels = { app: "else" };
+  });
+  await eventually("it is nobody's", async () => {
+    const pod = await world.find(Pods, one.metadata.name);
+    return pod?.metadata.ownerReferences === undefined;
+  });
+  await eventually("another one is there", async () => (await world.pods("own")).length === 2);
+  await world.store.delete(Deployments, at("own"), { propagationPolicy: "Background" });
+  await eventually("its pods go", async () => (await world.pods("own")).length === 0);
+  assert.ok(await world.find(Pods, one.metadata.name), "what it let go stays");
+});
 
 test("in the middle of a rollout that stands still, both sets take their part of another number of replicas", async () => {
   const strategy = { type: "RollingUpdate", rollingUpdate: { maxSurge: 3, maxUnavailable: 2 } };
