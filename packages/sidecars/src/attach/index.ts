@@ -1,21 +1,14 @@
-import {
-  DONE,
-  hasFinalizer,
-  isDeleting,
-  type KubeVolumeAttachment,
-  type PersistentVolume,
-  stepFailpoints,
-} from "@mooring/store";
+import { DONE, hasFinalizer, isDeleting, type PersistentVolume, stepFailpoints } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { type SidecarController, sidecarController } from "../common/controller.ts";
-import { csiNodeHere, ifHere, nodeHere } from "../common/here.ts";
-import { attacherFinalizer, PUBLISHED_VOLUME, PV_FINALIZER } from "../common/names.ts";
+import { ifHere } from "../common/here.ts";
+import { attacherFinalizer, PV_FINALIZER } from "../common/names.ts";
 import { Remembered } from "../common/remembered.ts";
 import { source } from "../common/source.ts";
 import { patchMetadata } from "../kube/patch.ts";
 import { AttachEffects } from "./apply.ts";
 import { type AttachStep, type AttachView, attachRequestKey, decideAttach } from "./decide.ts";
-import type { Published } from "./protection.ts";
+import { readAttachment } from "./read.ts";
 import { runReconciliation } from "./reconcile-published.ts";
 
 const failpoints = stepFailpoints<AttachStep>("sidecars/attach", {
@@ -72,47 +65,6 @@ export async function runAttach(
     volumes.run(signal),
     runReconciliation(context, effects, options.reconcileMs, signal),
   ]);
-}
-
-async function readAttachment(
-  { cluster, driver, here }: SidecarContext,
-  effects: AttachEffects,
-  { defaultFsType }: AttachOptions,
-  { name, fresh }: { name: string; fresh: boolean },
-): Promise<AttachView> {
-  const found = fresh ? await cluster.attachments.refresh(name) : cluster.attachments.get(name);
-  const attachment = here === undefined || found?.spec.nodeName === here.node ? found : undefined;
-  const volumeName = attachment?.spec.source.persistentVolumeName ?? "";
-  const volume =
-    fresh && volumeName !== "" ? await cluster.volumes.refresh(volumeName) : cluster.volumes.get(volumeName);
-  const uid = attachment?.metadata.uid ?? "";
-  const view: AttachView = {
-    driver: driver.info,
-    attachment,
-    volume,
-    ...nodeObjects({ cluster, driver, here }, attachment?.spec.nodeName ?? ""),
-    recorded: recordedOn(attachment),
-    result: effects.results.get(uid),
-    verify: effects.verify.has(uid),
-    defaultFsType,
-    backoffMs: 0,
-  };
-  return { ...view, backoffMs: effects.backoff.remaining(uid, attachRequestKey(view)) };
-}
-
-/** The objects that have the name by which the driver knows the node. */
-function nodeObjects(
-  { cluster, driver, here }: Pick<SidecarContext, "cluster" | "driver" | "here">,
-  name: string,
-): Pick<AttachView, "csiNode" | "node"> {
-  return here === undefined
-    ? { csiNode: cluster.csiNodes.get(name), node: cluster.nodes.get(name) }
-    : { csiNode: csiNodeHere(here, driver.info.name), node: nodeHere(here) };
-}
-
-function recordedOn(attachment: KubeVolumeAttachment | undefined): Published | undefined {
-  const text = attachment?.metadata.annotations?.[PUBLISHED_VOLUME];
-  return text === undefined ? undefined : (JSON.parse(text) as Published);
 }
 
 type ReleaseStep = { do: "release-volume" };

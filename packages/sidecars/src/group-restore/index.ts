@@ -1,26 +1,14 @@
-import {
-  keyOf,
-  listAll,
-  type PersistentVolumeClaim,
-  stepFailpoints,
-  type VolumeGroupSnapshot,
-  type VolumeSnapshot,
-  VolumeSnapshots,
-} from "@mooring/store";
+import { keyOf, stepFailpoints } from "@mooring/store";
 import { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
 import { Remembered } from "../common/remembered.ts";
 import { source } from "../common/source.ts";
-import { rfc3339 } from "../common/time.ts";
-import type { VolumeGroupRestore } from "../kube/group-restore.ts";
 import { applyGroupRestore, Refusals } from "./apply.ts";
-import { claimNameFor } from "./claim-names.ts";
-import { decideGroupRestore } from "./decide.ts";
-import type { GroupTarget } from "./into-group.ts";
-import { preflight } from "./preflight.ts";
+import { decideGroupRestore, type GroupRestoreStep } from "./decide.ts";
+import { readGroupRestore } from "./read.ts";
 import { Troubles } from "./troubles.ts";
-import type { GroupRestoreView, MemberView } from "./view.ts";
+import type { GroupRestoreView } from "./view.ts";
 
 const failpoints = stepFailpoints<GroupRestoreStep>("sidecars/group-restore", {
   "write-status": true,
@@ -31,7 +19,15 @@ const failpoints = stepFailpoints<GroupRestoreStep>("sidecars/group-restore", {
 /** Makes the claims of VolumeGroupRestores whose group snapshot is of the driver. */
 export function runGroupRestore(context: SidecarContext, signal: AbortSignal): Promise<void> {
   const { cluster, hasVolumeGroupKinds } = context;
-  const restorer = new GroupRestorer(context);
+  const refusals = new Refusals(new Backoff({ ...context.retry, now: context.now }));
+  const troubles = new Troubles(context.store, context.now);
+  const remembered = new Remembered(
+    (key) => cluster.groupRestores.get(key)?.metadata.uid,
+    (uid) => {
+      refusals.forget(uid);
+      troubles.forget(uid);
+    },
+  );
   return sidecarController(context, {
     name: "group-restore",
     failpoints,
@@ -42,187 +38,15 @@ export function runGroupRestore(context: SidecarContext, signal: AbortSignal): P
       ...(hasVolumeGroupKinds ? [cluster.volumeGroups, cluster.volumeGroupClasses] : []),
     ],
     // What is installed later is not watched, so it is not read either.
-    read: (key, from, fresh) => restorer.read(key, { ...from, hasVolumeGroupKinds }, fresh),
+    read: (key, from, fresh) =>
+      readGroupRestore({ ...from, hasVolumeGroupKinds }, { refusals, troubles }, key, fresh),
     isGone: ({ restore }: GroupRestoreView) => restore === undefined,
     decide: decideGroupRestore,
-    apply: (step: GroupRestoreStep, view, key) => restorer.apply(step, view, key),
-    ended: (key) => restorer.remembered.ended(key),
+    async apply(step: GroupRestoreStep, { restore }, key) {
+      if (restore === undefined) return;
+      remembered.note(key, restore.metadata.uid ?? "");
+      await applyGroupRestore(context, refusals, restore, step);
+    },
+    ended: (key) => remembered.ended(key),
   }).run(signal);
-}
-
-/** The watches of several kinds are not in step: before the controller reports something missing, it asks the server. */
-function isFailing(view: GroupRestoreView): boolean {
-  const { restore } = view;
-  if (restore === undefined || restore.status?.members !== undefined) return false;
-  return preflight(view, restore).kind === "fail";
-}
-
-/** Claims for which a restore waits; a restore that is ready waits for none. */
-function claimsMade(
-  { status }: VolumeGroupRestore,
-  claims: ReadonlyMap<string, PersistentVolumeClaim>,
-): PersistentVolumeClaim[] {
-  if (status?.phase === "Ready") return [];
-  return status?.members?.flatMap(({ claimName }) => claims.get(claimName) ?? []) ?? [];
-}
-
-type GroupRestoreStep = Parameters<typeof applyGroupRestore>[3];
-
-class GroupRestorer {
-  readonly #context: SidecarContext;
-  readonly #refusals: Refusals;
-  readonly #troubles: Troubles;
-  readonly remembered: Remembered;
-
-  constructor(context: SidecarContext) {
-    this.#context = context;
-    this.#refusals = new Refusals(new Backoff({ ...context.retry, now: context.now }));
-    this.#troubles = new Troubles(context.store, context.now);
-    this.remembered = new Remembered(
-      (key) => context.cluster.groupRestores.get(key)?.metadata.uid,
-      (uid) => {
-        this.#refusals.forget(uid);
-        this.#troubles.forget(uid);
-      },
-    );
-  }
-
-  async read(key: string, from: SidecarContext, fresh: boolean): Promise<GroupRestoreView> {
-    const { groupRestores } = from.cluster;
-    const restore = fresh ? await groupRestores.refresh(key) : groupRestores.get(key);
-    const view = await this.#view(from, restore, fresh);
-    return fresh || !isFailing(view) ? view : this.#view(from, restore, true);
-  }
-
-  async apply(step: GroupRestoreStep, { restore }: GroupRestoreView, key: string): Promise<void> {
-    if (restore === undefined) return;
-    this.remembered.note(key, restore.metadata.uid ?? "");
-    await applyGroupRestore(this.#context, this.#refusals, restore, step);
-  }
-
-  async #view(
-    from: SidecarContext,
-    restore: VolumeGroupRestore | undefined,
-    fresh: boolean,
-  ): Promise<GroupRestoreView> {
-    const { cluster, driver, now } = from;
-    const uid = restore?.metadata.uid ?? "";
-    const base = {
-      driver: driver.info.name,
-      now: rfc3339(now()),
-      ...this.#refusals.of(uid),
-      classes: cluster.classes.list(),
-    };
-    if (restore === undefined)
-      return {
-        ...base,
-        restore,
-        groupSnapshot: undefined,
-        content: undefined,
-        members: [],
-        claims: new Map(),
-        troubles: new Map(),
-      };
-    const group = keyOf({
-      metadata: { ...restore.metadata, name: restore.spec.source.volumeGroupSnapshotName },
-    });
-    const groupSnapshot = fresh ? await cluster.groups.refresh(group) : cluster.groups.get(group);
-    if (fresh) await refreshSnapshots(from, restore);
-    const members = membersOf(from, restore, group);
-    const claims = await claimsOf(from, { restore, members }, fresh);
-    return {
-      ...base,
-      restore,
-      groupSnapshot,
-      content: await contentOf(from, groupSnapshot, fresh),
-      members,
-      claims,
-      target: await targetOf(from, restore, fresh),
-      troubles: await this.#troubles.of(uid, claimsMade(restore, claims)),
-    };
-  }
-}
-
-/** The VolumeGroup that the restore makes, where it makes one. */
-async function targetOf(
-  { cluster, driver, hasVolumeGroupKinds: isServed }: SidecarContext,
-  { metadata, spec }: VolumeGroupRestore,
-  fresh: boolean,
-): Promise<GroupTarget | undefined> {
-  const wish = spec.volumeGroup;
-  if (wish === undefined) return undefined;
-  const can = driver.info.volumeGroups;
-  const canGroup = can.has("VOLUME_GROUP") && can.has("MODIFY_VOLUME_GROUP");
-  if (!isServed) return { isServed, canGroup, group: undefined, groupClass: undefined };
-  const { volumeGroupClasses, volumeGroups } = cluster;
-  const key = keyOf({ metadata: { ...metadata, name: wish.name } });
-  const group = fresh ? await volumeGroups.refresh(key) : volumeGroups.get(key);
-  const name = wish.volumeGroupClassName ?? "";
-  const groupClass =
-    fresh && name !== "" ? await volumeGroupClasses.refresh(name) : volumeGroupClasses.get(name);
-  return { isServed, canGroup, group, groupClass };
-}
-
-async function contentOf(
-  { cluster: { groupContents } }: SidecarContext,
-  groupSnapshot: VolumeGroupSnapshot | undefined,
-  fresh: boolean,
-) {
-  const name = groupSnapshot?.status?.boundVolumeGroupSnapshotContentName;
-  if (name === undefined) return undefined;
-  return fresh ? groupContents.refresh(name) : groupContents.get(name);
-}
-
-async function refreshSnapshots(
-  { cluster, store }: SidecarContext,
-  { metadata: { namespace = "" } }: VolumeGroupRestore,
-): Promise<void> {
-  const { items } = await listAll(store, VolumeSnapshots, { namespace });
-  for (const snapshot of items) cluster.snapshots.wrote(snapshot);
-  for (const { status } of items) {
-    const content = status?.boundVolumeSnapshotContentName;
-    if (content !== undefined && cluster.contents.get(content) === undefined)
-      await cluster.contents.refresh(content);
-  }
-}
-
-/** The members of the group snapshot as it is, and those that the plan was made of. */
-function membersOf(
-  { cluster: { contents, snapshots } }: SidecarContext,
-  restore: VolumeGroupRestore,
-  group: string,
-): MemberView[] {
-  const planned = (restore.status?.members ?? []).flatMap(({ snapshotUID }) =>
-    snapshots.byIndex("uid", snapshotUID),
-  );
-  const all = new Map<string, VolumeSnapshot>();
-  for (const snapshot of [...snapshots.byIndex("memberOf", group), ...planned])
-    all.set(keyOf(snapshot), snapshot);
-  return [...all.values()].map((snapshot) => ({
-    snapshot,
-    content: contents.get(snapshot.status?.boundVolumeSnapshotContentName ?? ""),
-  }));
-}
-
-/** Source claims and claims with the names of restored ones: what a plan is made from, and what has become of it. */
-async function claimsOf(
-  { cluster: { claims } }: SidecarContext,
-  { members, restore }: { members: readonly MemberView[]; restore: VolumeGroupRestore },
-  fresh: boolean,
-): Promise<Map<string, PersistentVolumeClaim>> {
-  const names = new Set(restore.status?.members?.map(({ claimName }) => claimName));
-  if (restore.status?.members === undefined) {
-    for (const { snapshot } of members) {
-      const source = snapshot.spec.source.persistentVolumeClaimName ?? snapshot.metadata.name;
-      const overrides = restore.spec.members?.find(({ claim }) => claim === source);
-      names.add(source).add(claimNameFor(restore, source, overrides));
-    }
-  }
-  const found = new Map<string, PersistentVolumeClaim>();
-  for (const name of names) {
-    const key = keyOf({ metadata: { ...restore.metadata, name } });
-    const claim = fresh ? await claims.refresh(key) : claims.get(key);
-    if (claim !== undefined) found.set(name, claim);
-  }
-  return found;
 }

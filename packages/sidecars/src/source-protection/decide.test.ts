@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { maySourceGo, type SourceView } from "./decide.ts";
+import { DONE } from "@mooring/store";
+import { decideSource, type SourceView } from "./decide.ts";
 
 const idle: SourceView = { isProtected: true, ours: true, deleting: false, running: 0, waiting: 0 };
 
@@ -14,4 +15,5 @@ const rows: [title: string, changes: Partial<SourceView>, go: boolean][] = [
   ["not protected", { isProtected: false }, false],
 ];
 for (const [title, changes, go] of rows)
-  test(`source protection: ${title}`, () => assert.equal(maySourceGo({ ...idle, ...changes }), go));
+  test(`source protection: ${title}`, () =>
+    assert.deepEqual(decideSource({ ...idle, ...changes }), go ? { do: "release" } : DONE));

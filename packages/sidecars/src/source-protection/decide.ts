@@ -1,3 +1,5 @@
+import { DONE, type Outcome } from "@mooring/store";
+
 /** What is known about an object that is, or was, the source of new volumes. */
 export interface SourceView {
   /** It carries the finalizer of its kind. */
@@ -11,10 +13,15 @@ export interface SourceView {
   waiting: number;
 }
 
+/** The only step: the finalizer goes. */
+export type SourceStep = { do: "release" };
+
 /**
  * A source must outlive every copy that may be under way. Claims that merely wait for it keep the finalizer, to save
  * writes, but never delay its deletion: they may never get their turn.
  */
-export function maySourceGo({ isProtected, ours, deleting, running, waiting }: SourceView): boolean {
-  return isProtected && ours && running === 0 && (deleting || waiting === 0);
+export function decideSource(view: SourceView): SourceStep | Outcome {
+  const { isProtected, ours, deleting, running, waiting } = view;
+  const free = isProtected && ours && running === 0 && (deleting || waiting === 0);
+  return free ? { do: "release" } : DONE;
 }

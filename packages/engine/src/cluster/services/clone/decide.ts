@@ -12,7 +12,8 @@ export const FINAL: ReadonlySet<string> = new Set([
   "DATA_LOSS",
 ]);
 
-interface CloneView {
+/** Everything that the tickets of a copy depend on. */
+export interface CloneView {
   /** A volume that is made from another. */
   target: Volume;
   /** Undefined when it is gone. */

@@ -1,9 +1,9 @@
-import { getIfAny, source } from "@mooring/store";
-import { Volumes } from "../../../api/volume.ts";
+import { source } from "@mooring/store";
 import type { ServicesContext } from "../context.ts";
 import { runTicketService } from "../tickets/run-ticket-service.ts";
 import { ticketFailpoints } from "../tickets/steps.ts";
 import { decide } from "./decide.ts";
+import { readClone } from "./read.ts";
 
 const failpoints = ticketFailpoints("engine/services/clone");
 
@@ -19,13 +19,8 @@ export function runClones(context: ServicesContext): Promise<void> {
       ),
     ],
     async plan(name, { store }) {
-      const target = await getIfAny(store, Volumes, { name }, signal);
-      const from = target?.spec.source;
-      if (target === undefined || from?.kind !== "Volume") return undefined;
-      // A copy that is made needs its source no more, and is not to be woken by it.
-      const made = target.status?.size !== undefined;
-      const origin = made ? undefined : await getIfAny(store, Volumes, { name: from.name }, signal);
-      return decide({ target, source: origin });
+      const view = await readClone(store, name, signal);
+      return view && decide(view);
     },
   });
 }

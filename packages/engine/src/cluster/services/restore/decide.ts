@@ -7,7 +7,8 @@ import { noTicket, type TicketPlan, ticketFor } from "../tickets/plan.ts";
 
 const TYPE = "volume-restore-controller";
 
-interface RestoreView {
+/** Everything that the ticket of a restore depends on. */
+export interface RestoreView {
   volume: Volume;
   /** The one that `spec.restoreFrom` names; undefined when there is none. */
   snapshot: Snapshot | undefined;

@@ -1,10 +1,11 @@
-import { getIfAny, type Reader, source, stepFailpoints } from "@mooring/store";
-import { Snapshots } from "../../../api/snapshot.ts";
-import { type Volume, type VolumeRestore, Volumes } from "../../../api/volume.ts";
+import { source, stepFailpoints } from "@mooring/store";
+import type { Volume, VolumeRestore } from "../../../api/volume.ts";
 import type { ServicesContext } from "../context.ts";
 import { runTicketService } from "../tickets/run-ticket-service.ts";
 import { TICKET_STEPS, type TicketStep } from "../tickets/steps.ts";
+import { refuseRestore } from "./apply.ts";
 import { decide, type RestorePlan } from "./decide.ts";
+import { readRestore } from "./read.ts";
 
 const failpoints = stepFailpoints<TicketStep | Refuse>("engine/services/restore", {
   ...TICKET_STEPS,
@@ -25,30 +26,11 @@ export function runRestores(context: ServicesContext): Promise<void> {
     failpoints,
     sources: [source(volumes, ({ metadata }) => [metadata.name])],
     watched: [snapshots],
-    plan: (name, reader) => plan(context, reader, name),
+    async plan(name, { store }) {
+      const view = await readRestore(context, store, name);
+      return view && { ...decide(view), volume: view.volume };
+    },
     ownStep: ({ refuse: restore }) => (restore === undefined ? undefined : { do: "refuse", restore }),
-    applyOwn: ({ restore }, { volume }) => refuse(context, volume, restore),
+    applyOwn: ({ restore }, { volume }) => refuseRestore(context, volume, restore),
   });
-}
-
-async function plan(
-  { now, signal }: ServicesContext,
-  { store }: Reader,
-  key: string,
-): Promise<PlanOf | undefined> {
-  const volume = await getIfAny(store, Volumes, { name: key }, signal);
-  if (volume === undefined) return undefined;
-  const name = volume.spec.restoreFrom?.snapshot;
-  const snapshot = name === undefined ? undefined : await getIfAny(store, Snapshots, { name }, signal);
-  return { ...decide({ volume, snapshot, now: now() }), volume };
-}
-
-async function refuse(
-  { store, events, signal }: ServicesContext,
-  volume: Volume,
-  restore: VolumeRestore,
-): Promise<void> {
-  const status = { ...(volume.status ?? { state: "detached" as const }), restore };
-  await store.updateStatus(Volumes, { ...volume, status }, { signal });
-  events.event(volume, "Warning", "RestoreRefused", restore.message ?? "");
 }

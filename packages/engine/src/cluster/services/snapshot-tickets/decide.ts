@@ -4,7 +4,8 @@ import type { Snapshot } from "../../../api/snapshot.ts";
 import type { Volume } from "../../../api/volume.ts";
 import { noTicket, type TicketPlan, ticketFor } from "../tickets/plan.ts";
 
-interface SnapshotTicketView {
+/** Everything that the ticket of a snapshot depends on. */
+export interface SnapshotTicketView {
   snapshot: Snapshot;
   /** The volume to copy; undefined when there is none. */
   volume: Volume | undefined;
