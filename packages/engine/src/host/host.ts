@@ -112,7 +112,12 @@ export interface AttachOptions {
   readOnly?: boolean;
   /** Default true. */
   discard?: boolean;
+  /** Bytes; default 4096. Smaller ones keep direct I/O only where the file takes it in such pieces. */
+  sectorSize?: SectorSize;
 }
+
+/** Bytes in a sector of a device. */
+export type SectorSize = 512 | 4096;
 
 /** The loop devices of the machine, as the kernel has them (sysfs). */
 export interface LoopDevices {
@@ -123,7 +128,7 @@ export interface LoopDevices {
   /** The device of this file, if it has one. `recent`: a "no" may be a quarter of a second old, which is cheaper. */
   find(backingFile: string, options?: { recent?: boolean }): Promise<LoopDevice | undefined>;
   /**
-   * Attaches with direct I/O and 4096-byte sectors; returns the present device when there is one already. `discard: false`:
+   * Attaches with direct I/O; returns the present device when there is one already, which has to have such sectors. `discard: false`:
    * what is discarded on the device, or zeroed, keeps its blocks in the file.
    */
   attach(backingFile: string, options?: AttachOptions): Promise<LoopDevice>;

@@ -11,6 +11,7 @@ import type {
   LoopDevice,
   LoopDevices,
   Mounts,
+  SectorSize,
 } from "./host.ts";
 import { isWithoutDiscard, removeWithoutDiscard, takeOffDiscard } from "./loop-discard.ts";
 import { LoopFinder } from "./loop-finder.ts";
@@ -23,7 +24,7 @@ import { FENCED_BYTES, readLoop, readLoops, type SysfsLoop } from "./sysfs-loops
  * Explicit, because the kernel's own choice follows the backing file: a file that was ever reflinked gets 4096, and
  * a file system made on 512-byte sectors then refuses to mount (ENOSYS) after the volume's first snapshot.
  */
-const LOOP_SECTOR_BYTES = 4096;
+const LOOP_SECTOR_BYTES: SectorSize = 4096;
 const ATTACH_ATTEMPTS = 8;
 const GONE_TIMEOUT_MS = 5000;
 
@@ -32,17 +33,16 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
   const locks = new KeyedLock();
   const finder = new LoopFinder(exec, mounts, clock);
 
-  const attachOnce = async (
-    path: string,
-    { readOnly, discard }: Required<AttachOptions>,
-  ): Promise<LoopDevice> => {
+  const attachOnce = async (path: string, options: Required<AttachOptions>): Promise<LoopDevice> => {
+    const { readOnly, discard } = options;
+    const usable = (loop: SysfsLoop) => requireUsable(loop, options);
     let last: ExecResult | undefined;
     for (let attempt = 0; attempt < ATTACH_ATTEMPTS; attempt++) {
       // A device that is newer than the picture is found by --nooverlap.
       const present = await finder.find(path, { recent: attempt === 0 });
       if (present !== undefined && !present.autoclear) return usable(present);
       // --nooverlap hands back a present device and takes its autoclear mark off.
-      last = await exec.try("losetup", attachArgs(path, readOnly));
+      last = await exec.try("losetup", attachArgs(path, options));
       const shown = /^\/dev\/(loop\d+)$/m.exec(last.stdout)?.[1];
       if (shown !== undefined) await finder.learn(shown, path);
       const device = await finder.find(path, { recent: shown !== undefined });
@@ -59,7 +59,7 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
     throw last === undefined
       ? new EngineError("UNAVAILABLE", `cannot attach ${path}`)
       : new EngineError("UNAVAILABLE", `cannot attach ${path} to a loop device: ${last.stderr.trim()}`, {
-          cause: commandFailed("losetup", attachArgs(path, readOnly), last),
+          cause: commandFailed("losetup", attachArgs(path, options), last),
         });
   };
 
@@ -75,8 +75,8 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
   const attach: LoopDevices["attach"] = async (backingFile, options) => {
     const path = await attachable(backingFile);
     return locks.run(path, async () => {
-      const { readOnly = false, discard = true } = options ?? {};
-      const device = await attachOnce(path, { readOnly, discard });
+      const { readOnly = false, discard = true, sectorSize = LOOP_SECTOR_BYTES } = options ?? {};
+      const device = await attachOnce(path, { readOnly, discard, sectorSize });
       if (!discard) await takeOffDiscard(deviceName(device.path));
       return device;
     });
@@ -165,8 +165,8 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
   };
 }
 
-function attachArgs(path: string, readOnly: boolean): string[] {
-  const sector = ["--sector-size", String(LOOP_SECTOR_BYTES)];
+function attachArgs(path: string, { readOnly, sectorSize }: Required<AttachOptions>): string[] {
+  const sector = ["--sector-size", String(sectorSize)];
   const mode = readOnly ? ["--read-only"] : [];
   return ["--find", "--show", "--nooverlap", "--direct-io=on", ...sector, ...mode, path];
 }
@@ -196,7 +196,7 @@ async function attachable(file: string): Promise<string> {
   return path;
 }
 
-function usable(loop: SysfsLoop): LoopDevice {
+function requireUsable(loop: SysfsLoop, { sectorSize }: Required<AttachOptions>): LoopDevice {
   if (loop.fenced) {
     const message = `${loop.path} of ${loop.backingFile} was fenced, and a process still has it open`;
     throw new EngineError("FAILED_PRECONDITION", message, { hint: "stop its workload and unmount it" });
@@ -207,7 +207,7 @@ function usable(loop: SysfsLoop): LoopDevice {
       hint: `if nothing uses it: losetup -d ${loop.path}`,
     });
   }
-  if (loop.sectorSize === LOOP_SECTOR_BYTES) return loop;
+  if (loop.sectorSize === sectorSize) return loop;
   const message = `${loop.backingFile} is attached as ${loop.path} with ${loop.sectorSize}-byte sectors`;
   throw new EngineError("FAILED_PRECONDITION", message, { hint: `losetup -d ${loop.path}` });
 }

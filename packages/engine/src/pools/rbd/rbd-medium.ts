@@ -1,12 +1,13 @@
 import { mkdir } from "node:fs/promises";
 import { EngineError } from "../../errors.ts";
-import type { Host, LoopAttachment } from "../../host/host.ts";
+import type { Host, LoopAttachment, SectorSize } from "../../host/host.ts";
 import type { GroupCopier } from "../group-copy.ts";
 import type { Image } from "../image.ts";
 import type { ImageDevices } from "../image-devices.ts";
 import { rbdLayout } from "../layout.ts";
 import type { Medium, PoolRoom } from "../medium.ts";
 import { RbdCommands } from "./commands.ts";
+import { readSectorSize, SECTOR_SIZE } from "./image-sectors.ts";
 import { listOf, objectOf, parse } from "./json.ts";
 import { OpenFiles } from "./open-files.ts";
 import { checkPlace, describePlace, FLATTEN_DEPTH, type RbdPlace } from "./place.ts";
@@ -66,10 +67,12 @@ export class RbdMedium implements Medium {
     this.copier = rbdCopier(this.images, copies);
     this.devices = {
       attach: async (image, options) => {
-        await this.#open(image);
-        return loops.attach(image.path, options);
+        const sectorSize = await this.#open(image);
+        return loops.attach(image.path, { ...options, sectorSize });
       },
       withhold: async (image) => {
+        const info = await this.images.present(image.id);
+        if ((await readSectorSize(this.#commands, info)) !== SECTOR_SIZE) throw withheldInPart(image.id);
         await this.#open(image);
         return loops.attachWithheld(image.path);
       },
@@ -82,8 +85,14 @@ export class RbdMedium implements Medium {
     };
   }
 
-  async #open({ id, path }: Pick<Image, "id" | "path">): Promise<void> {
-    await this.#files.open(await this.images.present(id), path);
+  /** The size of its device's sectors. */
+  async #open({ id, path }: Pick<Image, "id" | "path">): Promise<SectorSize> {
+    const info = await this.images.present(id);
+    // Read while its client starts, which takes longer.
+    const reading = readSectorSize(this.#commands, info);
+    reading.catch(() => {});
+    await this.#files.open(info, path);
+    return reading;
   }
 
   async #detach(device: LoopAttachment, options: { lastUser?: boolean } = {}): Promise<void> {
@@ -148,6 +157,12 @@ export class RbdMedium implements Medium {
 
   /** The cluster's administrator makes it larger. */
   async enlarge(): Promise<void> {}
+}
+
+/** A device that is withheld keeps its first 512 bytes: no sector of 4096, but one of these. */
+function withheldInPart(id: string): EngineError {
+  const message = `image ${id} has sectors of 512 bytes: it does not move while it is in use`;
+  return new EngineError("FAILED_PRECONDITION", message, { hint: "stop its workload, and start it there" });
 }
 
 /** What the cluster can still take of this pool, with all its copies and up to its full ratio; its quota where it has one. */

@@ -1,3 +1,8 @@
+import { EngineError } from "../../errors.ts";
+import type { RbdCommands } from "./commands.ts";
+
+/** The exit code of `rados` for whatever goes wrong. */
+const FAILED = 1;
 const ENTRY = /^value \((\d+) bytes\) :$/;
 const ROW = /^[0-9a-f]{8} {2}((?:[0-9a-f]{2} {1,2})+)/;
 
@@ -21,4 +26,12 @@ export function parseOmap(text: string): Map<string, string> {
     if (bytes.length === Number(length)) values.set(key, Buffer.from(bytes).toString("utf8"));
   }
   return values;
+}
+
+/** Keys and values that an object of the pool has; empty where there is no such object. */
+export async function readOmap(commands: RbdCommands, object: string): Promise<Map<string, string>> {
+  const { exitCode, stdout, stderr } = await commands.rados(["listomapvals", object], { allow: [FAILED] });
+  if (exitCode === 0) return parseOmap(stdout);
+  if (/\(2\) No such file or directory/.test(stderr)) return new Map();
+  throw new EngineError("UNAVAILABLE", `rados listomapvals ${object} failed: ${stderr.trim().slice(-200)}`);
 }
