@@ -1,5 +1,6 @@
 import type { SurveyedImage, Volume } from "@mooring/engine";
-import type { PersistentVolume } from "@mooring/store";
+import type { PersistentVolume, PersistentVolumeClaim } from "@mooring/store";
+import { imageOf } from "./annotations.ts";
 
 /** Content of an image that no PersistentVolume describes, as the operator gives it. */
 export const CONTENTS = ["block", "ext4", "xfs", "btrfs"] as const;
@@ -14,10 +15,18 @@ export interface ImportContext {
   where: string;
   /** PersistentVolumes of other drivers that are this image. */
   persistentVolumes: readonly PersistentVolume[];
+  /** The claim that this volume has, or is to have: the one that ceph-csi's PersistentVolume is bound to, by its name. */
+  claim?: PersistentVolumeClaim;
+  /** Pods that use that claim and have not ended. */
+  pods: readonly string[];
+  /** Other images of the pool, by name. */
+  others: ReadonlySet<string>;
   /** Nodes to which VolumeAttachments of those say that it is attached. */
   attachedTo: readonly string[];
   /** For images that no PersistentVolume describes. */
   content: Content | undefined;
+  /** Of the new PersistentVolume and claim; empty: none. */
+  storageClass: string;
   /** What an import of this image has made already: one that was killed is gone on with. */
   made: { persistentVolume?: PersistentVolume; volume?: Volume };
 }
@@ -30,6 +39,11 @@ export function importedName(pool: string, { cephID }: Pick<SurveyedImage, "ceph
 /** The name of its PersistentVolume. */
 export function importedPersistentVolume(volume: string): string {
   return volume.replace(/^v-/, "");
+}
+
+/** What the image was called before the import. */
+export function nameOf({ name }: Pick<SurveyedImage, "name">, { made }: ImportContext): string {
+  return (made.persistentVolume && imageOf(made.persistentVolume)) ?? name;
 }
 
 /** The PersistentVolume that describes it: the one that the import has made, else that of ceph-csi. */

@@ -1,5 +1,5 @@
 import { isImageFeature, type Superblock, type SurveyedImage } from "@mooring/engine";
-import { contentOf, describedBy, type ImportContext, importedName } from "./context.ts";
+import { contentOf, describedBy, type ImportContext, importedName, nameOf } from "./context.ts";
 
 /** Why an image cannot be imported as it is, and what would change that. */
 export interface Obstacle {
@@ -14,8 +14,6 @@ const SECTOR = 4096;
 const NEEDED = ["layering", "exclusive-lock"];
 /** Ceph's own marks, which say nothing about who can open it. */
 const MARKS = ["operations"];
-
-const NOTHING: Superblock = { kind: "nothing" };
 
 type Rule = (image: SurveyedImage, context: ImportContext) => Obstacle | undefined;
 
@@ -38,7 +36,7 @@ const RULES: readonly Rule[] = [
       ? { why: "ceph-csi has encrypted it, with a key that Mooring does not have" }
       : undefined,
   ({ csi, content }) =>
-    csi?.encrypted !== true && content?.kind === "LUKS" ? { why: "it is encrypted (LUKS)" } : undefined,
+    csi?.encrypted !== true && content.kind === "LUKS" ? { why: "it is encrypted (LUKS)" } : undefined,
   (_, { persistentVolumes }) =>
     persistentVolumes.length > 1
       ? {
@@ -46,11 +44,38 @@ const RULES: readonly Rule[] = [
           next: "delete all but one, with persistentVolumeReclaimPolicy Retain",
         }
       : undefined,
-  (_, { persistentVolumes: [described] }) =>
-    described !== undefined && described.spec?.persistentVolumeReclaimPolicy !== "Retain"
+  (image, { pool, others }) => {
+    const name = `mooring.${importedName(pool, image)}`;
+    return image.name !== name && others.has(name)
+      ? { why: `there is an image ${name} already`, next: `look what it is: rbd info WHERE/${name}` }
+      : undefined;
+  },
+  (image, { pool, made: { persistentVolume } }) => {
+    const name = importedName(pool, image);
+    const { driver, volumeHandle } = persistentVolume?.spec?.csi ?? {};
+    return persistentVolume !== undefined && (driver !== "csi.mooring.dev" || volumeHandle !== name)
       ? {
-          why: `ceph-csi deletes it with its PersistentVolume ${described.metadata.name}`,
-          next: `kubectl patch pv ${described.metadata.name} -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'`,
+          why: `there is a PersistentVolume ${persistentVolume.metadata.name} already, of another volume`,
+          next: `kubectl get pv ${persistentVolume.metadata.name} -o yaml`,
+        }
+      : undefined;
+  },
+  (image, context) => {
+    const { claim, persistentVolumes, made } = context;
+    const bound = claim?.spec?.volumeName;
+    const known = [...persistentVolumes, made.persistentVolume].map((each) => each?.metadata.name);
+    return claim !== undefined && !known.includes(bound)
+      ? {
+          why: `the claim ${claim.metadata.namespace}/${claim.metadata.name} is not ${nameOf(image, context)}'s any more: it has ${bound ?? "no volume yet"}`,
+          next: `look what made it; then delete it: kubectl delete pvc -n ${claim.metadata.namespace} ${claim.metadata.name}`,
+        }
+      : undefined;
+  },
+  (_, { pods }) =>
+    pods.length > 0
+      ? {
+          why: `pods use its claim: ${pods.join(", ")}`,
+          next: "stop them, and what starts them again: kubectl scale --replicas=0",
         }
       : undefined,
   (_, { persistentVolumes: [described] }) =>
@@ -95,22 +120,7 @@ const RULES: readonly Rule[] = [
           why: `its ${size} bytes are no multiple of ${SECTOR}`,
           next: `rbd resize ${where}/IMAGE --size ${Math.max(1, Math.ceil(size / SECTOR)) * SECTOR}B`,
         },
-  ({ content, parent }) =>
-    content === undefined
-      ? {
-          why: `what is in it is in ${parent} still, of which it is a clone`,
-          next: "rbd flatten WHERE/IMAGE",
-        }
-      : undefined,
-  ({ content }, context) =>
-    content === undefined || content.kind === "LUKS" ? undefined : wrongContent(content, context),
-  ({ content: { kind, unit = SECTOR } = NOTHING }) =>
-    unit < SECTOR
-      ? {
-          why: `what is in it (${kind}) counts in ${unit} bytes, and sectors of Mooring's devices have ${SECTOR}`,
-          next: "copy its files into a new volume",
-        }
-      : undefined,
+  ({ content }, context) => (content.kind === "LUKS" ? undefined : wrongContent(content, context)),
 ];
 
 /** Everything that is in the way. */

@@ -1,54 +1,142 @@
-import { parseCsiHandle, type RbdSurvey, type SurveyedImage, uuidOfImage, Volumes } from "@mooring/engine";
+import {
+  parseCsiHandle,
+  type RbdSurvey,
+  type SurveyedImage,
+  uuidOfImage,
+  type Volume,
+  Volumes,
+} from "@mooring/engine";
 import {
   defined,
+  type KubeVolumeAttachment,
   KubeVolumeAttachments,
   type ObjectStore,
   type PersistentVolume,
+  type PersistentVolumeClaim,
+  PersistentVolumeClaims,
   PersistentVolumes,
+  type Pod,
+  Pods,
 } from "@mooring/store";
+import { claimOf, imageOf } from "./annotations.ts";
 import { type Content, type ImportContext, importedName, importedPersistentVolume } from "./context.ts";
-import { type ImportPlan, planImport } from "./plan.ts";
+import type { ImportPlan } from "./plan.ts";
 
 /** ceph-csi's driver, which installations put their own name before: `rook-ceph.rbd.csi.ceph.com`. */
 const CEPH_CSI = /(^|\.)rbd\.csi\.ceph\.com$/;
-/** Which of Mooring's pools, and where in the cluster it is. */
+const ENDED = new Set(["Succeeded", "Failed"]);
+
+/** Which of Mooring's pools, where in the cluster it is, and what the operator says of images. */
 export interface ImportPlace {
   pool: string;
   cephPool: string;
   namespace: string | undefined;
+  content: Content | undefined;
+  storageClass: string;
 }
 
-/** What an import of each image would do. Reads the API server, and changes nothing there. */
-export async function readPlans(
-  store: ObjectStore,
-  place: ImportPlace,
-  survey: RbdSurvey,
-  content: Content | undefined,
-): Promise<ImportPlan[]> {
-  const [volumes, described, attachments] = await Promise.all([
+/** Everything of the API server that an import may depend on. */
+export interface ImportObjects {
+  volumes: Volume[];
+  persistentVolumes: PersistentVolume[];
+  claims: PersistentVolumeClaim[];
+  pods: Pod[];
+  attachments: KubeVolumeAttachment[];
+}
+
+/** Changes nothing. */
+export async function readObjects(store: ObjectStore): Promise<ImportObjects> {
+  const [volumes, persistentVolumes, claims, pods, attachments] = await Promise.all([
     store.list(Volumes),
     store.list(PersistentVolumes),
+    store.list(PersistentVolumeClaims),
+    store.list(Pods),
     store.list(KubeVolumeAttachments),
   ]);
-  const { pool, cephPool, namespace } = place;
-  const contextOf = (image: SurveyedImage): ImportContext => {
-    const persistentVolumes = described.items.filter((each) => isOf(each, image, place, survey.poolID));
-    const names = new Set(persistentVolumes.map(({ metadata }) => metadata.name));
-    const attachedTo = attachments.items
-      .filter(({ spec }) => names.has(spec?.source?.persistentVolumeName ?? ""))
-      .map(({ spec }) => spec?.nodeName ?? "");
-    const name = importedName(pool, image);
-    const named = importedPersistentVolume(name);
-    const made = defined({
-      volume: volumes.items.find(({ metadata }) => metadata.name === name),
-      persistentVolume: described.items.find(({ metadata }) => metadata.name === named),
-    });
-    const where = namespace === undefined ? cephPool : `${cephPool}/${namespace}`;
-    return { pool, where, persistentVolumes, attachedTo, content, made };
+  return {
+    ...{ volumes: volumes.items, persistentVolumes: persistentVolumes.items, claims: claims.items },
+    ...{ pods: pods.items, attachments: attachments.items },
   };
+}
+
+/** Names that images of an import that was begun have by now, by those that they had. */
+export function renamedBy({ persistentVolumes }: ImportObjects, { pool }: ImportPlace): Map<string, string> {
+  const names = new Map<string, string>();
+  for (const each of persistentVolumes) {
+    const [before, handle = ""] = [imageOf(each), each.spec?.csi?.volumeHandle];
+    if (before !== undefined && handle.startsWith(`v-import-${pool}-`))
+      names.set(before, `mooring.${handle}`);
+  }
+  return names;
+}
+
+/** What is planned for each image, but for those that Mooring has made. */
+export function plansOf(
+  objects: ImportObjects,
+  place: ImportPlace,
+  survey: RbdSurvey,
+  plan: (image: SurveyedImage, context: ImportContext) => ImportPlan,
+): ImportPlan[] {
   return survey.images
-    .filter((image) => !isOurs(image, pool))
-    .map((image) => planImport(image, contextOf(image)));
+    .filter((image) => !isOurs(image, place.pool))
+    .map((image) => plan(image, contextOf(image, { objects, place, survey })));
+}
+
+interface Reading {
+  objects: ImportObjects;
+  place: ImportPlace;
+  survey: RbdSurvey;
+}
+
+function contextOf(image: SurveyedImage, { objects, place, survey }: Reading): ImportContext {
+  const { pool, cephPool, namespace, content, storageClass } = place;
+  const name = importedName(pool, image);
+  const made = defined({
+    volume: objects.volumes.find(({ metadata }) => metadata.name === name),
+    persistentVolume: objects.persistentVolumes.find(
+      ({ metadata }) => metadata.name === importedPersistentVolume(name),
+    ),
+  });
+  // Once it is renamed, its name before leads to the one of ceph-csi.
+  const before = (made.persistentVolume && imageOf(made.persistentVolume)) ?? image.name;
+  const persistentVolumes = objects.persistentVolumes.filter((each) =>
+    isOf(each, { ...image, name: before }, place, survey.poolID),
+  );
+  const names = new Set(persistentVolumes.map(({ metadata }) => metadata.name));
+  const attachedTo = objects.attachments
+    .filter(({ spec }) => names.has(spec?.source?.persistentVolumeName ?? ""))
+    .map(({ spec }) => spec?.nodeName ?? "");
+  const claim = claimAmong(objects, persistentVolumes[0], made.persistentVolume);
+  return {
+    ...{ pool, persistentVolumes, attachedTo, content, storageClass, made },
+    ...{ where: namespace === undefined ? cephPool : `${cephPool}/${namespace}`, others: survey.names },
+    pods: claim === undefined ? [] : usersOf(claim, objects.pods),
+    ...defined({ claim }),
+  };
+}
+
+/** The one that is bound to the volume of ceph-csi; when an import has begun, whichever has its name. */
+function claimAmong(
+  { claims }: ImportObjects,
+  old: PersistentVolume | undefined,
+  made: PersistentVolume | undefined,
+): PersistentVolumeClaim | undefined {
+  const kept = made && claimOf(made);
+  const reference = kept?.metadata ?? old?.spec?.claimRef;
+  if (reference === undefined || (made !== undefined && kept === undefined)) return undefined;
+  const { namespace, name, uid } = reference;
+  const found = claims.find(({ metadata }) => metadata.name === name && metadata.namespace === namespace);
+  if (kept !== undefined) return found;
+  const bound = found?.spec?.volumeName === old?.metadata.name;
+  return bound && (uid === undefined || found?.metadata.uid === uid) ? found : undefined;
+}
+
+function usersOf({ metadata }: PersistentVolumeClaim, pods: readonly Pod[]): string[] {
+  const uses = ({ metadata: { namespace }, spec, status }: Pod): boolean =>
+    namespace === metadata.namespace &&
+    !ENDED.has(status?.phase ?? "") &&
+    spec?.volumes?.some((volume) => volume.persistentVolumeClaim?.claimName === metadata.name) === true;
+  return pods.filter(uses).map((pod) => `${pod.metadata.namespace}/${pod.metadata.name}`);
 }
 
 /** Mooring has made it. What an import into this pool has renamed is asked about. */
