@@ -15,6 +15,7 @@ const SUBJECTS: Record<string, () => Promise<Subject>> = {
   "csi-memory": async () => (await import("./csi.bench.ts")).rest,
   "csi-data": async () => (await import("./csi.bench.ts")).data,
   "group-snapshot": () => import("./group-snapshot.bench.ts"),
+  rbd: () => import("./rbd.bench.ts"),
   group: () => import("./group.bench.ts"),
   attachment: () => import("./attachment.bench.ts"),
   up: () => import("./up.bench.ts"),
