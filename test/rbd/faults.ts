@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
+import { connect } from "@mooring/csi";
 import { type CephCluster, eventually, startCeph, withCeph } from "@mooring/store/testing";
 import { KUBECTL, Kubectl } from "../support/kubectl.ts";
 import { mooring } from "../support/mooring.ts";
@@ -151,6 +153,13 @@ const ready = (kubectl: Kubectl, ...pods: string[]) =>
 /** What a user finds who asks what is the matter; and that one who has no volume there notices nothing. */
 async function whileItLasts({ kubectl, up, inPod }: Scene, said: RegExp, t: TestContext): Promise<void> {
   await inPod("beside", "echo here > /data/f && sync /data/f");
+  // Its call has a deadline: a Probe that waits for the cluster fails the test.
+  const driver = await connect(`unix://${join(up.stateDir, "csi.sock")}`, { timeoutMs: 60_000 });
+  try {
+    for (let call = 0; call < 20; call++) await driver.identity.probe({});
+  } finally {
+    driver.close();
+  }
   await kubectl.apply(`${claim("asked", "ceph")}---${objects("new", "default")}`);
   await ready(kubectl, "new");
   const from = ["--kubeconfig", up.kubeconfig];

@@ -77,3 +77,39 @@ test(
     await assert.rejects(surveyRbd({ host, place: reader, folder: dir, images: ["none"] }), /no image none/);
   },
 );
+
+test(
+  "rbd: a survey reads the beginning of a clone that has written nothing, finds what was renamed, and the size of sectors",
+  withCluster,
+  async (t) => {
+    const dir = await scratch(t, host);
+    const ceph = await cluster();
+    const namespace = await ceph.namespace();
+    const where = `${ceph.pool}/${namespace}`;
+    const rbd = (...args: string[]) => ceph.admin("rbd", ...args);
+    const file = join(dir, "image");
+    await host.exec.run("truncate", ["--size", "16M", file]);
+    await host.exec.run("mkfs.ext4", ["-q", "-b", "1024", file]);
+    await rbd("import", "--no-progress", file, `${where}/base`);
+    await rbd("snap", "create", "--no-progress", `${where}/base@one`);
+    await rbd("clone", "--rbd-default-clone-format", "2", `${where}/base@one`, `${where}/clone`);
+    await rbd("image-meta", "set", `${where}/clone`, "mooring.sector-size", "512");
+    const keyring = join(dir, "reader.keyring");
+    const read = ["mon", "profile rbd-read-only", "osd", "profile rbd-read-only"];
+    await ceph.admin("ceph", "auth", "get-or-create", "client.reader", ...read, "-o", keyring);
+    await chmod(keyring, 0o600);
+    const place = { conf: ceph.conf, user: "reader", keyring, pool: ceph.pool, namespace };
+    const { images, names } = await surveyRbd({
+      ...{ host, place, folder: dir, images: ["before", "base"] },
+      renamed: new Map([["before", "clone"]]),
+    });
+    assert.deepEqual(
+      images.map(({ name, parent, content, sectorSize }) => [name, parent, content, sectorSize]),
+      [
+        ["base", undefined, { kind: "ext4", unit: 1024 }, 4096],
+        ["clone", `${ceph.pool}/base`, { kind: "ext4", unit: 1024 }, 512],
+      ],
+    );
+    assert.deepEqual([...names].sort(), ["base", "clone"]);
+  },
+);
