@@ -70,10 +70,10 @@ export {
 export { createPool, type PoolOptions } from "./pools/create-pool.ts";
 export { type ImageMap, imageMap } from "./pools/image-map.ts";
 export { type PoolLayout, poolLayout } from "./pools/layout.ts";
-export { type CsiHandle, parseCsiHandle, uuidOfImage } from "./pools/rbd/import/csi-handle.ts";
-export type { Superblock } from "./pools/rbd/import/superblock.ts";
 export { noSectorSizeArguments, sectorSizeArguments } from "./pools/rbd/image-sectors.ts";
+export { type CsiHandle, parseCsiHandle, uuidOfImage } from "./pools/rbd/import/csi-handle.ts";
 export { runRbd } from "./pools/rbd/import/run-rbd.ts";
+export type { Superblock } from "./pools/rbd/import/superblock.ts";
 export * from "./pools/rbd/import/survey.ts";
 export { kernelRbd } from "./pools/rbd/kernel-rbd.ts";
 export { poolBelow, poolsFolder } from "./pools/remains.ts";
