@@ -109,6 +109,40 @@ test("what is at the edge of a contradiction is none", async () => {
   for (const values of taken) await renderChart(...values.flatMap((value) => ["--set", value]));
 });
 
+test("an image by its digest with its pull secrets is of all pods, a place of those that it is given for", async () => {
+  const digest = `sha256:${"ab".repeat(32)}`;
+  const affinity = { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } };
+  const objects = await made(
+    ...["--set", "image.repository=registry.example:5000/storage/mooring", "--set", `image.digest=${digest}`],
+    ...[
+      "--set-json",
+      'image.pullSecrets=[{"name":"registry"}]',
+      "--set-string",
+      "node.nodeSelector.disks=true",
+    ],
+    ...["--set-json", `node.affinity=${JSON.stringify(affinity)}`, "--set", "node.priorityClassName=storage"],
+  );
+  const pods = new Map(
+    objects.flatMap(({ kind, spec }) => {
+      const template = spec?.["template"] as { spec: Record<string, unknown> } | undefined;
+      return template === undefined ? [] : [[kind, template.spec] as const];
+    }),
+  );
+  for (const [kind, { containers, imagePullSecrets }] of pods) {
+    const [{ image }] = containers as [{ image: string }];
+    assert.equal(image, `registry.example:5000/storage/mooring@${digest}`, kind);
+    assert.deepEqual(imagePullSecrets, [{ name: "registry" }], kind);
+  }
+  const [node, controller] = [pods.get("DaemonSet"), pods.get("Deployment")];
+  assert.deepEqual([node?.["nodeSelector"], controller?.["nodeSelector"]], [{ disks: "true" }, undefined]);
+  assert.deepEqual([node?.["affinity"], controller?.["affinity"]], [affinity, undefined]);
+  assert.deepEqual(
+    [node?.["priorityClassName"], controller?.["priorityClassName"]],
+    ["storage", "system-cluster-critical"],
+  );
+  await assert.rejects(renderChart("--set", "image.digest=latest"), /digest/);
+});
+
 test("our own volumes and the control planes of other drivers have no object in common", async () => {
   const beside = ["--set", "engine.enabled=false", "--set", "driver.secretNamespaces={shop}"];
   const containers = ["--set-json", 'driver.containers=[{"name":"driver","image":"vendor/driver:1"}]'];
