@@ -8,6 +8,7 @@ import { MooringProcess, plainEnvironment } from "../csi/support/process.ts";
 import { sleepersSocket } from "../support/sleepers.ts";
 import { clusterServer } from "./support/cluster-server.ts";
 import { ALL, DriverProcess } from "./support/driver-process.ts";
+import { leftOf } from "./support/left.ts";
 
 /** Says in the end what there was instead. */
 const eventually = <T>(what: string, probe: () => Promise<T>) =>
@@ -241,9 +242,8 @@ test(
     await b.start(B);
     await startController(a, b);
     await eventually(`everything to be gone; ${control.stderr.slice(-3000)}`, async () => {
-      const kinds = "pv,pvc,volumesnapshots,volumesnapshotcontents,volumeattachments.storage.k8s.io";
-      const left = await kubectl.run("get", kinds, "-A", "-o", "name");
-      if (left !== "") throw new Error(left);
+      const left = await leftOf(kubectl, A, B, C);
+      if (left.length > 0) throw new Error(left.join(" "));
       return true;
     });
     await control.atRest();

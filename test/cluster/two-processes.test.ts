@@ -15,6 +15,7 @@ import { nothingRemains } from "../support/remains.ts";
 import { sleepersSocket } from "../support/sleepers.ts";
 import { clusterServer } from "./support/cluster-server.ts";
 import { kubeletAt } from "./support/kubelet.ts";
+import { leftOf } from "./support/left.ts";
 
 const NODE = "worker-1";
 const { kubectl, store, accountKubeconfig, stop } = await clusterServer();
@@ -169,13 +170,14 @@ test(
     await kubectl.run("delete", "volumeattachments.storage.k8s.io", "csi-one", "--timeout=120s");
     await kubectl.run("delete", "volumesnapshot", "first", "--timeout=120s");
     await kubectl.run("delete", "pvc", "data", "--timeout=120s");
-    const kinds = "pv,volumesnapshotcontents,volumes.storage.mooring.dev,snapshots.storage.mooring.dev";
-    await eventually(
-      "everything of the volume to be gone",
-      async () => (await kubectl.run("get", kinds, "-A", "-o", "name")) === "",
-    ).catch(async (cause: unknown) => {
-      const left = await kubectl.run("get", kinds, "-A", "-o", "yaml");
-      throw new Error(`left:\n${left}\n${controller.stderr.slice(-4000)}`, { cause });
+    const own = "volumes.storage.mooring.dev,snapshots.storage.mooring.dev";
+    await eventually("everything of the volume to be gone", async () => {
+      const left = await leftOf(kubectl, found.name, "at-once", "mooring");
+      return left.length === 0 && (await kubectl.run("get", own, "-A", "-o", "name")) === "";
+    }).catch(async (cause: unknown) => {
+      const left = await kubectl.run("get", own, "-A", "-o", "yaml");
+      const others = await leftOf(kubectl, found.name, "at-once", "mooring");
+      throw new Error(`left: ${others.join(" ")}\n${left}\n${controller.stderr.slice(-4000)}`, { cause });
     });
     client.close();
     kubelet.close();
