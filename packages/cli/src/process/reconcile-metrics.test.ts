@@ -47,6 +47,7 @@ test("what controllers do is counted by controller, and so is what a resync has 
   const shows = (line: string) => metricsText(reconcileMetrics()).includes(line);
   await eventually("the key is worked on", () => shows('mooring_reconcile_total{controller="sleepy"} 1'));
   assert.ok(shows('mooring_reconcile_resync_found_total{controller="sleepy"} 0'));
+  assert.ok(shows('mooring_reconcile_endless_total{controller="sleepy"} 0'));
   due = true;
   await eventually("a resync finds it", () =>
     shows('mooring_reconcile_resync_found_total{controller="sleepy"} 1'),

@@ -11,6 +11,11 @@ const FAMILIES: readonly [of: keyof ReconcileCounts, name: string, help: string]
     "mooring_reconcile_resync_found_total",
     "Work that a resync found and no event had asked for. Anything but 0 is a defect.",
   ],
+  [
+    "endless",
+    "mooring_reconcile_endless_total",
+    "Keys whose steps came to no end; the log names the last of them. Anything but 0 is a defect.",
+  ],
 ];
 
 /** What the controllers of this process have done, by controller. */

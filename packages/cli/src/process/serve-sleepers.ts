@@ -1,13 +1,13 @@
 import { rm } from "node:fs/promises";
 import { createServer } from "node:net";
-import { lastingSleepers, reconcileCounts, type Sleeper } from "@mooring/store";
+import { lastingSleepers, reconcileCounts, type Sleeper, takeEndless } from "@mooring/store";
 
 /** Names a unix socket, for tests: who connects gets, as JSON, the steps that this process has forgotten. */
 const SOCKET = "MOORING_SLEEPERS_SOCKET";
 
 /**
- * Sends everybody who connects to the socket the steps that are due and that no event has asked for, and with how
- * many a resync has had to find; `[]` as it should be. Does nothing without the variable, and keeps no process alive.
+ * Sends everybody who connects to the socket the steps that are due and that no event has asked for, with how many a resync
+ * has had to find, and which came to no end; `[]` as it should be. Does nothing without the variable, and keeps no process alive.
  */
 export async function serveSleepers(env: NodeJS.ProcessEnv = process.env): Promise<void> {
   const path = env[SOCKET];
@@ -16,7 +16,7 @@ export async function serveSleepers(env: NodeJS.ProcessEnv = process.env): Promi
   const server = createServer((socket) => {
     socket.on("error", () => {});
     lastingSleepers().then(
-      (sleepers) => socket.end(JSON.stringify([...sleepers, ...foundByResyncs()])),
+      (sleepers) => socket.end(JSON.stringify([...sleepers, ...foundByResyncs(), ...withoutEnd()])),
       (error: Error) => socket.destroy(error),
     );
   });
@@ -32,4 +32,8 @@ function foundByResyncs(): Sleeper[] {
       key: "",
       step: `${resyncFound} found by resyncs`,
     }));
+}
+
+function withoutEnd(): Sleeper[] {
+  return takeEndless().map((step) => ({ controller: "without end:", key: "", step }));
 }

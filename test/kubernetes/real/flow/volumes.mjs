@@ -63,6 +63,9 @@ export async function growOnline(kube) {
   assert.equal(Number(bytes), 96 * MIB);
 }
 
+/** Of the raw claim, made and opened at once. */
+const RAW_CLONES = [1, 2, 3, 4, 5].map((number) => `raw-clone-${number}`);
+
 /** From a snapshot and from the claim itself, each of both kinds, while the sources are written. */
 export async function copies(kube) {
   const rawSum = (name) => kube.sh(name, "dd if=/dev/raw bs=1M count=16 2>/dev/null | md5sum");
@@ -73,21 +76,20 @@ export async function copies(kube) {
     claim("data-restored", "600Mi", fromSnapshot("data-then")),
     rawClaim("raw-restored", "96Mi", fromSnapshot("raw-then")),
     claim("data-clone", "600Mi", fromClaim("data")),
-    rawClaim("raw-clone", "96Mi", fromClaim("raw")),
+    ...RAW_CLONES.map((name) => rawClaim(name, "96Mi", fromClaim("raw"))),
   );
-  const made = [];
-  for (const kind of ["restored", "clone"]) {
-    made.push(pod(`data-${kind}`, { mounts: { "/data": `data-${kind}` } }));
-    made.push(pod(`raw-${kind}`, { devices: { "/dev/raw": `raw-${kind}` } }));
-  }
+  const files = ["data-restored", "data-clone"];
+  const devices = ["raw-restored", ...RAW_CLONES];
+  const made = [
+    ...files.map((name) => pod(name, { mounts: { "/data": name } })),
+    ...devices.map((name) => pod(name, { devices: { "/dev/raw": name } })),
+  ];
   await kube.apply(...made);
   const names = made.map(({ metadata }) => metadata.name);
   await kube.ready(...names);
   const wanted = await rawSum("raw-writer");
-  for (const kind of ["restored", "clone"]) {
-    assert.equal(await kube.sh(`data-${kind}`, "cd /data && md5sum -c sum"), "file: OK");
-    assert.equal(await rawSum(`raw-${kind}`), wanted);
-  }
+  for (const name of files) assert.equal(await kube.sh(name, "cd /data && md5sum -c sum"), "file: OK");
+  for (const name of devices) assert.equal(await rawSum(name), wanted);
   await kube.delete(...names.map((name) => `pod/${name}`), ...names.map((name) => `pvc/${name}`));
   await kube.delete("volumesnapshot/data-then", "volumesnapshot/raw-then");
 }

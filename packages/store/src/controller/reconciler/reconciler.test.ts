@@ -6,12 +6,13 @@ import type { ObjectStore } from "../../object-store.ts";
 import { eventually } from "../../runtime/eventually.ts";
 import { armFailpoint, failpointNames } from "../../runtime/failpoint.ts";
 import { delay } from "../../runtime/wait.ts";
+import { nothingSleeps } from "../../testing/nothing-sleeps.ts";
 import { openStore } from "../../testing/open-store.ts";
 import { createInformer } from "../informer.ts";
 import { mutate } from "../mutate.ts";
 import { atRest, findSleepers } from "./at-rest.ts";
 import type { ReconcilerOptions } from "./contract.ts";
-import { reconcileCounts } from "./metrics.ts";
+import { reconcileCounts, takeEndless } from "./metrics.ts";
 import { DONE, wait } from "./outcome.ts";
 import type { Collection, Reader } from "./reader.ts";
 import { Reconciler } from "./reconciler.ts";
@@ -366,6 +367,27 @@ test("a fail is reported and tried again; a wait comes back by itself; a decisio
   const last = Array(8).fill("write-phase").join(", ");
   const endless = `endless: ReconcileFailure: no rest after 40 steps; the last ones: ${last}`;
   assert.equal(errors.filter((error) => error === endless).length, 1);
+  assert.equal(reconcileCounts().get(`paint ${t.name}`)?.endless, 1);
+  assert.deepEqual(takeEndless(), [`paint ${t.name} ${endless.replace("ReconcileFailure: ", "")}`]);
+});
+
+test("the end of a test names the steps that came to no end before it", async (t) => {
+  const store = await openStore(t);
+  await store.create(Widgets, widget("endless"));
+  let steps = 0;
+  const { phase } = await paint(t, store, () => "done", {
+    backoff: { baseMs: 5, failureIntervalMs: 1 },
+    decide({ widget: { status }, phase }) {
+      if (steps++ < 45) return { do: "write-phase", phase: String(steps) };
+      return status?.phase === phase ? DONE : { do: "write-phase", phase };
+    },
+  });
+  await eventually("it has rested", async () => (await phase("endless")) === "done");
+  await assert.rejects(
+    nothingSleeps({ store }),
+    /endless: no rest after 40 steps; the last ones: write-phase/,
+  );
+  assert.deepEqual(takeEndless(), [], "once");
 });
 
 test("a step that waits for somebody else, and comes again by time, is not asleep", async (t) => {

@@ -7,7 +7,7 @@ import { allowManyListeners, backoffMs, delay } from "../../runtime/wait.ts";
 import { WorkQueue } from "../work-queue.ts";
 import { enlist } from "./at-rest.ts";
 import { ReconcileFailure, type ReconcilerOptions } from "./contract.ts";
-import { countsOf } from "./metrics.ts";
+import { countEndless, countsOf } from "./metrics.ts";
 import { DONE, isOutcome, type Outcome, stepName } from "./outcome.ts";
 import { type Pass, ReadTracker } from "./read-tracker.ts";
 import { createReader, type Notes } from "./reader.ts";
@@ -247,6 +247,7 @@ export class Reconciler<View, Step extends { do: string }> {
     }
     // Two parts undo each other's work, or a step does not do what it is named for: only the names show which.
     const message = `no rest after ${mostSteps} steps; the last ones: ${taken.slice(-8).join(", ")}`;
+    countEndless(this.name, key, message);
     throw new ReconcileFailure({ do: "fail", code: "ABORTED", message });
   }
 
