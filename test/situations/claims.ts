@@ -231,6 +231,7 @@ export const CLAIMS: readonly Situation[] = [
       const path = `jsonpath={range .items[?(@.spec.claimRef.namespace=="${namespace}")]}{.metadata.name}{end}`;
       return `pv/${await kubectl.run("get", "pv", "-o", path)}`;
     },
+    doctorIsSilent: "its class wants it kept",
     cause: /Released by claim \S+\/data, and kept \(Retain\)/,
     next: /to use its data again: kubectl patch pv/,
   },

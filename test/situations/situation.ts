@@ -7,12 +7,14 @@ export interface Situation {
   /** Objects of a namespace of its own, which is filled in; those without `metadata.namespace: ""` are the cluster's. */
   objects: readonly object[];
   /** What breaks it, once the objects are there. `namespace`: that of the objects. */
-  breaks?(world: { up: Up; kubectl: Kubectl; namespace: string }): Promise<void>;
+  breaks?(world: { up: Up; kubectl: Kubectl; namespace: string }): Promise<unknown>;
   /** What the operator asks about, as KIND/NAME, or a function for names that only show then. */
   target: string | ((world: { up: Up; kubectl: Kubectl; namespace: string }) => Promise<string>);
   /** In what `mooring why` prints: the cause, and behind `next: ` what to do; no next step where the objects are well. */
   cause: RegExp;
   next?: RegExp;
-  /** In what `mooring doctor` prints of it; absent for what is only of interest to who asks. */
+  /** In what `mooring doctor` prints of it; absent: the same cause and the same next step. */
   doctor?: RegExp;
+  /** Why `mooring doctor` has nothing to say of it: it is as its user wants it, or takes its time. */
+  doctorIsSilent?: string;
 }

@@ -3,18 +3,18 @@ import type { Situation } from "./situation.ts";
 
 const labels = { app: "web" };
 const template = (of: { spec?: object }): object => ({ metadata: { labels }, spec: of.spec });
-const forever = (of: ReturnType<typeof aPod>): { spec?: object } => ({
+export const forever = (of: ReturnType<typeof aPod>): { spec?: object } => ({
   spec: { ...of.spec, restartPolicy: "Always" },
 });
 
 /** An object of `apps/v1` whose pods are like this one. */
-const aSet = (kind: string, name: string, of: { spec?: object }, fields: object = {}): object => ({
+export const aSet = (kind: string, name: string, of: { spec?: object }, fields: object = {}): object => ({
   ...{ apiVersion: "apps/v1", kind },
   metadata: { name, namespace: "here" },
   spec: { replicas: 2, selector: { matchLabels: labels }, template: template(of), ...fields },
 });
 
-const aJob = (name: string, script: string): object => ({
+export const aJob = (name: string, script: string): object => ({
   ...{ apiVersion: "batch/v1", kind: "Job" },
   metadata: { name, namespace: "here" },
   spec: { backoffLimit: 0, template: template(aPod("main", script, {}, "Never")) },
@@ -40,6 +40,7 @@ export const WORKLOADS: readonly Situation[] = [
     target: "deployment/web",
     cause: /Deployment \S+\/web: 0 of 2 pods are ready[\s\S]*container main: .*no such file or directory/,
     next: /correct its (image, )?command/,
+    doctor: /Deployment \S+\/web +fail +container main: .*no such file or directory/,
   },
   {
     name: "a Deployment whose pods are refused",

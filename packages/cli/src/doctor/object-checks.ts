@@ -29,6 +29,7 @@ import {
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
+import type { Finding } from "../why/finding.ts";
 import { endItsPods } from "../why/pool-users.ts";
 import { type Check, check } from "./check.ts";
 import { jobChecks } from "./job-checks.ts";
@@ -36,10 +37,12 @@ import { missingKindChecks, withoutMissingKinds } from "./missing-kinds.ts";
 import { poolCheck } from "./pool-check.ts";
 import { remountChecks } from "./remount-checks.ts";
 import { ticketChecks } from "./ticket-checks.ts";
-import { workloadChecks } from "./workload-checks.ts";
+import { whyStays, workloadChecks } from "./workload-checks.ts";
 
 /** A deletion that takes longer than this is worth a report. */
 const STUCK_AFTER_MS = 5 * 60_000;
+/** Of so many the cause is read; of the rest there are the finalizers. */
+const MOST_STUCK = 50;
 
 const WATCHED: readonly Resource[] = [
   Pods,
@@ -51,6 +54,7 @@ const WATCHED: readonly Resource[] = [
   Volumes,
   Snapshots,
   GroupSnapshots,
+  Pools,
 ];
 
 /** All kinds that the checks read. */
@@ -58,7 +62,6 @@ export const WATCHED_KINDS: readonly Resource[] = [
   ...WATCHED,
   Nodes,
   NodeAgents,
-  Pools,
   ShareManagers,
   VolumeAttachments,
   VolumeGroupSnapshots,
@@ -79,18 +82,27 @@ function name({ metadata }: KubeObject): string {
 
 async function stuck(store: ObjectStore, now: Date): Promise<Check[]> {
   const lists = await Promise.all(WATCHED.map((resource) => store.list(resource)));
-  return lists.flatMap(({ items }) =>
-    items
-      .filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
-      .filter(({ metadata }) => now.getTime() - Date.parse(metadata.deletionTimestamp ?? "") > STUCK_AFTER_MS)
-      .map((item) =>
-        check(
-          `${item.kind} ${name(item)}`,
-          "fail",
-          `is being deleted since ${item.metadata.deletionTimestamp}, held by ${item.metadata.finalizers?.join(", ") || "its process"}`,
-          `mooring why ${item.kind.toLowerCase()}/${item.metadata.name}`,
-        ),
-      ),
+  const late = lists
+    .flatMap(({ items }) => items)
+    .filter(({ metadata }) => now.getTime() - Date.parse(metadata.deletionTimestamp ?? "") > STUCK_AFTER_MS);
+  const explained = late
+    .slice(0, MOST_STUCK)
+    .map(async (item) => stuckCheck(item, await whyStays(store, item)));
+  return [...(await Promise.all(explained)), ...late.slice(MOST_STUCK).map((item) => stuckCheck(item))];
+}
+
+function stuckCheck(item: KubeObject, why?: Finding): Check {
+  const { deletionTimestamp, finalizers, namespace, name: own } = item.metadata;
+  const subject = `${item.kind} ${name(item)}`;
+  const where = namespace === undefined ? "" : ` -n ${namespace}`;
+  const held = `is being deleted since ${deletionTimestamp}, held by ${finalizers?.join(", ") || "its process"}`;
+  const cause =
+    why === undefined ? "" : `; ${why.subject === subject ? "" : `${why.subject} `}${why.message}`;
+  return check(
+    subject,
+    "fail",
+    `${held}${cause}`,
+    why?.next ?? `mooring why ${item.kind.toLowerCase()}/${own}${where}`,
   );
 }
 

@@ -13,6 +13,7 @@ import {
   VolumeGroupSnapshots,
   VolumeSnapshots,
 } from "@mooring/store";
+import { fullClaims } from "../client/claim-room.ts";
 import { causes, type Finding, finding, result } from "../why/finding.ts";
 import { contextOf, explainerOf } from "../why/kinds.ts";
 import { workloadState } from "../why/workload-state.ts";
@@ -66,7 +67,8 @@ const isUnsettled = (group: KubeObject, now: Date): boolean => {
   );
 };
 
-const SUSPECTS: readonly Suspects[] = [
+/** `full`: claims without room, as `namespace/name`. */
+const suspects = (full: ReadonlySet<string>): readonly Suspects[] => [
   {
     resource: Pods,
     kind: "pod",
@@ -77,7 +79,10 @@ const SUSPECTS: readonly Suspects[] = [
   {
     resource: PersistentVolumeClaims,
     kind: "pvc",
-    suspect: (claim) => phaseOf(claim) !== "Bound" || hasTrouble(claim),
+    suspect: (claim) =>
+      phaseOf(claim) !== "Bound" ||
+      hasTrouble(claim) ||
+      full.has(`${claim.metadata.namespace}/${claim.metadata.name}`),
   },
   { resource: PersistentVolumes, kind: "pv", suspect: (pv) => ["Released", "Failed"].includes(phaseOf(pv)) },
   { resource: VolumeSnapshots, kind: "volumesnapshot", suspect: (snapshot) => !isReady(snapshot) },
@@ -104,11 +109,15 @@ const SUSPECTS: readonly Suspects[] = [
 
 /** What users made and do not have: pods, claims, snapshots, groups, restores that fail, or wait for longer than they should. */
 export async function workloadChecks(store: ObjectStore, now: Date): Promise<Check[]> {
-  return (await Promise.all(SUSPECTS.map((suspects) => checksOf(store, suspects, now)))).flat();
+  const full = new Set((await fullClaims(store)).map(({ namespace, claim }) => `${namespace}/${claim}`));
+  return (await Promise.all(suspects(full).map((each) => checksOf(store, each, now)))).flat();
 }
 
-async function checksOf(store: ObjectStore, suspects: Suspects, now: Date): Promise<Check[]> {
-  const { kind, resource, suspect } = suspects;
+async function checksOf(
+  store: ObjectStore,
+  { kind, resource, suspect }: Suspects,
+  now: Date,
+): Promise<Check[]> {
   const { items } = await store.list(resource);
   const found: Check[] = [];
   const seen = items.filter((object) => suspect(object, now));
@@ -142,3 +151,11 @@ async function checkOf(store: ObjectStore, kind: string, object: KubeObject, now
 
 const detailOf = (root: Finding, cause: Finding): string =>
   cause === root ? root.message : `${cause.subject}: ${cause.message}`;
+
+/** Why an object is not deleted yet, as `mooring why` explains it; undefined where that knows nothing of its kind. */
+export async function whyStays(store: ObjectStore, object: KubeObject): Promise<Finding | undefined> {
+  const { name, namespace = "" } = object.metadata;
+  const root = await explainerOf(object.kind)?.(contextOf(store), namespace, name).catch(() => undefined);
+  if (root === undefined || result(root) === "ok") return undefined;
+  return root.state === "ok" ? causes(root)[0] : root;
+}

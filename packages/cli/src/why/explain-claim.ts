@@ -10,6 +10,7 @@ import {
   type StorageClass,
   StorageClasses,
 } from "@mooring/store";
+import { fullClaims } from "../client/claim-room.ts";
 import { claimNames } from "./claim-names.ts";
 import { type Context, lastWarning, read } from "./context.ts";
 import { explainSource } from "./explain-source.ts";
@@ -36,6 +37,8 @@ async function missing(
       next,
     });
   }
+  // Its PersistentVolume is chosen: the class is a word that both have, and need not be there.
+  if (volumeName !== undefined) return undefined;
   if (className === undefined) {
     return finding("waiting", subject, "no StorageClass is named and none is the default", {
       next: "set spec.storageClassName, or mark a class as default",
@@ -169,6 +172,20 @@ async function explainChange(
   };
 }
 
+/** A claim that is as it should be, and has no room left for what its pods write. */
+async function full(
+  { store }: Context,
+  subject: string,
+  { metadata: { name, namespace = "default" }, status }: PersistentVolumeClaim,
+  children: Finding[],
+): Promise<Finding | undefined> {
+  const found = (await fullClaims(store)).find((each) => each.namespace === namespace && each.claim === name);
+  if (found === undefined) return undefined;
+  const size = status?.capacity?.["storage"];
+  const next = `delete files in it, or make it larger than ${size}: kubectl patch pvc -n ${namespace} ${name} --type merge -p '{"spec":{"resources":{"requests":{"storage":"SIZE"}}}}'`;
+  return finding("failed", subject, found.why, { next, children });
+}
+
 /** A claim, down to the volume behind it. */
 export async function explainClaim(context: Context, namespace: string, name: string): Promise<Finding> {
   const subject = `PersistentVolumeClaim ${namespace}/${name}`;
@@ -191,7 +208,11 @@ export async function explainClaim(context: Context, namespace: string, name: st
     return finding("failed", subject, `PersistentVolume ${volumeName} does not exist`, { next });
   }
   const change = await explainChange(context, claim);
-  if (change === undefined) return finding("ok", subject, `bound to ${volumeName}`, { children });
+  if (change === undefined)
+    return (
+      (await full(context, subject, claim, children)) ??
+      finding("ok", subject, `bound to ${volumeName}`, { children })
+    );
   const { state, message, next } = change;
   return finding(state, subject, message, { children, ...defined({ next }) });
 }

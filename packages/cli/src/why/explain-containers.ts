@@ -36,6 +36,17 @@ function neverBegan({ metadata }: Pod, { state, lastState }: ContainerStatus): s
   return `correct its command or image, and create the pod again: kubectl describe pod -n ${namespace} ${name}`;
 }
 
+/** A program that the kernel has ended for its memory has written nothing of it. */
+function outOfMemory(
+  { metadata, spec }: Pod,
+  { name, state, lastState }: ContainerStatus,
+): string | undefined {
+  if ((state?.terminated ?? lastState?.terminated)?.reason !== "OOMKilled") return undefined;
+  const { limits } = spec?.containers?.find((each) => each.name === name)?.resources ?? {};
+  const limit = limits?.["memory"] === undefined ? "" : ` (${limits["memory"]} now)`;
+  return `let it have more memory, resources.limits.memory of container ${name}${limit}, or let its program take less: kubectl describe pod -n ${metadata.namespace ?? "default"} ${metadata.name}`;
+}
+
 function explainContainer(pod: Pod, status: ContainerStatus, isInit: boolean, now: Date): Finding[] {
   const { name, state, ready, restartCount = 0, started } = status;
   const subject = `container ${name}`;
@@ -47,7 +58,7 @@ function explainContainer(pod: Pod, status: ContainerStatus, isInit: boolean, no
     const message = `CrashLoopBackOff: ended ${restartCount} times, the last time with ${last ?? "no status"}`;
     return [
       finding("failed", subject, message, {
-        next: neverBegan(pod, status) ?? `kubectl logs ${target} --previous`,
+        next: neverBegan(pod, status) ?? outOfMemory(pod, status) ?? `kubectl logs ${target} --previous`,
       }),
     ];
   }
@@ -57,12 +68,13 @@ function explainContainer(pod: Pod, status: ContainerStatus, isInit: boolean, no
     return [finding("failed", subject, message, { next })];
   }
   if (state?.terminated !== undefined && (state.terminated.exitCode !== 0 || last?.startsWith("signal"))) {
-    const next = neverBegan(pod, status) ?? `kubectl logs ${target}`;
+    const next = neverBegan(pod, status) ?? outOfMemory(pod, status) ?? `kubectl logs ${target}`;
     return [finding("failed", subject, `ended with ${last}`, { next })];
   }
   if (state?.running !== undefined && isFlapping(status, now)) {
     const message = `crashed ${restartCount} times, the last time with ${last}, and runs again`;
-    return [finding("failed", subject, message, { next: `kubectl logs ${target} --previous` })];
+    const next = outOfMemory(pod, status) ?? `kubectl logs ${target} --previous`;
+    return [finding("failed", subject, message, { next })];
   }
   if (isInit && state?.running !== undefined && started !== true)
     return [finding("waiting", subject, "init container runs: the others start when it has ended")];

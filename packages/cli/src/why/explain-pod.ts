@@ -4,7 +4,7 @@ import { type Context, lastWarning, read } from "./context.ts";
 import { ofKubernetes } from "./explain-attachment.ts";
 import { explainClaim } from "./explain-claim.ts";
 import { explainContainers } from "./explain-containers.ts";
-import { type Finding, finding } from "./finding.ts";
+import { type Finding, finding, result } from "./finding.ts";
 
 function claims(context: Context, pod: Pod): Promise<Finding[]> {
   const namespace = pod.metadata.namespace ?? "default";
@@ -49,6 +49,14 @@ function ended(pod: Pod, subject: string, children: Finding[]): Finding {
   const { phase = "", reason, message } = pod.status ?? {};
   if (phase !== "Failed") return finding("ok", subject, phase, { children });
   const { name, namespace } = pod.metadata;
+  // Its kubelet has ended it, and its containers with it: how they ended is no cause.
+  if (reason !== undefined) {
+    const next = `put right what it says, and create the pod again: kubectl describe pod -n ${namespace} ${name}`;
+    const others = children.filter(({ subject: of }) => !of.startsWith("container "));
+    return finding("failed", subject, `Failed: ${reason}: ${message ?? "no message"}`, {
+      ...{ next, children: others },
+    });
+  }
   return finding("failed", subject, `Failed: ${message ?? reason ?? "a container ended with an error"}`, {
     ...{ next: `kubectl logs -n ${namespace} ${name} --all-containers`, children },
   });
@@ -58,6 +66,8 @@ function ended(pod: Pod, subject: string, children: Finding[]): Finding {
 function stepFor(message: string, { metadata: { name, namespace } }: Pod): string {
   if (message.includes("enough free storage"))
     return "ask for less in the claim, make a pool larger, or delete volumes: mooring status shows what pools have";
+  if (message.includes("volume node affinity conflict"))
+    return "see on which node its volumes are, and bring that one back, or restore a snapshot elsewhere: kubectl describe pv, kubectl get nodes";
   const [, other] = /ReadWriteOncePod access mode: pod "([^"]+)" uses/.exec(message) ?? [];
   return other === undefined
     ? `compare what it asks for with the nodes: kubectl describe pod -n ${namespace} ${name}, kubectl describe nodes`
@@ -79,7 +89,9 @@ function unscheduled(pod: Pod, subject: string, message: string, children: Findi
 
 async function deleting(context: Context, pod: Pod, subject: string): Promise<Finding> {
   const { name, namespace, finalizers = [], deletionTimestamp } = pod.metadata;
-  const warning = await lastWarning(context, pod);
+  // What waits in a full pool, say, waits there in its deletion as well.
+  const children = (await claims(context, pod)).filter((claim) => result(claim) !== "ok");
+  const warning = await lastWarning(context, pod, "FailedScheduling");
   const reason =
     finalizers.length === 0 ? "its node has not ended it yet" : `held by ${finalizers.join(", ")}`;
   const cause = warning === undefined ? reason : `${reason}; ${warning.reason}: ${warning.message}`;
@@ -87,7 +99,10 @@ async function deleting(context: Context, pod: Pod, subject: string): Promise<Fi
     finalizers.length === 0
       ? `look at its node: mooring why node/${pod.spec?.nodeName ?? "NODE"}`
       : `the controller that set the finalizer has to remove it: kubectl get pod -n ${namespace} ${name} -o yaml`;
-  return finding("waiting", subject, `is being deleted since ${deletionTimestamp}: ${cause}`, { next });
+  return finding("waiting", subject, `is being deleted since ${deletionTimestamp}: ${cause}`, {
+    ...(children.some((claim) => result(claim) === "failed") ? {} : { next }),
+    children,
+  });
 }
 
 /** A pod: scheduled, its claims, its attachments, its containers. */
@@ -110,6 +125,10 @@ export async function explainPod(context: Context, namespace: string, name: stri
   const isLost = pod.spec?.nodeName !== undefined && children.every(({ state }) => state === "ok");
   return finding("waiting", subject, `${phase}: ${cause}`, {
     children,
-    ...(isLost ? { next: `kubectl describe pod -n ${namespace} ${name}` } : {}),
+    ...(isLost
+      ? {
+          next: `put right what it says, and it starts by itself: kubectl describe pod -n ${namespace} ${name}`,
+        }
+      : {}),
   });
 }

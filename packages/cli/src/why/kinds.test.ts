@@ -10,3 +10,19 @@ test("every kind of the engine is explained, by its kind and by its plural", () 
     [],
   );
 });
+
+test("kinds that programs need beside volumes are explained, too", () => {
+  const names = [
+    "configmap",
+    "secret",
+    "serviceaccount",
+    "lease",
+    "csistoragecapacity",
+    "quota",
+    "namespace",
+  ];
+  assert.deepEqual(
+    names.filter((name) => explainerOf(name) === undefined),
+    [],
+  );
+});

@@ -1,17 +1,23 @@
 import { NodeAgents, RecurringJobs, ShareManagers, VolumeSets } from "@mooring/engine";
 import { VolumeGroupClasses, VolumeGroupContents } from "@mooring/sidecars";
 import {
+  ConfigMaps,
+  ControllerRevisions,
   CronJobs,
   CSIDrivers,
   CSINodes,
+  CSIStorageCapacities,
   Deployments,
   Jobs,
+  Leases,
   Namespaces,
   Nodes,
   type ObjectStore,
   ReplicaSets,
   type Resource,
   ResourceQuotas,
+  Secrets,
+  ServiceAccounts,
   StatefulSets,
   StorageClasses,
   VolumeAttributesClasses,
@@ -85,6 +91,12 @@ const KINDS: readonly (readonly [names: readonly string[], explain: Explain])[] 
   [["cronjob", "cronjobs", "cj"], workloadExplainer(CronJobs)],
   [["resourcequota", "resourcequotas", "quota"], any(ResourceQuotas)],
   [["namespace", "namespaces", "ns"], any(Namespaces)],
+  [["csistoragecapacity", "csistoragecapacities"], any(CSIStorageCapacities)],
+  [["controllerrevision", "controllerrevisions"], any(ControllerRevisions)],
+  [["configmap", "configmaps", "cm"], any(ConfigMaps)],
+  [["secret", "secrets"], any(Secrets)],
+  [["serviceaccount", "serviceaccounts", "sa"], any(ServiceAccounts)],
+  [["lease", "leases"], any(Leases)],
 ];
 
 const BY_NAME = new Map(KINDS.flatMap(([names, explain]) => names.map((name) => [name, explain] as const)));

@@ -236,6 +236,10 @@ async function mountsOf(
     const volume = sources.volumes.get(mount.name);
     if (volume === undefined)
       throw new ContainerConfigError(`volume "${mount.name}" is not a volume of pod ${pod.metadata.name}`);
+    if (isOfClaim(pod, mount.name) && (await stat(volume.path)).isBlockDevice())
+      throw new ContainerConfigError(
+        `volume "${mount.name}" has volumeMode Block, but is specified in volumeMounts; use volumeDevices, or a claim with volumeMode Filesystem`,
+      );
     const inside =
       mount.subPathExpr === undefined ? (mount.subPath ?? "") : expandVariables(mount.subPathExpr, env);
     const source =
@@ -249,6 +253,12 @@ async function mountsOf(
     });
   }
   return mounts;
+}
+
+/** A device of the machine (`hostPath`) may be mounted as a file. */
+function isOfClaim({ spec }: Pod, volume: string): boolean {
+  const found = spec?.volumes?.find(({ name }) => name === volume);
+  return found?.persistentVolumeClaim !== undefined || found?.ephemeral !== undefined;
 }
 
 async function devicesOf(sources: ContainerSources, container: Container): Promise<ContainerDevice[]> {
