@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { X509Certificate } from "node:crypto";
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -75,6 +75,54 @@ test("a process that ends between the new key and its certificate leaves nothing
   const { server } = await ensurePki(path, NAMES);
   createSecureContext(server);
   assert.deepEqual((await ensurePki(path, NAMES)).server, server, "it stays");
+});
+
+test("a server's key that is damaged is made anew with its certificate", async (t) => {
+  const path = await folder(t);
+  const first = await ensurePki(path, NAMES);
+  const other = await ensurePki(await folder(t), NAMES);
+  for (const key of ["", "nonsense", other.server.key]) {
+    await writeFile(join(path, "server.key"), key);
+    const { caPem, server } = await ensurePki(path, NAMES);
+    assert.equal(caPem, first.caPem);
+    assert.ok(new X509Certificate(server.cert).checkPrivateKey(createPrivateKey(server.key)));
+  }
+});
+
+test("an authority that is damaged is never replaced: the error names the file and the way out", async (t) => {
+  const path = await folder(t);
+  const first = await ensurePki(path, NAMES);
+  const other = await ensurePki(await folder(t), NAMES);
+  const flipped = first.caPem.replace(/(?<=CERTIFICATE-----\n.{90}).{4}/s, "AAAA");
+  const damages: [string, string | undefined, RegExp][] = [
+    ["ca.key", undefined, /ca\.key is missing/],
+    ["ca.key", "", /ca\.key is not the key of ca\.crt/],
+    ["ca.key", other.authority.key, /ca\.key is not the key of ca\.crt/],
+    ["ca.crt", undefined, /ca\.crt is missing/],
+    ["ca.crt", "nonsense", /ca\.crt is no certificate/],
+    ["ca.crt", other.caPem, /ca\.key is not the key of ca\.crt/],
+    ["ca.crt", flipped, /ca\.(crt|key) is (no certificate|not)/],
+  ];
+  for (const [name, text, message] of damages) {
+    const file = join(path, name);
+    const before = await readFile(file, "utf8");
+    if (text === undefined) await rm(file);
+    else await writeFile(file, text);
+    await assert.rejects(ensurePki(path, NAMES), (error: Error & { hint?: string }) => {
+      assert.match(error.message, message);
+      assert.match(
+        error.hint ?? "",
+        /put it back from a copy .*; without one remove \S+ca\.crt and \S+server\.crt/,
+      );
+      return true;
+    });
+    await writeFile(file, before, { mode: 0o600 });
+    assert.deepEqual(await ensurePki(path, NAMES), first);
+  }
+  // The way out.
+  await rm(join(path, "ca.crt"));
+  await rm(join(path, "server.crt"));
+  assert.notEqual((await ensurePki(path, NAMES)).caPem, first.caPem);
 });
 
 test("a kubeconfig names server, authority and user", async (t) => {

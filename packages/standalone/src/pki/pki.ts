@@ -4,6 +4,7 @@ import { isIP } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
 import { join } from "node:path";
 import type { KeyPair } from "./issue.ts";
+import { KeyFileError } from "./key-file-error.ts";
 import { writePrivateFile } from "./private-file.ts";
 
 const RENEW_BEFORE_MS = 30 * 24 * 3600_000;
@@ -32,21 +33,58 @@ function parse(pem: string): X509Certificate | undefined {
   }
 }
 
-async function load(folder: string, name: string, usable: (cert: X509Certificate) => boolean) {
-  const cert = await read(join(folder, `${name}.crt`));
-  const key = await read(join(folder, `${name}.key`));
-  const parsed = cert === undefined ? undefined : parse(cert);
-  const isWhole = cert !== undefined && key !== undefined && parsed !== undefined;
-  return isWhole && usable(parsed) && isKeyOf(key, parsed) ? { cert, key } : undefined;
-}
-
-/** False for the key of a later certificate, which a process that ended between the two writes has left. */
-function isKeyOf(key: string, cert: X509Certificate): boolean {
+/** False for a key that is none, and for that of a later certificate, which a process that ended between the two writes has left. */
+function belongTo(cert: X509Certificate, key: string): boolean {
   try {
     return cert.checkPrivateKey(createPrivateKey(key));
   } catch {
     return false;
   }
+}
+
+/** A server's certificate and key, if they can be used; else others are made, and no client notices. */
+async function loadServer(folder: string, usable: (cert: X509Certificate) => boolean) {
+  const cert = await read(join(folder, "server.crt"));
+  const key = await read(join(folder, "server.key"));
+  const parsed = cert === undefined ? undefined : parse(cert);
+  if (cert === undefined || key === undefined || parsed === undefined) return undefined;
+  return belongTo(parsed, key) && usable(parsed) ? { cert, key } : undefined;
+}
+
+/**
+ * The authority; undefined where none was made yet, or its end is near. One that is damaged is not replaced: no node that has
+ * joined, and no copy of the kubeconfig, would trust another, and each would only say that its connection is not safe.
+ */
+async function loadAuthority(folder: string, now: Date): Promise<KeyPair | undefined> {
+  const cert = await read(join(folder, "ca.crt"));
+  const key = await read(join(folder, "ca.key"));
+  if (cert === undefined) {
+    // The authority is there before anything that it has signed: without that, a kill came before it was made.
+    if ((await read(join(folder, "server.crt"))) === undefined) return undefined;
+    throw damaged(folder, "ca.crt", "is missing");
+  }
+  const parsed = parse(cert);
+  if (parsed === undefined) throw damaged(folder, "ca.crt", "is no certificate");
+  if (!fresh(parsed, now)) return undefined;
+  if (key === undefined) throw damaged(folder, "ca.key", "is missing");
+  if (!belongTo(parsed, key)) throw damaged(folder, "ca.key", "is not the key of ca.crt");
+  if (!signedBy(parsed, parsed)) throw damaged(folder, "ca.crt", "is not what was written");
+  return { cert, key };
+}
+
+function signedBy(cert: X509Certificate, issuer: X509Certificate): boolean {
+  try {
+    return cert.verify(issuer.publicKey);
+  } catch {
+    return false;
+  }
+}
+
+function damaged(folder: string, name: string, what: string): KeyFileError {
+  return new KeyFileError(
+    `${join(folder, name)} ${what}: the server's certificates are signed with it, and machines and kubeconfigs trust nothing else`,
+    `put it back from a copy of the state folder; without one remove ${join(folder, "ca.crt")} and ${join(folder, "server.crt")}: another authority is made then, machines join anew (mooring token create), and copies of the kubeconfig are made anew`,
+  );
 }
 
 async function save(folder: string, name: string, pair: KeyPair): Promise<KeyPair> {
@@ -100,20 +138,19 @@ export function serverNames(host: string): string[] {
 /**
  * Loads authority, server certificate and token from `folder`, and makes what is missing, broken, does not cover
  * `names`, is not good yet, or expires within 30 days. An authority stays when the clock is put back: no node would trust
- * another. Safe to call again while serving: unchanged files stay as they are.
+ * another. Throws KeyFileError when it is damaged. Safe to call again while serving: unchanged files stay as they are.
  */
 export async function ensurePki(folder: string, names: readonly string[], now = new Date()): Promise<Pki> {
-  let authority = await load(folder, "ca", (cert) => fresh(cert, now));
+  let authority = await loadAuthority(folder, now);
   let server: KeyPair | undefined;
   if (authority === undefined) {
     const { issueAuthority } = await import("./issue.ts");
     authority = await save(folder, "ca", await issueAuthority(now));
   } else {
     const issuer = new X509Certificate(authority.cert);
-    server = await load(
+    server = await loadServer(
       folder,
-      "server",
-      (cert) => isGood(cert, now) && covers(cert, names) && cert.verify(issuer.publicKey),
+      (cert) => isGood(cert, now) && covers(cert, names) && signedBy(cert, issuer),
     );
   }
   if (server === undefined) {

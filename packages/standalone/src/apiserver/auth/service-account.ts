@@ -18,6 +18,7 @@ import {
   ServiceAccounts,
 } from "@mooring/store";
 import { decodeJwt, jwtVerify, SignJWT } from "jose";
+import { KeyFileError } from "../../pki/key-file-error.ts";
 import { writePrivateFile } from "../../pki/private-file.ts";
 import type { User } from "../http/call.ts";
 import type { Ground } from "./revocation.ts";
@@ -85,7 +86,7 @@ export class ServiceAccountTokens {
       pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
       await writePrivateFile(path, pem);
     }
-    return new ServiceAccountTokens(store, createPrivateKey(pem));
+    return new ServiceAccountTokens(store, keyOf(path, pem));
   }
 
   /** Whom a token is for that asks for these; none named means this server. */
@@ -165,5 +166,17 @@ export class ServiceAccountTokens {
       if (isNotFound(error)) return false;
       throw error;
     }
+  }
+}
+
+/** Tokens that were signed with a lost key are good no more, so another is not made without being asked for. */
+function keyOf(path: string, pem: string): KeyObject {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    throw new KeyFileError(
+      `${path} is not the key that was written: the tokens of service accounts are signed with it`,
+      "put it back from a copy of the state folder; without one remove it: another is made then, and pods get new tokens when they are started again",
+    );
   }
 }

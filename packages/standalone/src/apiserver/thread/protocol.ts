@@ -30,7 +30,7 @@ export type ToThread =
 /** Messages from the thread to the process. */
 export type FromThread =
   | { is: "serving"; url: string; caPem: string; token: string; kubeconfig: string }
-  | { is: "failed"; error: Error; code: string | undefined }
+  | { is: "failed"; error: Error; code: string | undefined; hint: string | undefined }
   | { is: "stopped" }
   | { is: "log"; level: LogLevel; bindings: LoggedFields; fields: LoggedFields; message: string }
   | { is: "measuring"; id: number };

@@ -30,8 +30,8 @@ export function runThread(parent: MessagePort, { link, kinds: port }: ThreadData
     if (message.do === "stop") stop.abort();
     else if (message.do === "measured") measures.settle(message.id, message.families);
     else
-      serve(message.options, parts).catch((error: NodeJS.ErrnoException) =>
-        send({ is: "failed", error, code: error.code }),
+      serve(message.options, parts).catch((error: NodeJS.ErrnoException & { hint?: string }) =>
+        send({ is: "failed", error, code: error.code, hint: error.hint }),
       );
   });
 }

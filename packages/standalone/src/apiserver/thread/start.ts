@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { MessageChannel, Worker } from "node:worker_threads";
 import type { MetricFamily } from "@mooring/csi";
-import { type LocalStore, type Logger, serveStore } from "@mooring/store";
+import { defined, type LocalStore, type Logger, serveStore } from "@mooring/store";
 import type { KindChanges } from "../../crd/kind-changes.ts";
 import type { ApiServer } from "../start.ts";
 import type { FromThread, ServeData, ThreadData, ToThread } from "./protocol.ts";
@@ -63,7 +63,8 @@ export class ApiThread {
     const { promise: serving, resolve, reject } = promise<Extract<FromThread, { is: "serving" }>>();
     this.#worker.on("message", (message: FromThread) => {
       if (message.is === "serving") resolve(message);
-      if (message.is === "failed") reject(Object.assign(message.error, { code: message.code }));
+      if (message.is === "failed")
+        reject(Object.assign(message.error, defined({ code: message.code, hint: message.hint })));
       if (message.is === "stopped") stop();
     });
     this.done.then(() => reject(new Error("the API server's thread has ended")), reject);
