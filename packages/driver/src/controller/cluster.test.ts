@@ -65,7 +65,10 @@ describe("the controller service of a cluster", () => {
         Volumes,
         { name: id },
         {
-          change: (volume) => ({ ...volume, status: { state: "detached" as const, ownerID: "n1", ...status } }),
+          change: (volume) => ({
+            ...volume,
+            status: { state: "detached" as const, ownerID: "n1", ...status },
+          }),
           subresource: "status",
         },
       );
