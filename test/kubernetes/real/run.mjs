@@ -10,7 +10,7 @@ import { parseArgs } from "node:util";
 import { kubectlPaths } from "../../../scripts/kubectl.mjs";
 import { bundle } from "../../../scripts/lib/bundle.mjs";
 import { run } from "../../../scripts/lib/run.mjs";
-import { ROOT } from "../../../scripts/lib/setup.mjs";
+import { ROOT, setUp } from "../../../scripts/lib/setup.mjs";
 import { apiServerStep } from "./api-server.mjs";
 import { WORKERS } from "./flow/two-nodes.mjs";
 import {
@@ -33,6 +33,16 @@ const USAGE = `npm run test:kubernetes -- [OPTION...]
   --focus REGEX   of the storage suite: specs whose name has it
   --record        keep what was shown of requirements, for \`npm run conformance\`
 MOORING_KUBERNETES_BIN=FOLDER has the programs, MOORING_KEEP=1 keeps what a run leaves`;
+
+/** What a machine with pods needs besides. */
+const FOR_PODS = [
+  { command: "containerd", package: "containerd", why: "runs the pods of the cluster's nodes" },
+  { command: "busybox", package: "busybox-static", why: "is what pods run", folders: ["/bin"] },
+  {
+    ...{ command: "bridge", package: "containernetworking-plugins", folders: ["/usr/lib/cni"] },
+    why: "gives pods their network",
+  },
+];
 
 const { values } = parseArgs({
   options: {
@@ -98,6 +108,8 @@ if (values.cached && missing.length > 0) {
   say(`Once \`npm run test:kubernetes${values.short ? " -- --short" : ""}\` has built them, this runs.`);
   process.exit(0);
 }
+const podless = values.short || values.only === "api-server";
+await setUp("npm run test:kubernetes", podless ? [] : FOR_PODS);
 await bundle();
 // They are fetched where there is a network: the clusters' machines have their own.
 const { kubectl } = await kubectlPaths();
