@@ -19,9 +19,13 @@ export interface OciResources {
 /** A pod that forks without end stops itself, not the machine. */
 export const PIDS_LIMIT = 4096;
 const PERIOD_US = 100_000;
-/** The kernel's least. */
-const LEAST_QUOTA_US = 1000;
-const LEAST_SHARES = 2;
+/** What the kernel takes. More than it takes is no limit: no machine has so much. */
+const QUOTA_US = { least: 1000, most: 2 ** 40 };
+const SHARES = { least: 2, most: 262_144 };
+
+function within({ least, most }: { least: number; most: number }, value: number): number {
+  return Math.min(most, Math.max(least, value));
+}
 
 /** No device but those of every container (runc adds them: null, zero, random, ...) and the given ones. */
 export function resourcesOf(
@@ -31,18 +35,21 @@ export function resourcesOf(
   const cpu = {
     ...(cpuRequestMilli === undefined
       ? {}
-      : { shares: Math.max(LEAST_SHARES, Math.floor((cpuRequestMilli * 1024) / 1000)) }),
+      : { shares: within(SHARES, Math.floor((cpuRequestMilli * 1024) / 1000)) }),
     // As in Kubernetes, a limit of 0 is none.
     ...(cpuLimitMilli === undefined || cpuLimitMilli === 0
       ? {}
-      : { quota: Math.max(LEAST_QUOTA_US, (cpuLimitMilli * PERIOD_US) / 1000), period: PERIOD_US }),
+      : { quota: within(QUOTA_US, (cpuLimitMilli * PERIOD_US) / 1000), period: PERIOD_US }),
   };
   return {
     devices: [
       { allow: false, access: "rwm" },
       ...devices.map((device) => ({ allow: true, type: "b" as const, ...device, access: "rwm" })),
     ],
-    ...(memoryBytes === undefined ? {} : { memory: { limit: memoryBytes } }),
+    // Beyond this a number is written in digits that runc cannot read.
+    ...(memoryBytes === undefined
+      ? {}
+      : { memory: { limit: Math.min(memoryBytes, Number.MAX_SAFE_INTEGER) } }),
     ...(Object.keys(cpu).length === 0 ? {} : { cpu }),
     ...(pids === undefined ? {} : { pids: { limit: pids } }),
   };
