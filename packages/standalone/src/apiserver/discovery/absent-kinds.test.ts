@@ -15,8 +15,8 @@ test("a kind that is not there is discovered, and refused with what there is ins
   for (const { group, version, kind, plural, namespaced } of ABSENT_KINDS) {
     const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
     const discovered = await server.http.get<{ resources: { name: string; verbs: string[] }[] }>(root);
-    const found = discovered.json.resources.find(({ name }) => name === plural);
-    assert.deepEqual(found?.verbs, ["create"], kind);
+    const resource = discovered.json.resources.find(({ name }) => name === plural);
+    assert.deepEqual(resource?.verbs, ["create"], kind);
     const path = `${root}/${namespaced ? "namespaces/default/" : ""}${plural}`;
     const object = { apiVersion: root.replace(/^\/apis?\//, ""), kind, metadata: { name: "x" } };
     for (const refused of [
@@ -27,7 +27,25 @@ test("a kind that is not there is discovered, and refused with what there is ins
       assert.equal(refused.status, 405);
       assert.match(refused.text, new RegExp(`standalone has no ${kind}: \\w+`));
     }
+    const found = await server.http.get<{ kind: string; items: object[] }>(`${path}?labelSelector=app%3Dx`);
+    assert.deepEqual([found.json.kind, found.json.items], [`${kind}List`, []]);
+    assert.equal((await server.http.get(`${path}?labelSelector=app%3Dx&watch=1`)).status, 405);
   }
+});
+
+test("kubectl apply --prune deletes what is not in the files any more, whatever kinds there are", async () => {
+  const { kubectl: program } = await programs();
+  const kubectl = runner(program, { folder: server.folder, kubeconfig: server.api.kubeconfig });
+  const map = (name: string) => ({
+    ...{ apiVersion: "v1", kind: "ConfigMap", metadata: { name, labels: { app: "pruned" } } },
+  });
+  for (const names of [["stays", "goes"], ["stays"]]) {
+    const input = JSON.stringify({ apiVersion: "v1", kind: "List", items: names.map(map) });
+    const { code, stderr } = await kubectl(["apply", "-f", "-", "--prune", "-l", "app=pruned"], { input });
+    assert.equal(code, 0, stderr);
+  }
+  const { stdout } = await kubectl(["get", "configmaps", "-l", "app=pruned", "-o", "name"]);
+  assert.equal(stdout.trim(), "configmap/stays");
 });
 
 test(

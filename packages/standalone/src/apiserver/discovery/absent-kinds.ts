@@ -56,16 +56,26 @@ export const ABSENT_KINDS: readonly AbsentKind[] = [
   absent("apiregistration.k8s.io/v1 apiservices", "APIService", CLUSTER, false),
 ];
 
-/** What a path of a kind that is not there gets (405), whatever is asked of it; undefined for all other paths. */
-export function refusalOfAbsent(path: {
-  group: string;
-  version: string;
-  plural: string;
-}): StatusError | undefined {
-  const kind = ABSENT_KINDS.find(
+type KindPath = Pick<AbsentKind, "group" | "version" | "plural">;
+
+function absentAt(path: KindPath): AbsentKind | undefined {
+  return ABSENT_KINDS.find(
     ({ group, version, plural }) =>
       group === path.group && version === path.version && plural === path.plural,
   );
+}
+
+/** What a client that looks for objects by a label finds of a kind that is not there; undefined for all other paths. */
+export function emptyListOfAbsent(path: KindPath): object | undefined {
+  const kind = absentAt(path);
+  if (kind === undefined) return undefined;
+  const apiVersion = kind.group === "" ? kind.version : `${kind.group}/${kind.version}`;
+  return { kind: `${kind.kind}List`, apiVersion, metadata: { resourceVersion: "1" }, items: [] };
+}
+
+/** What a path of a kind that is not there gets (405), whatever is asked of it; undefined for all other paths. */
+export function refusalOfAbsent(path: KindPath): StatusError | undefined {
+  const kind = absentAt(path);
   if (kind === undefined) return undefined;
   return new StatusError("MethodNotAllowed", `standalone has no ${kind.kind}: ${kind.instead}`);
 }

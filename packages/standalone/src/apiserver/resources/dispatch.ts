@@ -1,8 +1,9 @@
 import type { Resource, UnstructuredObject } from "@mooring/store";
 import { type Verb, verbsOf } from "../../kinds/kind-info.ts";
 import type { Api } from "../api.ts";
-import { refusalOfAbsent } from "../discovery/absent-kinds.ts";
+import { emptyListOfAbsent, refusalOfAbsent } from "../discovery/absent-kinds.ts";
 import { type Call, flag, warn } from "../http/call.ts";
+import { send } from "../http/respond.ts";
 import { handleReview } from "../reviews/handle.ts";
 import { handleDelete, handleDeleteCollection } from "./delete.ts";
 import { handleList } from "./list.ts";
@@ -29,12 +30,20 @@ export async function handleResource(call: Call, api: Api): Promise<void> {
   const path = parseResourcePath(call.segments);
   if (path === undefined) throw pathNotFound();
   if (await handleReview(call, api, path)) return;
+  const none = isSearch(call, path) ? emptyListOfAbsent(path) : undefined;
+  if (none !== undefined) return send(call, 200, none);
   const target = resolve(api, path);
   const warning = target.kind.deprecationWarnings?.[target.version];
   if (warning !== undefined) warn(call, warning);
   if (!isItem(target)) return onCollection(call, target, api);
   if (target.subresource === undefined) return onItem(call, target, api);
   return onSubresource(call, target, api);
+}
+
+/** `kubectl apply --prune` and `delete -l` go through a whole list of kinds, and end with the first that is refused. */
+function isSearch({ method, query }: Call, path: ResourcePath): boolean {
+  const isList = method === "GET" && path.name === undefined && flag(query, "watch") !== true;
+  return isList && (query.get("labelSelector") ?? "") !== "";
 }
 
 function resolve(api: Api, path: ResourcePath): Target {
