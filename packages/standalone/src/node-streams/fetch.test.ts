@@ -2,10 +2,13 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import { type AddressInfo, connect, createServer as createSocketServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { StatusError } from "@mooring/store";
+import { issueAuthority, issueServer } from "../pki/issue.ts";
 import { fetchNodeLog } from "./fetch.ts";
 
 const asked = { namespace: "default", pod: "web", container: "main" };
@@ -65,4 +68,38 @@ test("a refusal without end is not read to its end", async (t) => {
     more();
   });
   assert.equal(reason, "InternalError");
+});
+
+test("a node whose connection is reset in the middle of a log ends the log, and nothing else", async (t) => {
+  const authority = await issueAuthority(new Date());
+  const pair = await issueServer(authority, ["127.0.0.1"], new Date());
+  const node = createTlsServer({ ...pair }, (_request, response) => {
+    response.writeHead(200, { "Content-Length": "100" });
+    response.write("begun");
+  });
+  // What a machine sends for connections that it knows no more, such as after its restart.
+  let reset = () => {};
+  const network = createSocketServer((socket) => {
+    const onwards = connect((node.address() as AddressInfo).port, "127.0.0.1");
+    for (const each of [socket, onwards]) each.on("error", () => {});
+    socket.pipe(onwards).pipe(socket);
+    reset = () => {
+      socket.resetAndDestroy();
+      onwards.destroy();
+    };
+  });
+  for (const server of [node, network]) {
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    t.after(() => server.close());
+  }
+  const { port } = network.address() as AddressInfo;
+  const access = { host: "127.0.0.1", port, ca: authority.cert, token: "t" };
+  const read = async () => {
+    for await (const chunk of fetchNodeLog(access, asked, new AbortController().signal)) {
+      assert.equal(Buffer.from(chunk).toString(), "begun");
+      setImmediate(reset);
+    }
+  };
+  await assert.rejects(read(), /aborted|ECONNRESET/);
 });

@@ -39,7 +39,15 @@ interface SpecialSubresource {
   verbs: readonly string[];
 }
 
+/** Connections into a pod: by `kubectl` with GET, by older clients with POST. */
+const connection = (name: string, kind: string): SpecialSubresource => ({
+  ...{ of: "/pods", name, kind, verbs: ["create", "get"] },
+});
+
 const SPECIAL_SUBRESOURCES: readonly SpecialSubresource[] = [
+  connection("attach", "PodAttachOptions"),
+  connection("exec", "PodExecOptions"),
+  connection("portforward", "PodPortForwardOptions"),
   { of: "/namespaces", name: "finalize", kind: "Namespace", verbs: ["update"] },
   { of: "/pods", name: "binding", kind: "Binding", verbs: ["create"] },
   { of: "/pods", name: "eviction", kind: "Eviction", group: "policy", version: "v1", verbs: ["create"] },
