@@ -103,10 +103,9 @@ async function systemPackages(more) {
   for (const entry of missing) say(`  ${entry.package.padEnd(12)} ${entry.why}`);
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
   await run("apt-get", ["update", "-q"], { quiet: true, env });
-  const exit = await run("apt-get", ["install", "-y", "-q", "--no-install-recommends", ...names], {
-    quiet: true,
-    env,
-  });
+  // Another command may be installing at the same moment.
+  const install = ["install", "-y", "-q", "-o", "DPkg::Lock::Timeout=300", "--no-install-recommends"];
+  const exit = await run("apt-get", [...install, ...names], { quiet: true, env });
   if (exit !== 0) stop("apt-get could not install them.", line);
 }
 
