@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { LEASE_TIMES } from "@mooring/engine";
 import { Disk } from "./disk.ts";
 import type { Kernels } from "./kernels.ts";
+import { movesLive } from "./live-migration.ts";
 import { withoutApi, withoutStorage } from "./partitions.ts";
 import { type Check, imageHash, isComplete, MIB, NODES, RECORDS, seconds, takeOver } from "./proof.ts";
 import { RecordWriter, readStints, type Stint } from "./records.ts";
@@ -87,6 +88,8 @@ async function pauses(kernels: Kernels): Promise<string> {
 export function checks(rounds: number): Record<string, Check> {
   return {
     "a volume goes from one kernel to the other, with what was written": moves,
+    "a raw volume moves while its workload runs; one that does not come over leaves it where it was":
+      movesLive,
     "the power of a node is cut in the middle of its writes, and the other one has them all": (
       kernels,
       tell,

@@ -12,21 +12,32 @@ import { type Command, Guest, guestFolder } from "../support/guest/guest.ts";
 import { GUEST_NODE } from "../support/guest/registers.ts";
 import { mooring } from "../support/mooring.ts";
 import { Up } from "../support/up.ts";
+import { forwardSocket } from "./guest-socket.ts";
 
 const BUNDLE = fileURLToPath(new URL("../../dist/mooring.mjs", import.meta.url));
-/** What a kernel needs for images of Ceph, and for devices of them. It asks for the ciphers by itself where it finds modules. */
-const MODULES = ["loop", "cbc", "hmac", "rbd"];
+/**
+ * What a kernel needs for images of Ceph, for devices of them, and for volumes that another node serves. It asks for the
+ * ciphers by itself where it finds modules.
+ */
+const MODULES = ["loop", "cbc", "hmac", "rbd", "nfsv4"];
+/** Where a node has its state: on its disk. */
+const STATE = "/run/disk/mooring";
 /** Of those that are lost; far longer than an agent on a busy machine is ever silent. */
 const GRACE = "30s";
+/** Of a guest: `mooring node`, the programs of Ceph, and the server of a shared volume. */
+const MEMORY = "640M";
 /** For what waits until a node was lost. */
-const PATIENCE_MS = 150_000;
+const PATIENCE_MS = 600_000;
 
 /** A machine with a kernel of its own, on which `mooring node` runs. */
 export interface KernelNode {
   name: string;
+  address: string;
   guest: Guest;
   /** Its `mooring node`. */
   agent: Command;
+  /** Calls of that, as the kubelet of the node makes them. */
+  csi: CsiClient["node"];
 }
 
 /** A Ceph cluster and a `mooring up` on this machine, and nodes that are guests, each with a kernel of its own. */
@@ -96,10 +107,15 @@ export class Kernels {
     return this.#store;
   }
 
-  async controller(): Promise<CsiClient["controller"]> {
+  /** The driver's socket beside the API server. */
+  async csi(): Promise<CsiClient> {
     const socket = join(this.#up?.stateDir ?? "", "csi.sock");
     this.#csi ??= await connect(`unix://${socket}`, { timeoutMs: PATIENCE_MS });
-    return this.#csi.controller;
+    return this.#csi;
+  }
+
+  async controller(): Promise<CsiClient["controller"]> {
+    return (await this.csi()).controller;
   }
 
   node(name: string): KernelNode {
@@ -125,15 +141,29 @@ export class Kernels {
       await command("truncate", "--size", "256M", disk);
       await command("mkfs.ext4", "-q", disk);
     }
-    const guest = await Guest.boot({ folder, name, tap, disk, memory: "640M", modules: MODULES });
+    const guest = await Guest.boot({ folder, name, tap, disk, memory: MEMORY, modules: MODULES });
     this.#undo.push(() => guest.stop());
-    const own = ["--state-dir", "/run/disk/mooring", "--node-name", name, "--pool", "directory"];
+    const own = ["--state-dir", STATE, "--node-name", name, "--pool", "directory"];
     const invitation = isNew ? await this.#invitation() : [];
     const line = [GUEST_NODE, BUNDLE, "node", ...invitation, ...own, ...this.#common].join(" ");
-    const node: KernelNode = { name, guest, agent: guest.start(`exec ${line}`) };
+    const { address } = tap;
+    const csi = await this.#csiOf({ guest, address }, name);
+    const node: KernelNode = { name, address, guest, csi, agent: guest.start(`exec ${line}`) };
     this.nodes.set(name, node);
     await this.agentIs(name, "Ready");
     return node;
+  }
+
+  /** Each life of a node has a socket of its own here. */
+  async #csiOf(at: { guest: Guest; address: string }, name: string): Promise<CsiClient["node"]> {
+    const socket = join(this.folder, `${name}-${this.#undo.length}.sock`);
+    const close = await forwardSocket(at, `${STATE}/csi.sock`, socket);
+    const client = await connect(`unix://${socket}`, { timeoutMs: PATIENCE_MS });
+    this.#undo.push(async () => {
+      client.close();
+      close();
+    });
+    return client.node;
   }
 
   async #invitation(): Promise<string[]> {

@@ -32,7 +32,7 @@ try {
   folder = kernels.folder;
   say(`     a cluster and two kernels: ${seconds(started)}`);
   for (const [title, check] of Object.entries(checks(rounds))) {
-    if (!title.includes(values.only)) continue;
+    if (!new RegExp(values.only).test(title)) continue;
     const began = performance.now();
     const seen = await check(kernels, (line) => say(`     ${line}`)).catch((cause: unknown) => {
       throw new Error(title, { cause });

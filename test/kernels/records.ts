@@ -1,5 +1,6 @@
 import { eventually } from "@mooring/store/testing";
 import type { Command, Guest } from "../support/guest/guest.ts";
+import { perl } from "./perl.ts";
 
 /**
  * Writes `<writer> <number>` into one slot after the other, each on disk before it is acknowledged. It goes on when it fails, as a
@@ -38,14 +39,12 @@ while (sysread($f, my $slot, 4096) == 4096) {
 print "$name $last\n" if $last;
 `;
 
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
-
 /** What is on a disk: who wrote how many records, in order. */
 export type Stint = [writer: string, records: number];
 
 /** Reads it on a guest. */
 export async function readStints(guest: Guest, device: string): Promise<Stint[]> {
-  const text = await guest.run(`perl -e ${quoted(READ.replaceAll("\n", " "))} ${device}`);
+  const text = await guest.run(perl(READ, device));
   return text
     .split("\n")
     .filter(Boolean)
@@ -55,20 +54,16 @@ export async function readStints(guest: Guest, device: string): Promise<Stint[]>
     });
 }
 
-/** A program on a guest that writes until it is ended. */
-export class RecordWriter {
+/** A program on a guest that writes until it is ended, and prints the number of each write that is on disk. */
+export class Writer {
   readonly name: string;
   readonly #guest: Guest;
   readonly #command: Command;
 
-  /** `after`: records that are there already. */
-  constructor(guest: Guest, name: string, device: string, after: readonly Stint[] = []) {
-    const at = after.reduce((sum, [, records]) => sum + records, 0);
+  constructor(guest: Guest, name: string, line: string) {
     this.name = name;
     this.#guest = guest;
-    this.#command = guest.start(
-      `exec perl -e ${quoted(WRITE.replaceAll("\n", " "))} ${device} ${name} ${at}`,
-    );
+    this.#command = guest.start(line);
   }
 
   /** The highest number whose write was acknowledged. */
@@ -94,12 +89,21 @@ export class RecordWriter {
           throw new Error(`it ended: ${this.#command.lines.slice(-3).join("; ")}`);
         return this[what] >= goal;
       },
-      { withinMs: 240_000, lastSeen: () => this.#command.lines.slice(-5) },
+      { withinMs: 600_000, lastSeen: () => this.#command.lines.slice(-5) },
     );
   }
 
   async stop(): Promise<void> {
     await this.#guest.run("pkill perl");
     await eventually(`${this.name} to end`, async () => this.#command.code !== undefined);
+  }
+}
+
+/** One that writes records on a device. */
+export class RecordWriter extends Writer {
+  /** `after`: records that are there already. */
+  constructor(guest: Guest, name: string, device: string, after: readonly Stint[] = []) {
+    const at = after.reduce((sum, [, records]) => sum + records, 0);
+    super(guest, name, perl(WRITE, device, name, String(at)));
   }
 }

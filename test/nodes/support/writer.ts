@@ -27,7 +27,7 @@ for (my $n = 1; ; $n++) {
  * begins when it works: as a virtual machine does that waits to take over. It takes its time: while a node is waited for
  * to be lost, the device must not become full.
  */
-const BLOCK_PROGRAM = String.raw`
+export const BLOCK_PROGRAM = String.raw`
 use IO::Handle;
 my ($file, $node) = @ARGV;
 open(my $f, '+<', $file) or die "open: $!";
