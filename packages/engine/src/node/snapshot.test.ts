@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, open, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, open, readFile, rename, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { mutate } from "@mooring/store";
@@ -211,6 +211,31 @@ test(
     await bench.deleted(Snapshots, "s-p-1");
   },
 );
+
+for (const type of BLOCK_POOLS)
+  test(
+    `${type}: a snapshot whose image was truncated is reported, and nothing is made of it`,
+    everyday(),
+    async (t) => {
+      const bench = await Bench.open(t, type);
+      await bench.createVolume("v-p-1");
+      await bench.volume("v-p-1", "detached");
+      await bench.attached("v-p-1");
+      await bench.createSnapshot("s-p-1", "v-p-1");
+      await bench.snapshot("s-p-1");
+      await truncate(bench.imagePath("s-p-1"), MIB);
+      const cut = await bench.snapshot("s-p-1", (s) => s.status?.error?.code === "DATA_LOSS");
+      assert.equal(cut.status?.readyToUse, false);
+      assert.match(
+        cut.status?.error?.message ?? "",
+        /the image of snapshot s-p-1 has 1048576 bytes, but had 67108864/,
+      );
+      await bench.createVolume("v-p-2", { source: { kind: "Snapshot", name: "s-p-1" } });
+      await bench.volume("v-p-2", "creating", (v) => v.status?.error !== undefined);
+      await bench.deleted(Volumes, "v-p-2");
+      await bench.deleted(Snapshots, "s-p-1");
+    },
+  );
 
 test(
   "a folder in use is not copied half old, half new: the snapshot says what to do, and is made later",

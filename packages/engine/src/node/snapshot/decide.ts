@@ -105,13 +105,26 @@ function beforeCopy(view: SnapshotView): SnapshotStep {
 
 /** The point in time is set once; the image it names can only be there or be lost. */
 function afterCopy(view: SnapshotView, status: SnapshotStatus): SnapshotStep {
-  if (view.image === undefined) return status.readyToUse ? record("lost", view) : lost(view);
+  const damage = damageOf(view);
+  if (damage !== undefined) return status.readyToUse ? record("lost", view) : fail("DATA_LOSS", damage);
   if (!status.readyToUse) return record("ready", view);
   return status.error === undefined && status.ownerID === view.nodeID ? DONE : record("settled", view);
 }
 
 function lost({ snapshot }: SnapshotView): Outcome {
-  return fail("DATA_LOSS", `the image of snapshot ${snapshot.metadata.name} is gone`);
+  return fail("DATA_LOSS", isGone(snapshot.metadata.name));
+}
+
+const isGone = (name: string): string => `the image of snapshot ${name} is gone`;
+
+/** What is wrong with the image of a snapshot that had a whole one; undefined when nothing is. It never grows or shrinks. */
+function damageOf({ snapshot, image }: SnapshotView): string | undefined {
+  const { name } = snapshot.metadata;
+  if (image === undefined) return isGone(name);
+  const size = snapshot.status?.restoreSize ?? 0;
+  return image.size >= size
+    ? undefined
+    : `the image of snapshot ${name} has ${image.size} bytes, but had ${size}`;
 }
 
 const NEW: SnapshotStatus = { readyToUse: false };
@@ -142,10 +155,10 @@ const NEXT: Readonly<Record<SnapshotRecord, (status: SnapshotStatus, view: Snaps
         status.creationTime ?? group?.creationTime ?? (image?.createdAt ?? new Date(0)).toISOString(),
       restoreSize: image?.size ?? 0,
     }),
-    lost: (status, { snapshot }) => ({
+    lost: (status, view) => ({
       ...status,
       readyToUse: false,
-      error: { code: "DATA_LOSS", message: `the image of snapshot ${snapshot.metadata.name} is gone` },
+      error: { code: "DATA_LOSS", message: damageOf(view) ?? isGone(view.snapshot.metadata.name) },
     }),
     settled: (status) => status,
   };

@@ -23,7 +23,7 @@ const BACKOFF = { maxMs: 10_000 };
 
 function wholeOf({ metadata, spec, status }: Snapshot): Whole[] {
   const whole = status?.readyToUse === true && metadata.deletionTimestamp === undefined;
-  return whole ? [{ name: metadata.name, pool: spec.pool, size: 0 }] : [];
+  return whole ? [{ name: metadata.name, pool: spec.pool, size: status.restoreSize ?? 0 }] : [];
 }
 
 /** Takes the snapshots of this node as far as they can go: makes them, and removes their images. */

@@ -19,7 +19,8 @@ export async function readSnapshot(context: ReadContext, name: string): Promise<
   const open = context.pools.get(snapshot.spec.pool);
   const file = isImageId(name) ? await open?.backend.find(name) : undefined;
   // All nodes see the file: no agent has anything to do, wherever the volume goes.
-  if (shared && file !== undefined && isWhole(snapshot)) return undefined;
+  const isThere = file !== undefined && file.size >= (snapshot.status?.restoreSize ?? 0);
+  if (shared && isThere && isWhole(snapshot)) return undefined;
   const deleting = snapshot.metadata.deletionTimestamp !== undefined;
   const needsVolume = shared || deleting || snapshot.status?.creationTime === undefined;
   const volume = needsVolume
