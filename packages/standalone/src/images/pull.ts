@@ -1,7 +1,7 @@
 import { readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Exec, ExecResult } from "@mooring/engine";
-import { within } from "@mooring/store";
+import { defined, within } from "@mooring/store";
 import { whileRoom } from "./disk-room.ts";
 import { pinLayout, taggedDigest } from "./pinned-layout.ts";
 import type { ImageReference } from "./reference.ts";
@@ -130,7 +130,7 @@ async function skopeo(
   { exec, signal }: PullOptions,
   cwd?: string,
 ): Promise<ExecResult> {
-  const more = cwd === undefined ? {} : { cwd };
+  const more = defined({ cwd });
   const result = await within(LIMIT_MS, signal, (limited) =>
     exec.try("skopeo", ["--command-timeout", LIMIT, ...args], { ...more, signal: limited }),
   );
