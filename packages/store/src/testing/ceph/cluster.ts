@@ -234,6 +234,8 @@ function settings({ folder, address, port }: { folder: string; address: string; 
     mgr_initial_modules: "",
     mgr_tick_period: 1,
     mgr_stats_period: 1,
+    // One that was late on a busy machine counted as gone, and did not come back.
+    mon_mgr_beacon_grace: 600,
   };
   return Object.entries(rows)
     .map(([name, value]) => `${name} = ${value}\n`)
