@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // `npm run test:kernels`: nodes that are machines with kernels of their own (User Mode Linux), and one Ceph cluster. Installs what is
-// missing. `-- --short`: one round of each; `-- --rounds=100`: so many power cuts; `-- --only=REGEX`: checks whose title has it.
-// Where no guest can run it says why, and that nothing was tested.
+// missing. `-- --short`: one round of each; `-- --rounds=100`: so many power cuts; `-- --snapshots=200`: so many group
+// snapshots of each group; `-- --only=REGEX`: checks whose title has it. Where no guest can run it says why, and that nothing was tested.
 import { join } from "node:path";
 import { bundle } from "./lib/bundle.mjs";
 import { setUpGuests } from "./lib/guest-packages.mjs";

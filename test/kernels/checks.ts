@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { LEASE_TIMES } from "@mooring/engine";
 import { Disk } from "./disk.ts";
+import { groupsAreOneMoment } from "./groups.ts";
 import type { Kernels } from "./kernels.ts";
 import { movesLive } from "./live-migration.ts";
 import { withoutApi, withoutStorage } from "./partitions.ts";
@@ -84,12 +85,27 @@ async function pauses(kernels: Kernels): Promise<string> {
   return `${took}; then ${first.refused} writes refused, 0 taken, the image is the same`;
 }
 
-/** What is checked on two kernels, one after the other; `rounds`: how often the power is cut. */
-export function checks(rounds: number): Record<string, Check> {
+/** How much of each is checked. */
+export interface Amounts {
+  /** How often the power is cut. */
+  rounds: number;
+  /** Group snapshots of each set of volumes. */
+  snapshots: number;
+  /** How many volumes the groups have. */
+  groups: readonly number[];
+}
+
+/** What is checked on two kernels, one after the other. */
+export function checks({ rounds, snapshots, groups }: Amounts): Record<string, Check> {
+  const ofGroups = groups.map((volumes): [string, Check] => [
+    `a group snapshot of ${volumes} volumes on both nodes is one moment of their ordered writers`,
+    (kernels, tell) => groupsAreOneMoment(kernels, tell, { volumes, snapshots }),
+  ]);
   return {
     "a volume goes from one kernel to the other, with what was written": moves,
     "a raw volume moves while its workload runs; one that does not come over leaves it where it was":
       movesLive,
+    ...Object.fromEntries(ofGroups),
     "the power of a node is cut in the middle of its writes, and the other one has them all": (
       kernels,
       tell,

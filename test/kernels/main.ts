@@ -9,10 +9,16 @@ const { values } = parseArgs({
   options: {
     short: { type: "boolean", default: false },
     rounds: { type: "string" },
+    snapshots: { type: "string" },
     only: { type: "string", default: "" },
   },
 });
-const rounds = Number(values.rounds ?? (values.short ? 1 : 10));
+const { short } = values;
+const amounts = {
+  rounds: Number(values.rounds ?? (short ? 1 : 10)),
+  snapshots: Number(values.snapshots ?? (short ? 2 : 10)),
+  groups: short ? [2] : [2, 8],
+};
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
@@ -31,7 +37,7 @@ try {
   kernels = await Kernels.start(NODES);
   folder = kernels.folder;
   say(`     a cluster and two kernels: ${seconds(started)}`);
-  for (const [title, check] of Object.entries(checks(rounds))) {
+  for (const [title, check] of Object.entries(checks(amounts))) {
     if (!new RegExp(values.only).test(title)) continue;
     const began = performance.now();
     const seen = await check(kernels, (line) => say(`     ${line}`)).catch((cause: unknown) => {
