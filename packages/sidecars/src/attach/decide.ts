@@ -57,6 +57,11 @@ export type AttachStep =
   | { do: "mark-detached" }
   | { do: "report"; phase: "attach" | "detach"; message: string; code?: number };
 
+/** Whether anything is to be done about an attachment that says this, whatever else there is. */
+export function isUnsettled({ metadata, spec, status }: KubeVolumeAttachment, driver: string): boolean {
+  return spec.attacher === driver && (status?.attached !== true || metadata.deletionTimestamp !== undefined);
+}
+
 /** The next step for one Kubernetes VolumeAttachment (K8S-035 to K8S-054). */
 export function decideAttach(view: AttachView): AttachStep | Outcome {
   const { attachment, driver } = view;

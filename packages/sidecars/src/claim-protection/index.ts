@@ -4,7 +4,7 @@ import { sidecarController } from "../common/controller.ts";
 import { source } from "../common/source.ts";
 import { releaseClaim } from "./apply.ts";
 import { type ClaimView, decideClaim, type ReleaseStep } from "./decide.ts";
-import { readClaim } from "./read.ts";
+import { isProtected, readClaim } from "./read.ts";
 
 const failpoints = stepFailpoints<ReleaseStep>("sidecars/claim-protection", { release: true });
 
@@ -15,10 +15,10 @@ export function runClaimProtection(context: SidecarContext, signal: AbortSignal)
     name: "snapshot/claims",
     failpoints,
     concurrency: 4,
-    sources: [source(claims, (claim) => [keyOf(claim)])],
+    sources: [source(claims, (claim) => [keyOf(claim)], isProtected)],
     watched: [contents, snapshots, volumes],
     read: (key, from) => readClaim(from, key),
-    isGone: ({ claim }) => claim === undefined,
+    isGone: ({ claim }) => claim === undefined || !isProtected(claim),
     decide: decideClaim,
     apply: (_, { claim }) => releaseClaim(context, claim),
   }).run(signal);

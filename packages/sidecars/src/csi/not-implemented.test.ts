@@ -87,7 +87,7 @@ test("DeleteVolume is called once when the driver does not implement it", async 
   refuse(h, "DeleteVolume");
   await h.store.delete(PersistentVolumeClaims, { name: "data", namespace: "default" });
   await reported(h, /DeleteVolume is not there/);
-  await touch(h, "provision", PersistentVolumes, { name });
+  await touch(h, "reclaim", PersistentVolumes, { name });
   assert.equal(h.driver.called("DeleteVolume"), 1);
   assert.ok((await h.find(PersistentVolumes, name))?.metadata.finalizers?.includes(PV_FINALIZER));
 });

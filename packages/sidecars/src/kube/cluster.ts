@@ -96,18 +96,18 @@ export class Cluster {
   readonly store: ObjectStore;
   readonly scope: ClusterScope;
   readonly signal: AbortSignal;
-  readonly #own: Caches;
+  /** Made with the first kind: each read has a cluster object of its own, and no caches. */
+  #own: Caches | undefined;
 
   constructor(store: ObjectStore, scope: ClusterScope, signal: AbortSignal) {
     this.store = store;
     this.scope = scope;
     this.signal = signal;
-    this.#own = new Caches(store, scope.logger, signal);
   }
 
   /** Settles when every watch of its own has ended, after the signal. */
   get done(): Promise<void> {
-    return this.#own.done;
+    return this.#own?.done ?? Promise.resolve();
   }
 
   get claims(): ObjectCache<PersistentVolumeClaim> {
@@ -298,7 +298,9 @@ export class Cluster {
     resource: Resource<T>,
     more: () => CacheOptions<T> = () => ({}),
   ): ObjectCache<T> {
-    const { shared = this.#own } = this.scope;
-    return (ONE_DRIVERS.has(resource as Resource) ? this.#own : shared).cacheOf(resource, more);
+    const { shared } = this.scope;
+    if (shared !== undefined && !ONE_DRIVERS.has(resource as Resource)) return shared.cacheOf(resource, more);
+    this.#own ??= new Caches(this.store, this.scope.logger, this.signal);
+    return this.#own.cacheOf(resource, more);
   }
 }

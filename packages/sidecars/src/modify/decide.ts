@@ -87,6 +87,13 @@ function callStep(
   return { do: "modify", target, handle, parameters, ...defined({ secret }) };
 }
 
+/** Whether a claim that says this may be on its way from one class to another, whatever else there is. */
+export function mayNeedModify(claim: PersistentVolumeClaim): boolean {
+  const { current, started } = progressOf(claim);
+  const wanted = claim.spec?.volumeAttributesClassName ?? "";
+  return started !== undefined || (wanted !== "" && wanted !== current);
+}
+
 /**
  * The class to bring the volume to; undefined: none. A change that may have been made comes first, whatever the user wishes
  * now: only a clear refusal ends it, because otherwise it would not be known which attributes the volume has.

@@ -1,10 +1,10 @@
 import { keyOf, stepFailpoints } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
-import { Remembered } from "../common/remembered.ts";
+import { Remembered, uidWhile } from "../common/remembered.ts";
 import { source } from "../common/source.ts";
 import { ModifyEffects } from "./apply.ts";
-import { decideModify, type ModifyStep, type ModifyView } from "./decide.ts";
+import { decideModify, type ModifyStep, type ModifyView, mayNeedModify } from "./decide.ts";
 import type { ModifyOptions } from "./options.ts";
 import { readClaim } from "./read.ts";
 
@@ -26,16 +26,18 @@ export function runModify(
   const { cluster } = context;
   const effects = new ModifyEffects(context, { extraModifyMetadata: false, ...given }, signal);
   const remembered = new Remembered(
-    (key) => cluster.claims.get(key)?.metadata.uid,
+    (key) => uidWhile(mayNeedModify, cluster.claims.get(key)),
     (uid) => effects.forget(uid),
   );
   return sidecarController(context, {
     name: "modify",
     failpoints,
-    sources: [source(cluster.claims, (claim) => (claim.spec?.volumeName ? [keyOf(claim)] : []))],
+    sources: [
+      source(cluster.claims, (claim) => (claim.spec?.volumeName ? [keyOf(claim)] : []), mayNeedModify),
+    ],
     watched: [cluster.volumes, cluster.attributesClasses],
     read: (key, from, fresh) => readClaim(from, effects, key, fresh),
-    isGone: ({ claim }: ModifyView) => claim === undefined,
+    isGone: ({ claim }: ModifyView) => claim === undefined || !mayNeedModify(claim),
     decide: decideModify,
     apply(step: ModifyStep, view, key) {
       remembered.note(key, view.claim?.metadata.uid ?? "");

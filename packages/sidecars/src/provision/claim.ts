@@ -19,14 +19,19 @@ export function selectedNodeOf(claim: PersistentVolumeClaim): string | undefined
   return claim.metadata.annotations?.[SELECTED_NODE] || undefined;
 }
 
+/** Whether a volume may have to be made for the claim, now or when its class or its node is there. */
+export function mayWantVolume(claim: PersistentVolumeClaim, driver: string): boolean {
+  return !claim.spec?.volumeName && provisionerOf(claim) === driver;
+}
+
 /** Whether a new volume should be made for this claim now. */
 export function wantsVolume(
   claim: PersistentVolumeClaim,
   storageClass: StorageClass | undefined,
   driver: string,
 ): boolean {
-  if (claim.metadata.deletionTimestamp !== undefined || claim.spec?.volumeName) return false;
-  if (claim.status?.phase === "Lost" || provisionerOf(claim) !== driver) return false;
+  if (claim.metadata.deletionTimestamp !== undefined || !mayWantVolume(claim, driver)) return false;
+  if (claim.status?.phase === "Lost") return false;
   if (storageClass?.provisioner !== driver) return false;
   const late = storageClass.volumeBindingMode === "WaitForFirstConsumer";
   return !late || selectedNodeOf(claim) !== undefined;

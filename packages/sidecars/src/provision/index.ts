@@ -2,10 +2,11 @@ import { randomBytes } from "node:crypto";
 import { stepFailpoints } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
-import { intentsOf } from "../common/create-volume/record.ts";
 import { source } from "../common/source.ts";
 import { ProvisionEffects } from "./apply.ts";
+import { mayWantVolume } from "./claim.ts";
 import { decideProvision, type ProvisionStep, type ProvisionView } from "./decide.ts";
+import type { Journal } from "./journal.ts";
 import { PROVISION_DEFAULTS, type ProvisionOptions } from "./plan.ts";
 import { readClaim } from "./read.ts";
 
@@ -44,7 +45,7 @@ export async function runProvision(
   const controller = sidecarController<ProvisionView & { requestKey: string }, ProvisionStep>(context, {
     name: "provision",
     failpoints,
-    ...sourcesOf(context),
+    ...sourcesOf(context, effects.journal),
     async read(uid, from, fresh) {
       const { view, requestKey } = await readClaim(from, options, uid, {
         result: effects.results.get(uid),
@@ -55,11 +56,13 @@ export async function runProvision(
       const backoffMs = effects.backoff.remaining(uid, requestKey);
       return { ...view, mayExist: effects.uncertainty.has(uid), backoffMs, requestKey };
     },
-    isGone: ({ claim, record }) => claim === undefined && record === undefined,
+    isGone: ({ claim, record }) =>
+      record === undefined && (claim === undefined || !mayWantVolume(claim, driver.info.name)),
     decide: decideProvision,
     apply: (step, view, uid) => effects.apply(step, view, uid, view.requestKey),
     ended: (uid) => {
-      if (context.cluster.claims.byIndex("uid", uid).length === 0) effects.backoff.reset(uid);
+      const [claim] = context.cluster.claims.byIndex("uid", uid);
+      if (claim === undefined || !mayWantVolume(claim, driver.info.name)) effects.backoff.reset(uid);
     },
   });
   try {
@@ -69,17 +72,20 @@ export async function runProvision(
   }
 }
 
-/** A record or a volume may outlive its claim: each brings its key by itself. */
-function sourcesOf(context: SidecarContext) {
+/** A record may outlive its claim: it brings its key by itself. */
+function sourcesOf(context: SidecarContext, journal: Journal) {
   const { cluster, driver, hasSnapshotKinds, hasAttributesClasses, here } = context;
   return {
     sources: [
-      source(cluster.claims, ({ metadata }) => [metadata.uid]),
-      source(cluster.records, (record) => [...intentsOf(record).keys()]),
-      source(cluster.volumes, ({ spec }) => [spec?.claimRef?.uid]),
+      source(
+        cluster.claims,
+        ({ metadata }) => [metadata.uid],
+        (claim) => mayWantVolume(claim, driver.info.name),
+      ),
+      source(cluster.records, (record) => journal.openIn(record)),
     ],
     watched: [
-      cluster.classes,
+      ...[cluster.classes, cluster.volumes],
       ...(hasAttributesClasses ? [cluster.attributesClasses] : []),
       ...(driver.info.topology && here === undefined ? [cluster.csiNodes, cluster.nodes] : []),
       ...(hasSnapshotKinds ? [cluster.snapshots, cluster.contents] : []),

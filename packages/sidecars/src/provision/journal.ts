@@ -58,9 +58,17 @@ export class Journal {
 
   /** UIDs of claims with an entry that is not settled. */
   open(): string[] {
-    return this.#context.cluster.records
-      .list()
-      .flatMap((record) => [...intentsOf(record).keys()].filter((uid) => this.#isOpen(record, uid)));
+    return this.#context.cluster.records.list().flatMap((record) => this.#openOf(record));
+  }
+
+  /** Those of them whose entry is in the record as it is now: what is settled or dropped needs no work on its claim. */
+  openIn(record: ConfigMap): string[] {
+    const now = this.#context.cluster.records.get(keyOf(record));
+    return now === undefined ? [] : this.#openOf(now).filter((uid) => intentsOf(record).has(uid));
+  }
+
+  #openOf(record: ConfigMap): string[] {
+    return [...intentsOf(record).keys()].filter((uid) => this.#isOpen(record, uid));
   }
 
   /** The open entry of a claim, read through the cluster that is given. */

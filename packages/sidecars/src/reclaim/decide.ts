@@ -33,23 +33,27 @@ export type ReclaimStep =
   | { do: "delete-object" }
   | { do: "report-attached"; nodes: string[] };
 
+/** Whether anything may have to be done for a volume that says this, whatever else there is. */
+export function mayNeedReclaim(volume: PersistentVolume, driver: string): boolean {
+  if (volume.spec?.csi?.driver !== driver) return false;
+  const isProtected = hasFinalizer(volume, PV_FINALIZER);
+  if (volume.spec.persistentVolumeReclaimPolicy !== "Delete") return isProtected;
+  const { phase } = volume.status ?? {};
+  if (phase === "Bound") return !isProtected && !isDeleting(volume);
+  return phase === "Released" && (!isDeleting(volume) || isProtected);
+}
+
 /**
  * The next step for one volume of the driver (K8S-033, K8S-034). The finalizer stands for "the data exists and
  * has to go before the object"; it follows the reclaim policy.
  */
 export function decideReclaim(view: ReclaimView): ReclaimStep | Outcome {
   const { driver, volume } = view;
-  if (volume?.spec?.csi?.driver !== driver.name) return DONE;
-  const isProtected = hasFinalizer(volume, PV_FINALIZER);
-  if (volume.spec.persistentVolumeReclaimPolicy !== "Delete")
-    return isProtected && !view.recorded ? { do: "drop-finalizer" } : DONE;
-  const { phase } = volume.status ?? {};
-  if (phase === "Bound" && !isProtected && !isDeleting(volume)) return { do: "add-finalizer" };
-  if (phase !== "Released" || (isDeleting(volume) && !isProtected)) return DONE;
-  if (view.removed) {
-    if (!isDeleting(volume)) return { do: "delete-object" };
-    return isProtected ? { do: "drop-finalizer" } : DONE;
-  }
+  if (volume === undefined || !mayNeedReclaim(volume, driver.name)) return DONE;
+  if (volume.spec?.persistentVolumeReclaimPolicy !== "Delete")
+    return view.recorded ? DONE : { do: "drop-finalizer" };
+  if (volume.status?.phase === "Bound") return { do: "add-finalizer" };
+  if (view.removed) return { do: isDeleting(volume) ? "drop-finalizer" : "delete-object" };
   return decideData(view);
 }
 

@@ -4,6 +4,7 @@ import {
   type Outcome,
   type PersistentVolume,
   type PersistentVolumeClaim,
+  parseQuantity,
   wait,
 } from "@mooring/store";
 import { PRE_RESIZE_CAPACITY } from "../common/names.ts";
@@ -51,6 +52,23 @@ export type ResizeStep =
   | { do: "withdraw" }
   | { do: "report"; message: string };
 
+/**
+ * Whether the size of a claim that says this may have to be changed, whatever else there is. What its volume alone says, see
+ * {@link isPrepared}.
+ */
+export function mayNeedResize({ spec, status }: PersistentVolumeClaim): boolean {
+  if (!spec?.volumeName || status?.phase !== "Bound") return false;
+  if (status.allocatedResourceStatuses?.storage !== undefined) return true;
+  return (
+    parseQuantity(spec.resources?.requests?.storage ?? "0") > parseQuantity(status.capacity?.storage ?? "0")
+  );
+}
+
+/** The volume notes a size that it had before an expansion. */
+export function isPrepared({ metadata }: PersistentVolume): boolean {
+  return metadata.annotations?.[PRE_RESIZE_CAPACITY] !== undefined;
+}
+
 /** The next step for one bound claim. */
 export function decideResize(view: ResizeView): ResizeStep | Outcome {
   const { claim, driver, volume } = view;
@@ -60,8 +78,7 @@ export function decideResize(view: ResizeView): ResizeStep | Outcome {
   const sizes = sizesOf(claim, volume);
   const running = sizes.status === "ControllerResizeInProgress";
   if (sizes.requested > sizes.granted || running) return decideExpansion(view, claim, volume, sizes);
-  if (volume.metadata.annotations?.[PRE_RESIZE_CAPACITY] !== undefined && sizes.granted >= sizes.volume)
-    return { do: "forget-pre-resize" };
+  if (isPrepared(volume) && sizes.granted >= sizes.volume) return { do: "forget-pre-resize" };
   return sizes.status === "ControllerResizeInfeasible" ? { do: "withdraw" } : DONE;
 }
 
@@ -96,8 +113,7 @@ function decideExpansion(
  * annotation together with it: the driver would reply "no" to the same call now.
  */
 function decideHandOver(volume: PersistentVolume, sizes: Sizes): ResizeStep {
-  const nodeExpansion = volume.metadata.annotations?.[PRE_RESIZE_CAPACITY] !== undefined;
-  return nodeExpansion ? { do: "hand-to-node" } : { do: "finish", bytes: sizes.volume };
+  return isPrepared(volume) ? { do: "hand-to-node" } : { do: "finish", bytes: sizes.volume };
 }
 
 function expandStep(

@@ -1,4 +1,4 @@
-import { type KubeObject, keyOf, stepFailpoints } from "@mooring/store";
+import { hasFinalizer, type KubeObject, keyOf, stepFailpoints } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
 import { CLONE_SOURCE_FINALIZER, SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
@@ -41,19 +41,20 @@ function watchSources<T extends KubeObject>(
   sources: Sources<T>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { kind } = sources;
+  const { kind, finalizer } = sources;
+  const isProtected = (object: T) => hasFinalizer(object, finalizer);
   const { cluster } = context;
   return sidecarController<ReadSource<T>, SourceStep>(context, {
     name: `source-protection/${kind}`,
     failpoints,
     concurrency: 4,
-    sources: [source(sources.cacheIn(context), (object) => [keyOf(object)])],
+    sources: [source(sources.cacheIn(context), (object) => [keyOf(object)], isProtected)],
     watched: [
       ...(kind === "VolumeSnapshot" ? [cluster.contents] : []),
       ...[cluster.claims, cluster.records, cluster.volumes],
     ],
     read: (key, from) => readSource(sources, from, key),
-    isGone: ({ object }) => object === undefined,
+    isGone: ({ object }) => object === undefined || !isProtected(object),
     decide: decideSource,
     apply: (_, { object }) => releaseSource(context, sources, object),
   }).run(signal);

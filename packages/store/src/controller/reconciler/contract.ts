@@ -47,8 +47,9 @@ export interface ReconcilerOptions<View, Step extends { do: string }> {
    */
   read(key: string, context: ReadContext): Promise<View | undefined> | View | undefined;
   /**
-   * The key stands for nothing any more, and when nothing is to be done for it either its sources alone bring it back:
-   * what was read of it is forgotten. Default: when `read` returns undefined and has found nothing at all.
+   * Nothing can follow any more from what was read, also where other objects of it change: when nothing is to be done either, what was
+   * read is forgotten, and the sources of the key alone bring it back. So they have to say of the same objects that they matter
+   * ({@link ControllerSource.matters}). Default: when `read` returns undefined and has found nothing at all.
    */
   isGone?(view: View): boolean;
   /** Pure. */

@@ -3,7 +3,14 @@ import type { KubeObject } from "../../object/meta.ts";
 import { groupResource, keyOf, type Resource } from "../../object/resource.ts";
 import type { ChangeListener, Informer } from "../informer.ts";
 import type { WatchedInformer } from "./contract.ts";
-import { type Notes, type Projection, projected, type Seen } from "./reader.ts";
+import {
+  type IndexEntry,
+  type IndexRead,
+  type Notes,
+  type Projection,
+  projected,
+  type Seen,
+} from "./reader.ts";
 
 /** What one read of a key has read. */
 export interface Pass {
@@ -123,8 +130,10 @@ export class ReadTracker {
       const before = valuesOf(followed, name, old);
       const after = valuesOf(followed, name, current);
       for (const value of new Set([...before, ...after])) {
-        const moved = before.includes(value) !== after.includes(value);
-        this.#wakeGroup(followed.groups.get(indexId(name, value)), moved ? () => true : matters);
+        const [id, isIn] = [indexId(name, value), after.includes(value)];
+        const moved = before.includes(value) !== isIn;
+        const news = (pass: OpenPass) => !pass.knows(followed, id, { key, current, isIn });
+        this.#wakeGroup(followed.groups.get(id), moved ? () => true : matters, news);
       }
     }
     for (const [pass, reads] of followed.live.get(key) ?? []) {
@@ -141,9 +150,14 @@ export class ReadTracker {
     }
   }
 
-  #wakeGroup(group: Group | undefined, matters: (of: Projection | undefined) => boolean): void {
+  #wakeGroup(
+    group: Group | undefined,
+    matters: (of: Projection | undefined) => boolean,
+    isNews: (pass: OpenPass) => boolean = () => true,
+  ): void {
     for (const [of, passes] of group ?? []) {
-      if (matters(of)) for (const pass of passes) this.wake(pass);
+      if (!matters(of)) continue;
+      for (const pass of passes) if (of !== undefined || isNews(pass)) this.wake(pass);
     }
   }
 }
@@ -155,6 +169,8 @@ class OpenPass implements Pass, Notes {
   readonly #tracker: ReadTracker;
   readonly #undo: (() => void)[] = [];
   readonly #objects = new Set<string>();
+  /** Versions by key of what was in an index, by its id; null: read twice, with different results. */
+  readonly #indexed = new Map<string, ReadonlyMap<string, string> | null>();
   #found = false;
 
   constructor(key: string, tracker: ReadTracker) {
@@ -180,16 +196,43 @@ class OpenPass implements Pass, Notes {
     this.#file(this.#tracker.followed(informer), objectId(key), of);
   }
 
-  index(informer: Informer<KubeObject>, name: string, value: string, of: Projection | undefined): void {
+  index(informer: Informer<KubeObject>, { name, value }: IndexEntry, { ahead, of }: IndexRead): void {
     if (informer.byIndex(name, value).length > 0) this.#found = true;
     const followed = this.#tracker.followed(informer);
-    if (!this.#file(followed, indexId(name, value), of)) return;
+    const id = indexId(name, value);
+    if (ahead !== undefined) this.#noteIndexed(followed, id, ahead);
+    if (!this.#file(followed, id, of)) return;
     followed.indexes.set(name, (followed.indexes.get(name) ?? 0) + 1);
     this.#undo.push(() => {
       const left = (followed.indexes.get(name) ?? 1) - 1;
       if (left > 0) followed.indexes.set(name, left);
       else followed.indexes.delete(name);
     });
+  }
+
+  #noteIndexed({ informer }: Followed, id: string, objects: readonly KubeObject[]): void {
+    const kind = groupResource(informer.resource);
+    const seen = new Map<string, string>();
+    for (const object of objects) {
+      seen.set(keyOf(object), object.metadata.resourceVersion ?? "");
+      this.#objects.add(`${kind} ${keyOf(object)}`);
+    }
+    const before = this.#indexed.get(`${kind} ${id}`);
+    const another = before !== undefined && !isDeepStrictEqual(before, seen);
+    this.#indexed.set(`${kind} ${id}`, another ? null : seen);
+  }
+
+  /** The read has seen the index as it is after the change of this object, or later. */
+  knows(
+    { informer }: Followed,
+    id: string,
+    { key, current, isIn }: { key: string; current: KubeObject | undefined; isIn: boolean },
+  ): boolean {
+    const seen = this.#indexed.get(`${groupResource(informer.resource)} ${id}`);
+    if (seen === undefined || seen === null) return false;
+    const version = seen.get(key);
+    if (version === undefined) return !isIn;
+    return current !== undefined && isNoNewer(current, version);
   }
 
   list(informer: Informer<KubeObject>, of: Projection | undefined): void {
@@ -272,11 +315,12 @@ function isKnown({ of, seen }: LiveRead, current: KubeObject | undefined): boole
   if (seen === "unknown" || seen === "asked") return false;
   if (current === undefined || seen === "absent") return current === undefined && seen === "absent";
   if ("value" in seen) return isDeepStrictEqual(seen.value, of?.(current));
-  const { resourceVersion = "" } = current.metadata;
-  if (resourceVersion === seen.version) return true;
-  return (
-    isNumber(resourceVersion) && isNumber(seen.version) && BigInt(resourceVersion) < BigInt(seen.version)
-  );
+  return isNoNewer(current, seen.version);
+}
+
+function isNoNewer({ metadata: { resourceVersion = "" } }: KubeObject, than: string): boolean {
+  if (resourceVersion === than) return true;
+  return isNumber(resourceVersion) && isNumber(than) && BigInt(resourceVersion) < BigInt(than);
 }
 
 function isNumber(version: string): boolean {

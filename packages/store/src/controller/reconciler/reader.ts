@@ -51,10 +51,23 @@ export type Projection = (object: any) => unknown;
  */
 export type Seen = { version: string } | { value: unknown } | "absent" | "asked" | "unknown";
 
+/** A value of an index. */
+export interface IndexEntry {
+  name: string;
+  value: string;
+}
+
+/** What a read has got of it. */
+export interface IndexRead {
+  of: Projection | undefined;
+  /** From a cache that may be ahead of the watch, which brings nothing new then; absent: from the informer. */
+  ahead?: readonly KubeObject[];
+}
+
 /** Where a reader puts what it was asked for. */
 export interface Notes {
   object(informer: Informer<KubeObject>, key: string, of: Projection | undefined): void;
-  index(informer: Informer<KubeObject>, name: string, value: string, of: Projection | undefined): void;
+  index(informer: Informer<KubeObject>, entry: IndexEntry, read: IndexRead): void;
   list(informer: Informer<KubeObject>, of: Projection | undefined): void;
   /** Before an object is asked for: "asked"; afterwards what was seen. */
   live(resource: Resource, key: string, seen: Seen, of?: Projection): void;
@@ -102,8 +115,9 @@ function follow<T extends KubeObject, P>(
       return cached.list().map(viewOf);
     },
     byIndex(name, value) {
-      notes.index(informer, name, value, of);
-      return cached.byIndex(name, value).map(viewOf);
+      const found = cached.byIndex(name, value);
+      notes.index(informer, { name, value }, { of, ...(ahead && of === undefined && { ahead: found }) });
+      return of === undefined ? (found as (T & P)[]) : found.map(viewOf);
     },
   };
 }

@@ -10,6 +10,7 @@ import { nothingSleeps } from "../../testing/nothing-sleeps.ts";
 import { openStore } from "../../testing/open-store.ts";
 import { createInformer } from "../informer.ts";
 import { mutate } from "../mutate.ts";
+import { WrittenCache } from "../written-cache.ts";
 import { atRest, findSleepers } from "./at-rest.ts";
 import type { ReconcilerOptions } from "./contract.ts";
 import { reconcileCounts, takeEndless } from "./metrics.ts";
@@ -448,4 +449,101 @@ test("keys of objects that are gone are forgotten", async (t) => {
   await atRest();
   for (let i = 0; i < 50; i++) await store.delete(Widgets, { namespace: "default", name: `w${i}` });
   await eventually("none of them", () => reconciler.keys().size === 0);
+});
+
+test("an object from which nothing follows asks for no key, and a wrong answer to that is found", async (t) => {
+  const store = await openStore(t);
+  await store.create(Widgets, widget("w", { color: "done" }));
+  const stop = new AbortController();
+  const widgets = createInformer(store, Widgets);
+  const colorOf = ({ spec }: Widget) => spec?.color;
+  const name = `matters ${t.name}`;
+  const reconciler = new Reconciler<Widget, Step>({
+    ...{ name, store, failpoints: () => {} },
+    sources: [
+      source(
+        widgets,
+        ({ metadata }) => [metadata.name],
+        (each) => colorOf(each) === "due",
+      ),
+    ],
+    read: (key, { reader }) => reader.over(widgets).get(`default/${key}`),
+    isGone: (each) => colorOf(each) !== "due",
+    // Of "overlooked" a step follows, and the source says that none does.
+    decide: ({ spec, status }) =>
+      ["due", "overlooked"].includes(spec?.color ?? "") && status?.phase !== spec?.color
+        ? { do: "write-phase", phase: spec?.color ?? "" }
+        : DONE,
+    async apply({ phase }, view) {
+      await store.updateStatus(Widgets, { ...view, status: { phase } });
+    },
+  });
+  const running = [widgets.run(stop.signal), reconciler.run(stop.signal)];
+  t.after(async () => {
+    stop.abort();
+    await Promise.all(running);
+  });
+  const paintIn = (color: string) =>
+    mutate(store, Widgets, { namespace: "default", name: "w" }, (w) => {
+      w.spec = { color };
+    });
+  const phase = async () => (await store.get(Widgets, { namespace: "default", name: "w" })).status?.phase;
+  const seen = (color: string) =>
+    eventually(`${color} is in the cache`, () => widgets.get("default/w")?.spec?.color === color);
+  await widgets.synced();
+  await paintIn("still done");
+  await seen("still done");
+  await atRest({ store });
+  assert.equal(reconcileCounts().get(name)?.reconciled, 0, "neither at the start nor afterwards");
+  await paintIn("due");
+  await eventually("the step is made", async () => (await phase()) === "due");
+  await paintIn("done");
+  await seen("done");
+  await atRest({ store });
+  assert.equal(reconciler.passOf("w"), undefined, "what was read of it is forgotten");
+  await paintIn("overlooked");
+  await seen("overlooked");
+  assert.deepEqual(
+    (await findSleepers({ store })).map(({ key, step }) => `${key} ${step}`),
+    ["w write-phase"],
+  );
+  await paintIn("done");
+  await seen("done");
+});
+
+test("an index that a read has seen ahead of the watch is no news, and what others write into it is", async (t) => {
+  const store = await openStore(t);
+  const name = `ahead ${t.name}`;
+  const stop = new AbortController();
+  const widgets = createInformer(store, Widgets, { indexers: { color: ({ spec }) => [spec?.color ?? ""] } });
+  const shelves = createInformer(store, Shelves);
+  const written = new WrittenCache(store, widgets);
+  const counts: number[] = [];
+  const reconciler = new Reconciler<number, { do: "add" }>({
+    ...{ name, store, failpoints: () => {} },
+    sources: [source(shelves, ({ metadata }) => [metadata.name])],
+    watched: [widgets],
+    read(color, { dry, reader }) {
+      const { length } = reader.over(written).byIndex("color", color);
+      if (dry !== true) counts.push(length);
+      return length;
+    },
+    decide: (found) => (found === 0 ? { do: "add" } : DONE),
+    async apply() {
+      written.wrote(await store.create(Widgets, widget("ours", { color: "a" })));
+    },
+  });
+  const running = [widgets.run(stop.signal), shelves.run(stop.signal), reconciler.run(stop.signal)];
+  t.after(async () => {
+    stop.abort();
+    await Promise.all(running);
+  });
+  await store.create(Shelves, shelf("a"));
+  await eventually("our own is in the cache", () => widgets.get("default/ours") !== undefined);
+  await atRest({ store });
+  assert.deepEqual(counts, [0, 1], "the watch brings what the second read has seen");
+  await store.create(Widgets, widget("theirs", { color: "a" }));
+  await eventually("theirs is seen", () => counts.at(-1) === 2);
+  await store.delete(Widgets, { namespace: "default", name: "ours" });
+  await eventually("the deletion is seen", () => counts.at(-1) === 1);
 });

@@ -6,7 +6,12 @@ import { type Logger, silentLogger } from "../../runtime/logger.ts";
 import { allowManyListeners, backoffMs, delay } from "../../runtime/wait.ts";
 import { WorkQueue } from "../work-queue.ts";
 import { enlist } from "./at-rest.ts";
-import { ReconcileFailure, type ReconcilerOptions } from "./contract.ts";
+import {
+  type ReadContext,
+  type ReconcileContext,
+  ReconcileFailure,
+  type ReconcilerOptions,
+} from "./contract.ts";
 import { countEndless, countsOf } from "./metrics.ts";
 import { DONE, isOutcome, type Outcome, stepName } from "./outcome.ts";
 import { type Pass, ReadTracker } from "./read-tracker.ts";
@@ -77,7 +82,7 @@ export class Reconciler<View, Step extends { do: string }> {
     try {
       const informers = [...sources.map(({ informer }) => informer), ...watched];
       await Promise.all(informers.map((informer) => informer.synced(signal)));
-      for (const key of this.keys()) this.#queue.add(key);
+      for (const key of this.#due()) this.#queue.add(key);
       this.#begun = true;
       const workers = Array.from({ length: concurrency }, () => this.#work());
       await Promise.all([...workers, keepResyncing(this, signal, resyncMs)]);
@@ -92,12 +97,7 @@ export class Reconciler<View, Step extends { do: string }> {
 
   /** All keys that there are. */
   keys(): Set<string> {
-    const keys = new Set([...this.#passes.keys(), ...(this.#options.keys?.() ?? [])]);
-    for (const source of this.#options.sources) {
-      for (const object of source.informer.list())
-        for (const key of this.#keysOf(source, object)) keys.add(key);
-    }
-    return keys;
+    return this.#keysWhere(() => true);
   }
 
   /** It has begun, and nothing is ready or under way. */
@@ -126,9 +126,9 @@ export class Reconciler<View, Step extends { do: string }> {
     // A controller that has not begun, or is ending, leaves all to those that run.
     if (!this.#begun || this.#signal.aborted || isComing()) return undefined;
     const pass = this.#passes.get(key);
-    const context = this.#context(key);
     const reader = createReader(this.#options.store, UNNOTED);
-    const view = await this.#options.read(key, { ...context, reader, fresh: false, dry: true });
+    const context = readContext(this.#context(key), { reader, fresh: false, dry: true });
+    const view = await this.#options.read(key, context);
     if (view === undefined) return undefined;
     const step = this.#options.decide(view);
     if (isOutcome(step) || isComing() || this.#passes.get(key) !== pass) return undefined;
@@ -143,14 +143,33 @@ export class Reconciler<View, Step extends { do: string }> {
     this.#queue.add(key);
   }
 
+  /** Those from which a step may follow. */
+  #due(): Set<string> {
+    return this.#keysWhere(({ matters }, object) => matters?.(object) !== false);
+  }
+
+  #keysWhere(isMeant: (source: ControllerSource, object: KubeObject) => boolean): Set<string> {
+    const keys = new Set([...this.#passes.keys(), ...(this.#options.keys?.() ?? [])]);
+    for (const source of this.#options.sources) {
+      for (const object of source.informer.list()) {
+        if (!isMeant(source, object)) continue;
+        for (const key of this.#keysOf(source, object)) keys.add(key);
+      }
+    }
+    return keys;
+  }
+
   #follow(source: ControllerSource): () => void {
     const { informer } = source;
     const changed = (object: KubeObject | undefined): void => {
-      if (object === undefined) return;
+      if (object === undefined || source.matters?.(object) === false) return;
       const name = keyOf(object);
       for (const key of this.#keysOf(source, object)) {
+        const pass = this.#passes.get(key);
         // A pass that has read the object itself is woken by what it has read, if that has changed.
-        if (this.#passes.get(key)?.sawObject(informer, name) !== true) this.#queue.add(key);
+        if (pass?.sawObject(informer, name) === true) continue;
+        if (pass === undefined) this.#queue.add(key);
+        else this.#wake(pass);
       }
     };
     return informer.onChange((old, current) => {
@@ -215,11 +234,11 @@ export class Reconciler<View, Step extends { do: string }> {
     let fresh = false;
     for (let steps = 0; steps < mostSteps; steps++) {
       this.#signal.throwIfAborted();
-      const view = await this.#read(key, fresh);
+      const view = await this.#read(key, context, fresh);
       const step = view === undefined ? DONE : decide(view);
       if (view === undefined || isOutcome(step)) {
         if (view !== undefined && step.do === "done" && isGone?.(view) === true) this.#forget(key);
-        return this.#end(key, step as Outcome);
+        return this.#end(key, context, step as Outcome);
       }
       this.#counts.steps += 1;
       taken.push(stepName(step));
@@ -229,7 +248,7 @@ export class Reconciler<View, Step extends { do: string }> {
         fresh = false;
         if (outcome !== undefined) {
           this.#forget(key);
-          return this.#end(key, outcome);
+          return this.#end(key, context, outcome);
         }
       } catch (error) {
         const waiting = waitsFor?.(error);
@@ -251,21 +270,21 @@ export class Reconciler<View, Step extends { do: string }> {
     throw new ReconcileFailure({ do: "fail", code: "ABORTED", message });
   }
 
-  async #end(key: string, outcome: Outcome): Promise<Outcome> {
+  async #end(key: string, context: ReconcileContext, outcome: Outcome): Promise<Outcome> {
     const { errorOf, ended } = this.#options;
     if (outcome.do === "fail") throw errorOf?.(outcome) ?? new ReconcileFailure(outcome);
-    await ended?.(key, this.#context(key));
+    await ended?.(key, context);
     return outcome;
   }
 
-  async #read(key: string, fresh: boolean): Promise<View | undefined> {
+  async #read(key: string, context: ReconcileContext, fresh: boolean): Promise<View | undefined> {
     const before = this.#passes.get(key);
     const pass = this.#tracker.begin(key);
     this.#passes.set(key, pass);
     const reader = createReader(this.#options.store, pass.notes);
     let view: View | undefined;
     try {
-      view = await this.#options.read(key, { ...this.#context(key), reader, fresh });
+      view = await this.#options.read(key, readContext(context, { reader, fresh }));
     } finally {
       before?.forget();
     }
@@ -302,9 +321,41 @@ export class Reconciler<View, Step extends { do: string }> {
     this.#turnBegan = performance.now();
   }
 
-  #context(key: string) {
-    return { signal: this.#signal, logger: this.#logger.child({ key }) };
+  #context(key: string): ReconcileContext {
+    return new KeyContext(this.#signal, this.#logger, key);
   }
+}
+
+/** Most keys log nothing: the logger of one is made when it is asked for. */
+class KeyContext implements ReconcileContext {
+  readonly signal: AbortSignal;
+  readonly #parent: Logger;
+  readonly #key: string;
+  #logger: Logger | undefined;
+
+  constructor(signal: AbortSignal, parent: Logger, key: string) {
+    this.signal = signal;
+    this.#parent = parent;
+    this.#key = key;
+  }
+
+  get logger(): Logger {
+    this.#logger ??= this.#parent.child({ key: this.#key });
+    return this.#logger;
+  }
+}
+
+function readContext(
+  context: ReconcileContext,
+  more: Omit<ReadContext, keyof ReconcileContext>,
+): ReadContext {
+  return {
+    ...more,
+    signal: context.signal,
+    get logger() {
+      return context.logger;
+    },
+  };
 }
 
 const nothing = (): void => {};
