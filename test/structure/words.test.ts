@@ -136,6 +136,67 @@ test("no name within a module that ships is one of ours alone", async () => {
   assert.deepEqual(wrong, []);
 });
 
+/** What comments, messages and pages do not have either: the word, and the term to take. */
+const PROSE: readonly (readonly [RegExp, string])[] = [
+  [/\b(?:person|people|strangers?)\b/i, "operator, user, untrusted client"],
+  [/\banswer(?:s|ed|ing)?\b/i, "response, result; to respond, to return"],
+  [/\bquestions?\b/i, "request"],
+  [/\bgaps?\b/i, "failpoint, interval, hole"],
+  [/\b(?:verdict|judged?|judges|breather|lateness|settleHolds)\b/i, "result; to evaluate"],
+  [/\b(?:mends?|mended|ghosts?)\b/i, "repair; orphaned"],
+  [/\blets? go\b(?! =)/i, "release, close, detach"],
+  [/\b(?:out of|in) sight\b/i, "visible"],
+  // What two things are told apart by, or one from the other, is plain English.
+  [/\b(?:told|tells?|telling)\b(?! apart| from|.* (?:apart|from)\b|er\b)/i, "report, notify, configure"],
+  [/\blook(?:s|ed|ing)? at\b|\b(?:a|each|every|one|last|next) look\b/i, "read, check, compare"],
+  [
+    /\b(?:guard-[a-z]+-|open-record|close-record|other-nodes|not-mounted|not-served|early copy)/,
+    "the glossary's",
+  ],
+];
+
+/** Where such a word stays, as a part of its line, and why. */
+const PROSE_EXCEPTIONS: Readonly<Record<string, string>> = {
+  "test/kubernetes/answers": "the name of a folder",
+  "the question mark": "the character",
+  "Tell the whole crash runs of the driver": "the subject of a commit",
+};
+
+/** Pages of other kinds: made from results, or of requirements that others have worded. */
+const NOT_PROSE = /(^|\/)(gen|node_modules|dist|decisions)\/|\.test\.ts$|docs\/(conformance|requirements)/;
+
+async function pages(): Promise<string[]> {
+  const root = fileURLToPath(new URL("../..", import.meta.url));
+  const found: string[] = [];
+  for (const folder of ["packages", "docs", "deploy"]) {
+    for (const path of await readdir(join(root, folder), { recursive: true })) {
+      const page = `${folder}/${path}`;
+      if (!NOT_PROSE.test(page) && /\.(ts|md|yaml)$/.test(page)) found.push(page);
+    }
+  }
+  return found;
+}
+
+test("comments, messages and pages have the field's terms", async () => {
+  const refused = (line: string) => PROSE.find(([word]) => word.test(line))?.[1];
+  assert.ok(refused("// The agent is told when it lets go."));
+  assert.equal(refused("// Two that cannot be told apart, and what tells one from the other."), undefined);
+  const wrong: string[] = [];
+  const unused = new Set(Object.keys(PROSE_EXCEPTIONS));
+  for (const page of await pages()) {
+    const text = await readFile(new URL(`../../${page}`, import.meta.url), "utf8");
+    for (const [at, line] of text.split("\n").entries()) {
+      const stays = Object.keys(PROSE_EXCEPTIONS).filter((each) => line.includes(each));
+      const rest = stays.reduce((left, each) => left.replaceAll(each, ""), line);
+      const term = refused(rest);
+      for (const each of stays) unused.delete(each);
+      if (term !== undefined) wrong.push(`${page}:${at + 1}: ${line.trim()}; the term is ${term}`);
+    }
+  }
+  assert.deepEqual(wrong, []);
+  assert.deepEqual([...unused], [], "exceptions that nothing needs");
+});
+
 test("what operators read names them: no person in definitions", async () => {
   const folder = fileURLToPath(new URL("../../deploy/crds", import.meta.url));
   for (const file of await readdir(folder)) {

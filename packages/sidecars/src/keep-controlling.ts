@@ -5,7 +5,7 @@ import { type Sidecars, startSidecars } from "./start.ts";
 
 /** How the control plane of one driver gets on, for who runs it beside others. */
 export interface DriverProgress {
-  /** The driver has answered, and its controllers run, or wait for the lease. */
+  /** The driver has responded, and its controllers run, or wait for the lease. */
   controlled?(sidecars: Sidecars): void;
   /** They broke, and begin again after so many milliseconds. */
   broke?(error: Error, waitMs: number): void;
@@ -53,7 +53,7 @@ class Restarts {
   readonly #startMs: number;
   readonly #maxMs: number;
   #breaks = 0;
-  /** By the same clock; undefined: the driver has not answered since the last break. */
+  /** By the same clock; undefined: the driver has not responded since the last break. */
   #since: number | undefined;
 
   constructor({ now = monotonic, restart = {} }: Pick<SidecarOptions, "now" | "restart">) {

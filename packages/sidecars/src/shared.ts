@@ -16,7 +16,7 @@ export interface Shared {
 export class DriverNames {
   readonly #endpoints = new Map<string, string>();
 
-  /** Returns how to let go of the name. Throws where another socket has it. */
+  /** Returns how to release the name. Throws where another socket has it. */
   take(name: string, endpoint: string): () => void {
     const other = this.#endpoints.get(name);
     if (other !== undefined)

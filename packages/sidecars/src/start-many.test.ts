@@ -196,7 +196,7 @@ test("one that hangs and one that is not there hold up nobody, and are reported"
   await world.claim("of-a", "a");
   await world.bound("of-a");
   for (const endpoint of [b.endpoint, absent])
-    assert.match((await seen(many, endpoint, false)).trouble ?? "", /has not answered yet/);
+    assert.match((await seen(many, endpoint, false)).trouble ?? "", /has not responded yet/);
   b.faults.clear();
   await seen(many, b.endpoint, true);
   await world.claim("of-b", "b");

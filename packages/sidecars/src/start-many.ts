@@ -18,13 +18,13 @@ export interface ManyDriversOptions extends Omit<SidecarOptions, "endpoint" | "n
 /** What is known about the driver at one socket; live. */
 export interface ControlledDriver {
   readonly endpoint: string;
-  /** As it called itself when it answered last; absent: it has not answered yet. */
+  /** As it called itself when it responded last; absent: it has not responded yet. */
   readonly name?: string;
   readonly version?: string;
   readonly controllers: readonly ControllerName[];
   /** Whether it is controlled and responds. */
   readonly ready: boolean;
-  /** Why it is not controlled, or does not answer. */
+  /** Why it is not controlled, or does not respond. */
   readonly trouble?: string;
 }
 
@@ -74,7 +74,7 @@ export function startManySidecars(options: ManyDriversOptions): ManyDrivers {
 class Seat {
   readonly endpoint: string;
   #last: Sidecars | undefined;
-  #broke: string | undefined = "it has not answered yet";
+  #broke: string | undefined = "it has not responded yet";
 
   constructor(endpoint: string) {
     this.endpoint = endpoint;

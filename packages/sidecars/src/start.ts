@@ -73,7 +73,7 @@ export async function startSidecars(options: SidecarOptions, shared?: Shared): P
   return { driver: driver.info, controllers: names, health, done };
 }
 
-/** A driver that answers to another one's name is not called any more. */
+/** A driver that reports another one's name is not called any more. */
 function takeName({ client, info }: Driver, endpoint: string, shared: Shared | undefined): () => void {
   try {
     return shared?.names.take(info.name, endpoint) ?? (() => {});

@@ -69,7 +69,7 @@ export function demoCommand(): Command {
   return new Command("demo")
     .description("show the main job on real storage, prove it, and clean up")
     .addOption(new Option("--pool <type>", "kind of pool").choices(["xfs", "btrfs"]).default("xfs"))
-    .option("--keep", "leave everything running, to look at")
+    .option("--keep", "leave everything running, for inspection")
     .option("--json", "print steps and proofs as JSON on stdout; progress goes to stderr")
     .action(demo);
 }

@@ -16,7 +16,7 @@ interface Onlookers {
   ours: string[];
   /**
    * Programs of other users, containers of another Mooring among them, that happened to get a mount namespace while we
-   * had something mounted: they have copies of all mounts of the machine, and a device that we have let go stays until
+   * had something mounted: they have copies of all mounts of the machine, and a device that we have released stays until
    * they end.
    */
   foreign: string[];

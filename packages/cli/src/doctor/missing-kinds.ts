@@ -37,7 +37,7 @@ export function missingKindChecks(missing: ReadonlySet<Resource>): Check[] {
     check(
       `Kind ${kind}`,
       "warn",
-      `the cluster does not have ${plural}.${group}, so none was looked at`,
+      `the cluster does not have ${plural}.${group}, so none was read`,
       `install it, or ignore this when nothing uses it: kubectl apply -f deploy/crds/${group}_${plural}.yaml`,
     ),
   );

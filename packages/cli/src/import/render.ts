@@ -4,7 +4,7 @@ import { table } from "../output/table.ts";
 import type { ImportPlan } from "./plan.ts";
 import type { ImportStep } from "./steps.ts";
 
-/** For people: one line an image, and below what is in the way, or what is to be done. `end`: what has come of it all. */
+/** For a terminal: one line an image, and below what is in the way, or what is to be done. `end`: what has come of it all. */
 export function renderPlans(plans: readonly ImportPlan[], end: string): string {
   if (plans.length === 0) return "no image but Mooring's own\n";
   const rows = plans.map(({ image, size, from, state }) => [

@@ -55,7 +55,7 @@ export function withNodeDeploymentFlags(command: Command): Command {
     );
 }
 
-/** What the controllers are told by them. Throws for what goes against them. */
+/** The controllers' options. Throws for what goes against them. */
 export function nodeDeploymentSettings(
   flags: NodeDeploymentFlags,
   beside: Beside,

@@ -48,7 +48,7 @@ export function withProvisionFlags(command: Command): Command {
     );
 }
 
-/** What the controller is told by them. */
+/** The controller's options. */
 export function provisionSettings({
   defaultFstype: defaultFsType,
   ...flags

@@ -25,7 +25,7 @@ function sharedPool(text: string): AgentPool {
   return { name: poolName(name), type: "xfs", shared: true, path: normalize(path) };
 }
 
-/** Warns on stderr, when a process starts: two kernels cannot write to one XFS, and nothing here can tell that two have it. */
+/** Warns on stderr, when a process starts: two kernels cannot write to one XFS, and nothing here can detect that two have it. */
 export function warnOfSharedPools(pools: readonly AgentPool[]): void {
   for (const { name, path } of pools) {
     process.stderr.write(

@@ -6,7 +6,8 @@ const INSTEAD: Readonly<Record<string, string>> = {
   "metrics-address": "use --metrics-listen ADDRESS",
   "metrics-path": "leave it away: the path is /metrics",
   "health-port": "use --liveness-listen ADDRESS",
-  "probe-timeout": "leave it away: a driver that does not answer /healthz within three seconds does not live",
+  "probe-timeout":
+    "leave it away: a driver that does not respond to /healthz within three seconds does not live",
   workers: "use --worker-threads NUMBER",
   "cloning-protection-threads": "leave it away: --worker-threads is for all controllers",
   "capacity-threads": "leave it away: --worker-threads is for all controllers",
@@ -46,7 +47,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   "enable-node-watcher": "keep the sidecar: nothing reports the volumes of a node that is down",
 };
 
-/** Who has a sidecar's flag in a manifest is told what to write in its place, and that nothing has been started. */
+/** Who has a sidecar's flag in a manifest gets a message with what to write in its place, and that nothing has been started. */
 export function refuseSidecarFlags(command: Command): Command {
   for (const [name, advice] of Object.entries(INSTEAD)) {
     command.addOption(new Option(`--${name} [value]`).hideHelp());

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { CommandError } from "../output/command-error.ts";
 import { duration } from "./duration.ts";
 
-/** The service of block maps for backup programs; what external-snapshot-metadata is told by other names. */
+/** The service of block maps for backup programs; what external-snapshot-metadata has under other names. */
 export interface SnapshotMetadataFlags {
   snapshotMetadataListen?: string;
   snapshotMetadataTlsCert?: string;

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { stringify } from "yaml";
 
-/** How a command prints what it has found; without any, for people. */
+/** How a command prints what it has found; without any, for a terminal. */
 export interface Output {
   /** The same as `output: "json"`. */
   json?: boolean;
@@ -27,7 +27,7 @@ export function withOutput(command: Command, { what, wide = false }: OutputHelp)
     .option("--json", `print ${what} as JSON`);
 }
 
-/** Prints a value as it was asked for; `text` makes what people read, with more columns when `wide`. */
+/** Prints a value as it was asked for; `text` makes what users read, with more columns when `wide`. */
 export function print({ json, output }: Output, value: unknown, text: (wide: boolean) => string): void {
   process.stdout.write(printed(json === true ? "json" : output, value, text));
 }

@@ -82,11 +82,11 @@ function inReadyFile({ endpoint, name, controllers, trouble }: ControlledDriver)
   return { csiAddress: endpoint, driver: name, controllers, trouble };
 }
 
-/** Whether each driver is controlled and answers. */
+/** Whether each driver is controlled and responds. */
 export function readyMetric(drivers: readonly ControlledDriver[]): MetricFamily {
   return {
     name: "mooring_driver_ready",
-    help: "1 when the driver at this socket is controlled and answers, else 0.",
+    help: "1 when the driver at this socket is controlled and responds, else 0.",
     type: "gauge",
     samples: drivers.map(({ endpoint, name = "", ready }) => ({
       labels: { csi_address: endpoint, driver_name: name },

@@ -66,7 +66,7 @@ const PATH = /^\/healthz(|\/[^/?]+)(?:\?.*)?$/;
 /** `driver`: its name, empty for all. Rejects with what is wrong, a line for each. */
 async function probeAll({ endpoints, endpointOf }: Probed, driver: string): Promise<void> {
   const own = endpointOf(driver);
-  if (driver !== "" && own === undefined) throw new Error(`no driver has answered yet that it is ${driver}`);
+  if (driver !== "" && own === undefined) throw new Error(`no driver has reported yet that it is ${driver}`);
   const failed: string[] = [];
   const ask = (endpoint: string) =>
     probe(endpoint).catch(({ message }: Error) => failed.push(`${endpoint}: ${message}`));

@@ -6,7 +6,7 @@ import { logLine } from "./log-line.ts";
 const MOST_WAITING = 1024 ** 2;
 
 /**
- * Logs go to stderr, at once: one line a message for people when that is a terminal, else as JSON. A log that cannot be
+ * Logs go to stderr, at once: one line a message when that is a terminal, else as JSON. A log that cannot be
  * written keeps no part from its work.
  */
 export async function openLogger(level: string): Promise<Logger> {

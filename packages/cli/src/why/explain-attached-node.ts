@@ -25,7 +25,7 @@ export async function explainAttachedNode(context: Context, volume: Volume): Pro
     `kubectl taint node ${node} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`;
   return [
     finding("waiting", subject, `is ${state}${cause === undefined ? "" : `: ${cause}`}`, {
-      ...(state === "Suspect" ? { next } : { next: `look at the node: kubectl describe nodeagent ${node}` }),
+      ...(state === "Suspect" ? { next } : { next: `see the node: kubectl describe nodeagent ${node}` }),
     }),
   ];
 }

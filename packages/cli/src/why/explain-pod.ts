@@ -97,7 +97,7 @@ async function deleting(context: Context, pod: Pod, subject: string): Promise<Fi
   const cause = warning === undefined ? reason : `${reason}; ${warning.reason}: ${warning.message}`;
   const next =
     finalizers.length === 0
-      ? `look at its node: mooring why node/${pod.spec?.nodeName ?? "NODE"}`
+      ? `see its node: mooring why node/${pod.spec?.nodeName ?? "NODE"}`
       : `the controller that set the finalizer has to remove it: kubectl get pod -n ${namespace} ${name} -o yaml`;
   return finding("waiting", subject, `is being deleted since ${deletionTimestamp}: ${cause}`, {
     ...(children.some((claim) => result(claim) === "failed") ? {} : { next }),

@@ -23,7 +23,7 @@ const NEXT: Partial<Record<TicketReason, Next>> = {
   AttachedWithIncompatibleParameters: seeNamedTickets,
   NodeNotFound: (ticket, volume) =>
     `name a node of \`kubectl get nodeagents\`, or end it: ${endTicket(ticket, volume)}`,
-  NodeNotReady: ({ nodeID }) => `look at the node: kubectl describe nodeagent ${nodeID}`,
+  NodeNotReady: ({ nodeID }) => `see the node: kubectl describe nodeagent ${nodeID}`,
   NodeUnreachable: (_, volume) => `attach it where its data are: mooring volume show ${volume}`,
   Flapping: (_, volume) =>
     `find out what moves it: kubectl describe volumeattachments.storage.mooring.dev ${volume}`,

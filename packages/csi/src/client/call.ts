@@ -94,7 +94,7 @@ function failure(error: unknown, method: DescMethod, { signal, timeoutMs }: Call
   const failed = fromStatus(error);
   const [, why] = NOT_THERE.exec(failed.message) ?? [];
   if (failed.code === Code.UNAVAILABLE && why !== undefined)
-    return CsiError.unavailable(`no plugin answers: ${why}; see whether it runs`, { cause: error });
+    return CsiError.unavailable(`no plugin responds: ${why}; see whether it runs`, { cause: error });
   if (failed.code !== Code.DEADLINE_EXCEEDED || !OWN_DEADLINE.test(failed.message)) return failed;
   const message = `the plugin did not respond to ${method.name} within ${timeoutMs} ms`;
   return CsiError.deadlineExceeded(message, { cause: error });

@@ -13,13 +13,13 @@ export interface RetryPolicy {
    * signal.
    */
   attempts?: number;
-  /** Pause before the second call, in milliseconds; it doubles from then on. Default 100. */
+  /** Delay before the second call, in milliseconds; it doubles from then on. Default 100. */
   initialMs?: number;
-  /** Longest pause, in milliseconds. Default 5,000. */
+  /** Longest delay, in milliseconds. Default 5,000. */
   maxMs?: number;
 }
 
-/** The part of a pause that is left to chance, so that many callers do not come back at once. */
+/** The part of a delay that is left to chance, so that many callers do not come back at once. */
 const SPREAD = 0.25;
 
 /** Makes a call until it works, fails for good, or its time is over. Throws the last failure. */

@@ -119,7 +119,7 @@ function encode(method: DescMethod, message: Message, { logger }: CallContext): 
   } catch (cause) {
     const problem = `the plugin's response is not a valid ${method.output.typeName}: ${text(cause)}`;
     logger.error({ code: "INTERNAL", err: cause }, problem);
-    throw CsiError.internal(problem, { reason: "CSI_ANSWER_MALFORMED", cause });
+    throw CsiError.internal(problem, { reason: "CSI_RESPONSE_MALFORMED", cause });
   }
 }
 

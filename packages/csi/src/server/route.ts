@@ -26,7 +26,7 @@ async function* messages(method: DescMethod, inits: AsyncIterable<Init>): AsyncI
 function responseMessage(method: DescMethod, init: Init): Message {
   if (typeof init === "object" && init !== null) return create(method.output, init);
   throw CsiError.internal(`${fullName(method)} did not return a ${method.output.typeName}`, {
-    reason: "CSI_ANSWER_MALFORMED",
+    reason: "CSI_RESPONSE_MALFORMED",
   });
 }
 

@@ -32,6 +32,6 @@ function check({ method, context }: Call, response: Message, strict: boolean): v
   const problem = checkMessage(method.output, response);
   if (problem === undefined) return;
   const text = `${method.name} returns what ${method.parent.file.proto.package} does not allow: ${problem}`;
-  if (strict) throw CsiError.internal(text, { reason: "CSI_INVALID_ANSWER" });
+  if (strict) throw CsiError.internal(text, { reason: "CSI_INVALID_RESPONSE" });
   context.logger.warn({ field: problem.split(" ", 1)[0] }, text);
 }

@@ -45,7 +45,7 @@ export class LoopFinder {
     if (loop.deleted) return loop.backingFile === path;
     const known = keyOf(loop, path);
     if (loop.sequence !== "" && this.#compared.has(known)) return true;
-    // A process shows it, for a storage cluster: to look at it takes as long as that is silent. No other process has it at
+    // A process shows it, for a storage cluster: to read it takes as long as that is silent. No other process has it at
     // this path.
     const shown = (await this.#mounts.at(path)).length > 0;
     if (!shown && !(await backs(this.#exec, loop, path))) return false;

@@ -31,7 +31,7 @@ export async function readLoops(below?: string): Promise<SysfsLoop[]> {
  * `loop3` -> its file, for all bound devices. Synchronous on purpose: sysfs reads from memory in microseconds, while
  * a trip through the thread pool for each of some hundred devices costs a hundred times that.
  *
- * A machine keeps every device that it ever had, and a look at each of hundreds costs milliseconds. The kernel's list of
+ * A machine keeps every device that it ever had, and a read of each of hundreds costs milliseconds. The kernel's list of
  * partitions has those with a size, which are the bound ones: no file without a sector is ever attached, a fenced device
  * has one.
  */

@@ -11,14 +11,12 @@ import {
   type ObjectStore,
   within,
 } from "@mooring/store";
-import { LEASE_IMAGE_LABEL, LEASE_NAMESPACE, LEASE_NODE_LABEL, MOORING_API_VERSION } from "../api/names.ts";
+import { LEASE_NAMESPACE, LEASE_NODE_LABEL } from "../api/names.ts";
 import type { Volume } from "../api/volume.ts";
 import type { Clock, LoopAttachment } from "../host/host.ts";
 import {
-  CLUSTER,
   decideLease,
   endsByCluster,
-  FENCED_BY,
   HANDED_TO,
   handedOver,
   type LeaseStep,
@@ -26,6 +24,7 @@ import {
   TAKEN_FROM,
 } from "./decide.ts";
 import type { DeviceGuard } from "./guard.ts";
+import { leaseFor } from "./lease-object.ts";
 import { type LeaseWatch, leaseName } from "./lease-watch.ts";
 
 /** The times of image leases, in milliseconds. */
@@ -110,7 +109,7 @@ export class ImageLeases {
     const places = { wanted: volume.spec.nodeID ?? "", owner: volume.status?.ownerID ?? "" };
     const step = decideLease({ ...times, ...places, lease, identity, nodeID, unchangedMs, now });
     if (step.do === "wait") return step;
-    const next = this.#leaseFor(volume, lease, step);
+    const next = leaseFor(this.#holder(volume), volume, lease, step);
     const written =
       lease === undefined
         ? await store.create(Leases, next, { signal })
@@ -160,7 +159,7 @@ export class ImageLeases {
     const now = `${clock.now().toISOString().slice(0, -1)}000Z`;
     const before = lease?.spec?.holderIdentity || lease?.metadata.annotations?.[TAKEN_FROM] || nodeID;
     const spec = { ...lease?.spec, holderIdentity: "", renewTime: now };
-    const next = this.#leaseFor(volume, lease, { do: "write", spec, takenFrom: before });
+    const next = leaseFor(this.#holder(volume), volume, lease, { do: "write", spec, takenFrom: before });
     const labels = { ...next.metadata.labels, [LEASE_NODE_LABEL]: nodeID };
     const taken = { ...next, metadata: { ...next.metadata, labels } };
     return lease === undefined
@@ -377,33 +376,8 @@ export class ImageLeases {
     return getIfAny(this.#options.store, Leases, key, signal);
   }
 
-  #leaseFor(
-    { metadata: { name, uid = "" }, spec: { pool } }: Volume,
-    lease: Lease | undefined,
-    { spec, takenFrom }: Extract<LeaseStep, { do: "write" }>,
-  ): Lease {
-    const labels = { [LEASE_IMAGE_LABEL]: name, [LEASE_NODE_LABEL]: this.#options.nodeID };
-    const owner = { apiVersion: MOORING_API_VERSION, kind: "Volume", name, uid };
-    const {
-      [TAKEN_FROM]: _before,
-      [HANDED_TO]: _to,
-      [SHUT_OUT]: _out,
-      [FENCED_BY]: _by,
-      ...kept
-    } = lease?.metadata.annotations ?? {};
-    const annotations = this.#options.endsByCluster(pool) ? { ...kept, [FENCED_BY]: CLUSTER } : kept;
-    return {
-      apiVersion: "coordination.k8s.io/v1",
-      kind: "Lease",
-      metadata: {
-        ...lease?.metadata,
-        namespace: LEASE_NAMESPACE,
-        name: leaseName(name),
-        labels: { ...lease?.metadata.labels, ...labels },
-        annotations: takenFrom === undefined ? annotations : { ...annotations, [TAKEN_FROM]: takenFrom },
-        ownerReferences: [owner],
-      },
-      spec,
-    };
+  #holder({ spec }: Volume): { nodeID: string; byCluster: boolean } {
+    const { nodeID, endsByCluster: byCluster } = this.#options;
+    return { nodeID, byCluster: byCluster(spec.pool) };
   }
 }

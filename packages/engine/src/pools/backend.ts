@@ -51,7 +51,7 @@ export interface PoolBackend {
   open(): Promise<void>;
   /** Releases what `open` took; images stay. Refuses while an image is in use. */
   close(): Promise<void>;
-  /** Lets go of a pool whose images are in use: it stays mounted, and another process may open it. */
+  /** Releases a pool whose images are in use: it stays mounted, and another process may open it. */
   leave(): Promise<void>;
   usage(): Promise<PoolUsage>;
   /** Undefined while the pool's file system works. */

@@ -8,6 +8,7 @@ import type { Copy, GroupCopier, GroupCopy, PreCopies, Work } from "./group-copy
 import type { Image } from "./image.ts";
 import type { ImageDevices } from "./image-devices.ts";
 import { checkImageId } from "./image-id.ts";
+import { imageSize, requireRoom, sameImage, sized } from "./image-sizes.ts";
 import type { ImageStore } from "./image-store.ts";
 import { LOCK_FILE } from "./layout.ts";
 import { Ledger } from "./ledger.ts";
@@ -16,7 +17,6 @@ import type { Medium } from "./medium.ts";
 import type { PoolFault } from "./pool-fault.ts";
 import { acquirePoolLock, type PoolLock } from "./pool-lock.ts";
 import { RbdMedium, type RbdOptions } from "./rbd/rbd-medium.ts";
-import { wholeSectors } from "./sectors.ts";
 import type { ThickFiles } from "./thick-files.ts";
 
 /** Where a pool lies, and its limits. */
@@ -97,7 +97,7 @@ class Pool implements PoolBackend {
 
   async #load(): Promise<void> {
     await this.#medium.open();
-    // One that has failed may not even be read. Its images can still be let go of, so that it can be opened anew.
+    // One that has failed may not even be read. Its images can still be released, so that it can be opened anew.
     if ((await this.#medium.fault()) !== undefined) return;
     await this.#images.sweep();
     await this.#copier.sweep();
@@ -379,33 +379,4 @@ class Pool implements PoolBackend {
     if (this.isOpen) return;
     throw new EngineError("UNAVAILABLE", `pool ${this.#options.path} is not open`);
   }
-}
-
-function imageSize(size: number): number {
-  if (!Number.isSafeInteger(size) || size <= 0) {
-    throw new EngineError("INVALID_ARGUMENT", `${size} is no size of a volume in bytes`);
-  }
-  return wholeSectors(size);
-}
-
-function requireRoom(from: Image, bytes: number): void {
-  if (bytes >= from.size) return;
-  const message = `a clone of ${from.id} needs at least ${from.size} bytes, not ${bytes}`;
-  throw new EngineError("OUT_OF_RANGE", message);
-}
-
-function sized(copy: Copy, from: Image): Work {
-  const size = copy.size === undefined ? from.size : imageSize(copy.size);
-  requireRoom(from, size);
-  return { ...copy, from, size };
-}
-
-function sameImage(image: Image, bytes: number, thick: boolean): Image {
-  if ((image.thick ?? false) !== thick) {
-    const message = `image ${image.id} exists, and is ${thick ? "thin" : "thick"}`;
-    throw new EngineError("ALREADY_EXISTS", message);
-  }
-  if (image.size === bytes) return image;
-  const message = `image ${image.id} exists with ${image.size} bytes, not ${bytes}`;
-  throw new EngineError("ALREADY_EXISTS", message);
 }

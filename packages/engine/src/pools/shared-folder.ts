@@ -31,7 +31,7 @@ export async function openShared(
   await plainFolder(images);
 }
 
-/** Lets go of it; what is in it belongs to the other nodes as well. */
+/** Releases it; what is in it belongs to the other nodes as well. */
 export async function closeShared(host: Host, { mount }: NonNullable<PoolLayout["shared"]>): Promise<void> {
   await host.mounts.unmount(mount);
 }

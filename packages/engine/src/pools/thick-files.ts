@@ -54,8 +54,8 @@ export class ThickFiles {
 
   /** Sets aside every block up to `size`, here and on the disk below. The file keeps its size. Repeatable. */
   async allocate(path: string, size: number, signal?: AbortSignal): Promise<void> {
-    const gaps = pieces(gapsOf(await mapOf(path, signal), size), HOLE_BYTES);
-    for (const group of groups(gaps, ALLOCATED_AT_ONCE)) {
+    const holes = pieces(holesOf(await mapOf(path, signal), size), HOLE_BYTES);
+    for (const group of groups(holes, ALLOCATED_AT_ONCE)) {
       signal?.throwIfAborted();
       await this.#xfsIo(path, group, "falloc -k");
     }
@@ -113,14 +113,14 @@ async function mapOf(path: string, signal: AbortSignal | undefined): Promise<Blo
 }
 
 /** What lies between the blocks of a file, up to `size`. */
-function gapsOf(blocks: readonly Range[], size: number): Range[] {
-  const gaps: Range[] = [];
+function holesOf(blocks: readonly Range[], size: number): Range[] {
+  const holes: Range[] = [];
   let end = 0;
   for (const { offset, length } of [...blocks, { offset: size, length: 0 }]) {
-    if (offset > end && end < size) gaps.push({ offset: end, length: Math.min(offset, size) - end });
+    if (offset > end && end < size) holes.push({ offset: end, length: Math.min(offset, size) - end });
     end = Math.max(end, offset + length);
   }
-  return gaps;
+  return holes;
 }
 
 function pieces(ranges: readonly Range[], size = PIECE_BYTES): Range[] {

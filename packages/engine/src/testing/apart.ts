@@ -2,7 +2,7 @@ import { tmpdir } from "node:os";
 
 /**
  * A new mount namespace has a copy of every mount, also of those that other tests make and want to unmount: each copy
- * keeps its file system in use, and the device below it. Lets go of all below the first folder but those below the
+ * keeps its file system in use, and the device below it. Unmounts all below the first folder but those below the
  * second, the last one first, by one program: others wait for a moment only. Then becomes the rest of its arguments.
  */
 const LET_GO_OF_OTHERS = String.raw`

@@ -96,7 +96,7 @@ test("objects of places and classes that are gone are deleted, duplicates of oth
   await shows(h, "");
 });
 
-test("a driver that does not answer is logged once, what was published stays, and is followed again", async (t) => {
+test("a driver that does not respond is logged once, what was published stays, and is followed again", async (t) => {
   const logged: string[] = [];
   const note = (_fields: object, message: string) => void logged.push(message);
   const logger: Logger = { ...silentLogger, warn: note, info: note, error: note, child: () => logger };

@@ -27,7 +27,7 @@ export class Attempts {
     this.#options = options;
   }
 
-  /** Milliseconds until the attempt; the first question about a claim begins the time. */
+  /** Milliseconds until the attempt; the first call for a claim begins the time. */
   remaining(uid: string): number {
     return Math.max(0, this.#of(uid).due - this.#options.now());
   }

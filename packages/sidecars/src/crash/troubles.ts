@@ -71,7 +71,7 @@ async function lackSources(store: ObjectStore): Promise<void> {
   await isReported(store, "populated", "Provisioning");
 }
 
-/** Its claim is kept while it is asked for again and again, and let go with it. */
+/** Its claim is kept while it is asked for again and again, and released with it. */
 async function refuseSnapshot(store: ObjectStore): Promise<void> {
   const name = "refused";
   const parameters = { [REFUSED]: "yes" };
@@ -84,7 +84,7 @@ async function refuseSnapshot(store: ObjectStore): Promise<void> {
   };
   await until("its claim is kept", isKept);
   await ensureGone(store, VolumeSnapshots, key(name));
-  await until("its claim is let go", async () => !(await isKept()));
+  await until("its claim is released", async () => !(await isKept()));
 }
 
 async function lackClasses(store: ObjectStore): Promise<void> {

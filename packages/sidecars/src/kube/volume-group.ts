@@ -22,7 +22,7 @@ export interface VolumeGroupClass extends KubeObject {
 /**
  * - `Waiting`: the claim will be a member when it can be: the message names what it lacks.
  * - `Joining`, `Joined`: it is protected, and its volume is about to be in the group, or is.
- * - `Leaving`: the volume is taken out of the group, then the claim is let go.
+ * - `Leaving`: the volume is taken out of the group, then the claim is released.
  * - `LeftOut`: it cannot be a member now; the message has the reason. The others are not delayed.
  * - `Lost`: its PersistentVolume is gone. The volume stays in the group until the claim is deleted.
  * - `Drifted`: an administrator has taken it out of the group on the storage system, and the policy is to report that.

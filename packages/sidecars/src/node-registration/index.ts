@@ -59,7 +59,7 @@ export async function runNodeRegistration(
   });
   const asking = askAgain(context, { askMs, signal }, (now) => {
     if (info === undefined || isDeepStrictEqual(now, info)) return;
-    context.logger.info({ before: info, now }, "the driver says something else about its node");
+    context.logger.info({ before: info, now }, "the driver reports something else about its node");
     info = now;
     controller.add("node");
   });

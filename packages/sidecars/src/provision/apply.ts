@@ -33,7 +33,7 @@ const failpoints = {
   volumeRemoved: failpoint("sidecars/provision/volume-removed"),
 };
 
-/** A driver that has not responded by then is slow, and people ask what their claim waits for. */
+/** A driver that has not responded by then is slow, and users ask what their claim waits for. */
 const SLOW_MS = 1_000;
 
 /** Age of a claim, in milliseconds, up to which a data source that is not there yet is no failure. */

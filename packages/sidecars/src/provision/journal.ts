@@ -221,7 +221,7 @@ export class Journal {
       .catch((error: unknown) => this.#notDropped(key, error));
   }
 
-  /** What is settled stays so: only another life would look at it once more. */
+  /** What is settled stays so: only another life would read it once more. */
   #notDropped(key: string, error: unknown): void {
     const { cluster, logger } = this.#context;
     if (cluster.signal.aborted) return;

@@ -62,7 +62,7 @@ async function authenticate(
   const { status } = await store
     .create(TokenReviews, review, { signal })
     .catch(cannotAsk("create tokenreviews"));
-  // Who knows of no audiences answers with none: then the token is for whoever has it.
+  // A server that knows of no audiences returns none: then the token is for whoever has it.
   if (status?.authenticated === true && status.audiences?.includes(audience)) return status.user ?? {};
   throw CsiError.unauthenticated(`security_token is no valid token for the audience "${audience}"`, {
     hint: "Ask for one with the audience of the driver's SnapshotMetadataService.",

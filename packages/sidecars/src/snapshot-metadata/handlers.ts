@@ -84,7 +84,7 @@ export class SnapshotMetadataHandlers {
     );
   }
 
-  /** Nothing of a snapshot is looked at for whom it is not. */
+  /** Nothing of a snapshot is read for whom it is not. */
   async #admit(wanted: Wanted, signal: AbortSignal): Promise<DriverSnapshot> {
     const { store, logger } = this.#options;
     const driver = await this.#driverName(signal);
@@ -111,7 +111,7 @@ export class SnapshotMetadataHandlers {
       return name;
     } catch (cause) {
       if (signal.aborted) throw cause;
-      throw CsiError.unavailable("the driver does not answer", { hint: "Try again later.", cause });
+      throw CsiError.unavailable("the driver does not respond", { hint: "Try again later.", cause });
     }
   }
 

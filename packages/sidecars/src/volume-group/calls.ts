@@ -41,7 +41,7 @@ export async function getGroup(
 
 /**
  * What is in a group right before it is deleted: what others have put into it meanwhile must not go with it. A driver that
- * cannot be asked is told the set (`volumeHandles`) once more. Undefined: the group was not found; a list may have missed it.
+ * cannot be asked is sent the set (`volumeHandles`) once more. Undefined: the group was not found; a list may have missed it.
  */
 export async function membersBeforeDeletion(
   { client, info: { volumeGroups } }: Driver,

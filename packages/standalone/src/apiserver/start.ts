@@ -63,7 +63,7 @@ export interface ApiServer {
   kubeconfig: string;
   /** Signs tokens for service accounts. */
   tokens: ServiceAccountTokens;
-  /** Settles when the server has stopped and let go of its port. */
+  /** Settles when the server has stopped and closed its port. */
   done: Promise<void>;
 }
 

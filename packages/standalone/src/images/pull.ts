@@ -94,7 +94,7 @@ function lastLine({ stderr, exitCode }: ExecResult): string {
 }
 
 /**
- * A registry writes a part of what its failure says, and people read that in a terminal, in events and in a pod's status:
+ * A registry writes a part of what its failure says, and users read that in a terminal, in events and in a pod's status:
  * one line of bounded length, of which nothing moves the cursor.
  */
 function readable(text: string): string {

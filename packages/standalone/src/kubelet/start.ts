@@ -90,7 +90,7 @@ interface Parts extends PodControllerOptions {
   manager: VolumeManager;
   drivers: Drivers;
   registration: NodeRegistration;
-  /** Settles when no driver is taken or let go any more. */
+  /** Settles when no driver is registered or unregistered any more. */
   driverRegistration: Promise<void>;
 }
 

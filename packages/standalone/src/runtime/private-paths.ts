@@ -29,7 +29,7 @@ const FILES: readonly string[] = [
   "/etc/security/opasswd",
 ];
 /** Below each home folder. */
-const OF_PEOPLE: readonly string[] = [
+const OF_USERS: readonly string[] = [
   ...[".ssh", ".gnupg", ".kube", ".aws", ".azure", ".docker", ".config", ".password-store", ".mozilla"],
   ...[
     ".netrc",
@@ -49,7 +49,7 @@ const KEY = /^ssh_host_.*_key$/;
  * Root's home is an empty folder of the container's own.
  */
 export async function hidingMounts(more: readonly string[]): Promise<OciMount[]> {
-  const homes = (await names("/home")).flatMap((home) => OF_PEOPLE.map((name) => `/home/${home}/${name}`));
+  const homes = (await names("/home")).flatMap((home) => OF_USERS.map((name) => `/home/${home}/${name}`));
   const keys = (await names("/etc/ssh")).filter((name) => KEY.test(name)).map((name) => `/etc/ssh/${name}`);
   const folders = await present(new Set([...FOLDERS, ...homes, ...more]), "isDirectory");
   const files = await present(new Set([...FILES, ...keys, ...homes]), "isFile");

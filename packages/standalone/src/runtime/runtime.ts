@@ -186,6 +186,6 @@ export interface Runtime {
   freeze(podUID: string): Promise<() => Promise<void>>;
   /** Called with the pod's uid after each change of one of its containers. Returns what ends that. */
   onChange(listener: (podUID: string) => void): () => void;
-  /** Lets go of everything but the containers, which keep running. */
+  /** Releases everything but the containers, which keep running. */
   close(): Promise<void>;
 }

@@ -30,7 +30,7 @@ interface NodePart {
 export async function startNode(node: NodePart): Promise<Kubelet> {
   const { store, nodeName, settings, folder, parts, logger, view, issueToken, driverControllers } = node;
   const { host } = parts;
-  // Before the kubelet, which needs them until it has let go of the last volume.
+  // Before the kubelet, which needs them until it has released the last volume.
   const driverHost = await parts.start("drivers of others", async (signal) =>
     startDriverHost({ store, nodeName, logger, signal, ...defined({ controllers: driverControllers }) }),
   );

@@ -76,7 +76,7 @@ export class LocalStore extends WritingStore {
     return String(this.#timeline.revision);
   }
 
-  /** Ends all watches, waits for the writes under way, and lets go of the files. */
+  /** Ends all watches, waits for the writes under way, and closes the files. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

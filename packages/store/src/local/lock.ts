@@ -32,7 +32,7 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
     throw error;
   }
   return () => {
-    // Emptied before the socket goes: the next owner may write its own line the moment we let go.
+    // Emptied before the socket goes: the next owner may write its own line the moment this one releases.
     try {
       writeFileSync(file, "");
     } catch {

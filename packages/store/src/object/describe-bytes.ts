@@ -1,6 +1,6 @@
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
-/** For people, `1.5 GiB`: binary units with at most one decimal. */
+/** For a terminal, `1.5 GiB`: binary units with at most one decimal. */
 export function describeBytes(bytes: number | bigint): string {
   let rest = Number(bytes);
   let unit = 0;

@@ -188,7 +188,7 @@ test("a server that is not there is a ServiceUnavailable, not a crash", async ()
   await assert.rejects(watching, (error) => isStatus(error, "ServiceUnavailable"));
 });
 
-test("a server that does not answer is given up after the time-out; an abort ends the wait at once", async (t) => {
+test("a server that does not respond is given up after the time-out; an abort ends the wait at once", async (t) => {
   const { api, rest } = await setUp(t, { timeoutMs: 200 });
   api.intercept = () => true;
   await assert.rejects(rest.get(Shelves, { name: "a" }), (error) => isStatus(error, "ServiceUnavailable"));

@@ -13,7 +13,7 @@ export class FolderError extends Error {
 }
 
 /**
- * Makes a folder, and those above it, where they are missing. For paths that people name, instead of mkdir with
+ * Makes a folder, and those above it, where they are missing. For paths that users name, instead of mkdir with
  * `recursive`: Node tries that for ever where a file system has no folder and refuses to make one, as in /proc. Throws
  * FolderError there, and else the error of mkdir(2) (EACCES, ENOTDIR, EROFS, ...).
  */

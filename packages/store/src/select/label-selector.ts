@@ -25,7 +25,7 @@ function requireLabel(key: string, values: readonly string[]): void {
 
 /**
  * The structured form as requirements. An empty selector selects everything; throws BadRequest. A custom resource has it
- * as it was written: no server has looked at its keys and values.
+ * as it was written: no server has checked its keys and values.
  */
 export function labelRequirements(selector: LabelSelector): LabelRequirement[] {
   const equalities = Object.entries(selector.matchLabels ?? {}).map(

@@ -19,7 +19,7 @@ const [PAGES_AHEAD, EVENTS_AHEAD] = [2, 128];
 
 /** How a store is served to another thread. */
 export interface ServeStoreOptions {
-  /** Counts the changes of the store's registry that the other thread has been told of; it sends how many it knows. */
+  /** Counts the changes of the store's registry that the other thread has received; it sends how many it knows. */
   epoch?(): number;
   /** Ends it, with all of its watches. */
   signal: AbortSignal;

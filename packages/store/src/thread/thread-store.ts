@@ -46,7 +46,7 @@ export class ThreadStore extends WritingStore {
     });
   }
 
-  /** Lets go of the other thread. */
+  /** Releases the other thread. */
   close(): void {
     this.#link.close();
   }

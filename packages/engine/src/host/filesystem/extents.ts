@@ -21,7 +21,7 @@ const PLACELESS = /unknown_loc|delalloc|encoded|encrypted|not_aligned|inline|tai
 export interface Blocks {
   offset: number;
   length: number;
-  /** Undefined: nowhere that could be told. */
+  /** Undefined: nowhere that could be found out. */
   at: number | undefined;
   /** False: set aside, and never written. */
   written: boolean;

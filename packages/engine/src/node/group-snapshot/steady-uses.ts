@@ -9,7 +9,7 @@ const STEP_MS = 100;
 /**
  * What the members are used for and how they are kept still. mkfs, blkid and losetup have a device open in passing, and
  * so have those that outlive a killed Mooring: a user without a control group is read again before the member is
- * refused. So is a device whose user is out of sight: it may have been mounted after the mounts were listed, and a
+ * refused. So is a device whose user cannot be seen: it may have been mounted after the mounts were listed, and a
  * container that is just starting has a copy of every mount until it has left the old root. Throws what `chooseQuiesce`
  * throws.
  */
@@ -29,7 +29,7 @@ export async function steadyUses(
   }
 }
 
-/** A folder in use is a bind mount in sight: nothing else would be seen of it later. */
+/** A folder in use is a bind mount that this process sees: nothing else would be seen of it later. */
 const maybePassing = ({ use, pool }: MemberUse): boolean =>
   (use.as === "device" && use.cgroups.includes(undefined)) ||
   (use.as === "hidden" && pool.type !== "directory");

@@ -29,7 +29,7 @@ export interface ImageWatchContext {
 }
 
 /** Of the time of a check the next one waits this many times: it reads every file of a pool. */
-const PAUSE_FACTOR = 100;
+const DELAY_FACTOR = 100;
 
 /**
  * Looks, now and then, for what has lost its image, or a part of it, without knowing: an operator who removes a file sends no
@@ -46,13 +46,13 @@ export class ImageWatch {
 
   /** Looks until the agent's signal. */
   async run({ host, healthMs, signal, logger, pools }: ImageWatchContext): Promise<void> {
-    let pause = healthMs;
+    let delayMs = healthMs;
     while (!signal.aborted) {
-      await host.clock.sleep(pause, signal).catch(() => {});
+      await host.clock.sleep(delayMs, signal).catch(() => {});
       if (signal.aborted) return;
       const from = host.clock.sinceBoot();
       await this.#check(pools, logger);
-      pause = Math.max(healthMs, PAUSE_FACTOR * (host.clock.sinceBoot() - from));
+      delayMs = Math.max(healthMs, DELAY_FACTOR * (host.clock.sinceBoot() - from));
     }
   }
 

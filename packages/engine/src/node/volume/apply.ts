@@ -214,7 +214,7 @@ function poolFrozen({ name }: OpenPool, object: Pool | undefined): EngineError {
     "UNAVAILABLE",
     `pool ${name} is full: its writers are suspended until there is room`,
     {
-      hint: object === undefined ? `look at it: mooring why pool/${name}` : wayToRoom(object),
+      hint: object === undefined ? `see it: mooring why pool/${name}` : wayToRoom(object),
     },
   );
 }

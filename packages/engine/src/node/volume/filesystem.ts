@@ -94,7 +94,7 @@ export async function recordFormatted(
 }
 
 /**
- * Looks at the device of a volume that has no recorded file system, and writes the intention to make one where it is empty.
+ * Probes the device of a volume that has no recorded file system, and writes the intention to make one where it is empty.
  * The first part of {@link prepareFilesystem}, which may be begun earlier: it changes nothing on the device.
  */
 export async function intendFilesystem(

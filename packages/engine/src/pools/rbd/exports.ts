@@ -18,7 +18,7 @@ const POLL_MS = 20;
  * Images as files, each by a process of its own that outlives this one (qemu-storage-daemon, FUSE): for kernels without a
  * client of Ceph. A file of an image that is not open here is empty, and nothing is mounted on it.
  *
- * No file of an open image is read, or even looked at, from this process: when the cluster is silent, that waits in the
+ * No file of an open image is read, nor its attributes, from this process: when the cluster is silent, that waits in the
  * kernel, with one of the few threads that every file of this process needs.
  */
 export class ExportedFiles implements ImageFiles {

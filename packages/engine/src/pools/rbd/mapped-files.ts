@@ -62,7 +62,7 @@ export class MappedFiles implements ImageFiles {
     const info = await readInfo(this.#commands, { name });
     if (info !== undefined && info.size < size)
       await this.#commands.rbd(["resize", "--no-progress", "--size", `${size}B`, name]);
-    // The cluster tells the kernel of it.
+    // The cluster notifies the kernel.
     const { clock } = this.#host;
     for (const deadline = clock.sinceBoot() + RESIZE_MS; (readMapping(id)?.size ?? 0) < size; ) {
       if (clock.sinceBoot() > deadline)

@@ -77,7 +77,7 @@ export class RbdMedium implements Medium {
         return loops.attachWithheld(image.path);
       },
       restore: async ({ id, path: file }, device) => {
-        // A client does not look at a size that another one has set since it opened the image.
+        // A client does not read a size that another one has set since it opened the image.
         await files.resize(file, (await this.images.present(id)).size);
         await loops.restore(device);
       },
@@ -179,7 +179,7 @@ function cephRoom(json: string, place: RbdPlace): CephRoom {
   const number = (key: string): number => Number(stats[key] ?? 0);
   const [used, left, quota] = [number("stored"), number("max_avail"), number("quota_bytes")];
   if (Number.isNaN(used + left))
-    throw new EngineError("UNAVAILABLE", `the cluster does not tell how full ${describePlace(place)} is`);
+    throw new EngineError("UNAVAILABLE", `the cluster does not report how full ${describePlace(place)} is`);
   const freeBytes = quota ? Math.min(left, Math.max(0, quota - used)) : left;
   const objects = number("quota_objects");
   const full = freeBytes <= 0 || (objects > 0 && number("objects") >= objects);

@@ -41,7 +41,7 @@ export async function readClients(commands: RbdCommands, image: string): Promise
 
 /**
  * The cluster takes no write of these clients any more, of whatever image. Their locks are broken after that: the next client would
- * ask each of them first, and wait for an answer.
+ * ask each of them first, and wait for a response.
  */
 export async function shutOut(
   commands: RbdCommands,

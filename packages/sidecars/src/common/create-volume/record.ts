@@ -12,7 +12,7 @@ export function recordSelector(driver: string): string {
 /** Where a record is, and whose. */
 export interface RecordPlace {
   driver: string;
-  /** Tells it from other records of the driver. */
+  /** Distinguishes it from other records of the driver. */
   suffix: string;
   namespace: string;
 }

@@ -59,7 +59,7 @@ async function passThrough(store: ObjectStore): Promise<void> {
   for (const name of CLAIMS.none) await label(store, name, null);
   await membersAre(store, "db", CLAIMS.db);
   for (const name of CLAIMS.none)
-    await until(`${name} is let go`, async () => {
+    await until(`${name} is released`, async () => {
       const { metadata } = await store.get(PersistentVolumeClaims, at(name));
       return (metadata.finalizers ?? []).length === 0;
     });

@@ -253,7 +253,7 @@ export class ModelWorld {
     }
   }
 
-  /** A call to the storage system; it asks no questions about how old the caller's picture is. */
+  /** A call to the storage system; it does not ask how old the caller's picture is. */
   #isCall(step: VolumeGroupStep, { metadata, spec }: VolumeGroupContent, memory: StorageMemory): boolean {
     const uid = metadata.uid ?? "";
     const reported = ({ id, members }: BackendVolumeGroup) => ({

@@ -48,7 +48,7 @@ async function serve(thread: string): Promise<void> {
   const meter = new TurnMeter();
   const channel = new BroadcastChannel(CHANNEL);
   channel.unref();
-  const ask = (question: ToMeter) => channel.postMessage(question);
+  const ask = (request: ToMeter) => channel.postMessage(request);
   channel.onmessage = (message) => {
     const { data } = message as { data: Turns };
     send({ is: "report", server: data, store: meter.report(), memory: process.memoryUsage().rss });

@@ -90,10 +90,11 @@ const LONGEST_TEXT = 16 * 1024;
 
 /** A refusal repeats what it refuses; of a name of three megabytes the client has one already. */
 function brief(error: StatusError): Record<string, unknown> {
-  const texts = (_key: string, value: unknown): unknown => (typeof value === "string" ? cut(value) : value);
+  const texts = (_key: string, value: unknown): unknown =>
+    typeof value === "string" ? truncate(value) : value;
   return JSON.parse(JSON.stringify(error.toStatus(), texts)) as Record<string, unknown>;
 }
 
-function cut(text: string): string {
+function truncate(text: string): string {
   return text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT)}... (${text.length} characters)`;
 }

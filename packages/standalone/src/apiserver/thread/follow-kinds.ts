@@ -13,7 +13,7 @@ export interface FollowedKinds {
 
 /**
  * Serves the kinds of definitions as the thread at the other end of `port` does. Whatever that one has sent is known before
- * any client is told that there is, or is not, a kind.
+ * the server reports to any client that there is, or is not, a kind.
  */
 export function followKinds(
   port: MessagePort,

@@ -57,7 +57,7 @@ export class ApiThread {
     });
   }
 
-  /** Resolves when it listens. Its `done` settles when it has let go of its port, after the signal. */
+  /** Resolves when it listens. Its `done` settles when it has closed its port, after the signal. */
   async serve(options: ServeData, signal: AbortSignal): Promise<ServingThread> {
     const { promise: stopped, resolve: stop } = promise<void>();
     const { promise: serving, resolve, reject } = promise<Extract<FromThread, { is: "serving" }>>();

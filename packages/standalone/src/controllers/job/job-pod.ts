@@ -10,7 +10,7 @@ export interface JobPod {
   /** Which part of an Indexed Job it does. */
   index?: number;
   state: "active" | "succeeded" | "failed" | "terminating" | "abandoned";
-  /** It has the finalizer: it is not counted yet, or has not been let go of. */
+  /** It has the finalizer: it is not counted yet, or has not been released. */
   tracked: boolean;
   ready: boolean;
   /** A node has been found for it. */

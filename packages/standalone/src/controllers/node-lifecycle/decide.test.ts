@@ -172,7 +172,7 @@ test("a pod that a finalizer keeps is removed once", () => {
   assert.deepEqual(decide({ ready: "False", reason: STOPPED_REASON }, { pods: [pod], silentMs: 0 }), []);
 });
 
-test("a node is reported as fenced only while it does not answer", () => {
+test("a node is reported as fenced only while it does not respond", () => {
   const taints = unreachable(0);
   const fence = (given: Given, agentFenced: boolean, silentMs = 40_000) =>
     decide(given, { agentFenced, silentMs })[0];

@@ -31,7 +31,7 @@ export function nodeLifePod({ apiVersion, kind, metadata, spec, status }: Pod): 
 export interface NodeLifeView {
   node: Node;
   pods: readonly NodeLifePod[];
-  /** For how long its lease has not been renewed, by the observer's clock; undefined: it was not looked at yet. */
+  /** For how long its lease has not been renewed, by the observer's clock; undefined: it was not read yet. */
   silentMs: number | undefined;
   graceMs: number;
   /** Its agent is known not to write any more: NodeAgent state `Fenced`. */

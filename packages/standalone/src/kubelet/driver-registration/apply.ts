@@ -11,7 +11,7 @@ const passed = {
 };
 
 /** Longest that a plugin may take for one response about itself, as for upstream's kubelet. */
-const ANSWER_MS = 10_000;
+const RESPONSE_MS = 10_000;
 /** 0.2 was the first of csi.v0. Which of the two is spoken shows when it is called. */
 const VERSION = /^v?(?:1|0\.[23])(?:\.|$)/;
 /** As the specification has it for names of drivers. */
@@ -37,8 +37,8 @@ interface Announced {
 async function register(context: RegistrationContext, view: SocketView, identity: string): Promise<void> {
   const { folder, signal, logger } = context;
   const path = join(folder, view.socket);
-  await awaitServer(`unix://${path}`, { timeoutMs: ANSWER_MS, signal });
-  const plugin = connectRegistration(`unix://${path}`, { timeoutMs: ANSWER_MS });
+  await awaitServer(`unix://${path}`, { timeoutMs: RESPONSE_MS, signal });
+  const plugin = connectRegistration(`unix://${path}`, { timeoutMs: RESPONSE_MS });
   try {
     try {
       await take(context, view, { identity, ...(await announced(context, plugin, view)) });
@@ -112,7 +112,7 @@ async function leave(context: RegistrationContext, socket: string, name: string)
   if (volumes === 0) report(context, "Normal", "CSIDriverLeft", message);
   else {
     const inUse = `${volumes} of its volumes are in use on this node`;
-    const advice = "pods keep them, and can let go of them only when the driver registers again";
+    const advice = "pods keep them, and can release them only when the driver registers again";
     report(context, "Warning", "CSIDriverLeft", `${message}; ${inUse}: ${advice}`);
   }
 }

@@ -33,7 +33,7 @@ export interface PodVolumes {
   /** They were released, and the volume manager is still at it. */
   isReleasing(podUID: string): boolean;
   hasFolder(podUID: string): Promise<boolean>;
-  /** Removes what is left of a pod that has let go of its volumes. */
+  /** Removes what is left of a pod that has released its volumes. */
   removeFolder(podUID: string): Promise<void>;
 }
 

@@ -7,7 +7,7 @@ import type { KubeletPaths } from "../paths.ts";
 
 /** Ids of one pod: as many as a container may have users. */
 const RANGE_SIZE = 65_536;
-/** Below are the ids of people and, by custom, of containers of other programs. */
+/** Below are the ids of users and, by custom, of containers of other programs. */
 const FIRST_RANGE = 1024;
 const PER_FOLDER = 1024;
 const FOLDERS = 15;

@@ -30,7 +30,7 @@ export const isEphemeral = ({ record }: Pick<Device, "record">): boolean =>
 /** Every volume that is, may be, or shall be on this node, by its unique name. */
 export class DeviceTable {
   readonly #devices = new Map<string, Device>();
-  /** Pods that have let go. All others keep what is published for them, also while they have not asked for it again. */
+  /** Pods that have released their volumes. All others keep what is published for them, also while they have not asked for it again. */
   readonly #released = new Set<string>();
   readonly #emptied = new Set<() => void>();
 

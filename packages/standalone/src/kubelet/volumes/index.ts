@@ -29,7 +29,7 @@ export interface VolumeManager {
   isUsing(podUID: string): boolean;
   /** The pod waits for a volume that is still to be attached, or staged. */
   isStaging(podUID: string): boolean;
-  /** The pod has let go, and something is still published for it. */
+  /** The pod has released the volume, and something is still published for it. */
   isReleasing(podUID: string): boolean;
   /** Where the volume is for the pod. */
   pathOf(podUID: string, volume: CsiVolume): string;

@@ -146,7 +146,7 @@ class Cluster implements CephCluster {
     await this.#startOsd(osd, path("osd/keyring"));
     await this.admin("ceph", "osd", "pool", "create", this.pool, "8", "8");
     await this.admin("rbd", "pool", "init", this.pool);
-    await eventually("the cluster to tell its room", async () => {
+    await eventually("the cluster to report its room", async () => {
       const { pools } = JSON.parse(await this.admin("ceph", "df", "--format", "json")) as {
         pools: { stats: { max_avail: number } }[];
       };

@@ -26,37 +26,37 @@ const GIVEN_UP = `was given up after ${MOST_ATTEMPTS} attempts`;
 
 const snapshot: Finished = ({ snapshots }, owner) => {
   const { status } = snapshots.get(owner) ?? {};
-  if (status?.creationTime !== undefined) return "is over";
+  if (status?.creationTime !== undefined) return "is finished";
   return FINAL_OF_SNAPSHOTS.has(status?.error?.code ?? "") ? "has failed for good" : undefined;
 };
 
 const clone: Finished = ({ volumes }, owner) => {
   const { status } = volumes.get(owner) ?? {};
-  if (status?.size !== undefined) return "is over";
+  if (status?.size !== undefined) return "is finished";
   return FINAL_OF_CLONES.has(status?.error?.code ?? "") ? "has failed for good" : undefined;
 };
 
 const expansion: Finished = ({ volume }) => {
   if (pendingExpansion(volume) !== undefined) return undefined;
-  return volume.status?.expansion === undefined ? "is over" : GIVEN_UP;
+  return volume.status?.expansion === undefined ? "is finished" : GIVEN_UP;
 };
 
 const restore: Finished = ({ volume }) => {
   if (pendingRestore(volume) !== undefined) return undefined;
-  return volume.status?.restore?.state === "Failed" ? "has failed" : "is over";
+  return volume.status?.restore?.state === "Failed" ? "has failed" : "is finished";
 };
 
 /** What waits for an operator's consent, and what no node can repair, has no ticket meanwhile. */
 const salvage: Finished = ({ volume }) => {
   if (pendingSalvage(volume) !== undefined) return undefined;
-  return volume.status?.robustness === "faulted" ? "cannot go on by itself" : "is over";
+  return volume.status?.robustness === "faulted" ? "cannot go on by itself" : "is finished";
 };
 
 const share: Finished = ({ volume, tickets }) => {
   if (!isServed(volume)) return "has nothing to serve";
   return tickets.some(({ type }) => type === "csi-attacher")
     ? undefined
-    : "is over: no workload uses the volume";
+    : "is finished: no workload uses the volume";
 };
 
 /** Every type; undefined: no service of ours has such a ticket, so it is finished only when its owner is gone. */
@@ -87,5 +87,5 @@ export function jobFinished(ticket: AttachmentTicket, view: JobView): string | u
   if (finished !== undefined) return finished;
   // Those who use it keep its server.
   const ends = isDeleting(view.volume) && type !== "share-manager-controller";
-  return ends ? "is over: the volume is being deleted" : undefined;
+  return ends ? "is finished: the volume is being deleted" : undefined;
 }

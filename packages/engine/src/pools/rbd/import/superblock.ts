@@ -5,7 +5,7 @@ export interface Superblock {
   unit?: number;
 }
 
-/** So much of an image is looked at: btrfs begins at 64 KiB. */
+/** So much of an image is read: btrfs begins at 64 KiB. */
 export const HEAD_BYTES: number = 128 * 1024;
 const EXT4_AT = 1024;
 const BTRFS_AT = 65_536;

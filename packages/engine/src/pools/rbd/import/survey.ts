@@ -26,7 +26,7 @@ export interface CsiRecord {
   request: string;
   /** The name leads back to the volume. One that does not was left behind by something that was killed. */
   whole: boolean;
-  /** Namespace of the claim, where ceph-csi was told. */
+  /** Namespace of the claim, where ceph-csi was given it. */
   owner?: string;
   /** ceph-csi has encrypted what is in it. */
   encrypted: boolean;

@@ -2,7 +2,7 @@ import { Environment } from "@marcbachmann/cel-js";
 import { spend } from "../../budget.ts";
 import { DURATION } from "./macros.ts";
 
-/** Go's syntax (time.ParseDuration). Nothing in it can be read in two ways, so a wrong text is refused after one look at each character. */
+/** Go's syntax (time.ParseDuration). Nothing in it can be read in two ways, so a wrong text is refused after one pass over its characters. */
 const SYNTAX = /^[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h))+$/;
 /** The longest that counts in nanoseconds is far shorter. */
 const MOST_CHARACTERS = 200;
