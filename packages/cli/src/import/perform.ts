@@ -69,7 +69,7 @@ async function remove(store: ObjectStore, { kind, uid, ...key }: Named): Promise
     if (!limit.aborted) throw cause;
     throw new CommandError(`${kind} ${key.name} is being deleted, and something keeps it`, {
       exitCode: EXIT.negative,
-      next: "look at its finalizers; then run this again",
+      next: "read its finalizers; then run this again",
       cause,
     });
   });
