@@ -7,7 +7,7 @@ export interface ControllerSource<T extends KubeObject = KubeObject> {
   keys(object: T): string[];
   /**
    * Whether a step may follow from the object as it is; default: always. One of which nothing follows asks for no key that has not
-   * read it. Resyncs ask for its keys all the same, so a wrong answer shows.
+   * read it. Resyncs ask for its keys all the same, so a wrong result shows.
    */
   matters?(object: T): boolean;
 }
