@@ -65,27 +65,27 @@ async function detailsOf(store: LocalStore, type: AttachmentTicket["type"], setu
 const over = (how: string) => [`fail: the job of Volume v ${how}, and its ticket is not`];
 const failures = 5;
 
-test("doctor: a ticket whose job is over is left over, whatever the job; one whose job is due is not", async (t) => {
+test("doctor: a ticket whose job is finished is left over, whatever the job; one whose job is due is not", async (t) => {
   const store = await watchedStore(t);
   const cases: readonly [AttachmentTicket["type"], Setup, string[]][] = [
     ["volume-restore-controller", { spec: { restoreFrom: ASKED } }, []],
     [
       "volume-restore-controller",
       { spec: { restoreFrom: ASKED }, status: { restore: { ...ASKED, state: "Restored" } } },
-      over("is over"),
+      over("is finished"),
     ],
     [
       "volume-restore-controller",
       { spec: { restoreFrom: ASKED }, status: { restore: { ...ASKED, state: "Failed" } } },
       over("has failed"),
     ],
-    ["volume-restore-controller", {}, over("is over")],
+    ["volume-restore-controller", {}, over("is finished")],
     [
       "salvage-controller",
       { status: { robustness: "faulted", salvage: { ...fault, state: "Faulted" } } },
       [],
     ],
-    ["salvage-controller", { status: { salvage: { ...fault, state: "Repaired" } } }, over("is over")],
+    ["salvage-controller", { status: { salvage: { ...fault, state: "Repaired" } } }, over("is finished")],
     [
       "salvage-controller",
       { status: { robustness: "faulted", salvage: { ...fault, state: "NeedsConsent" } } },
@@ -101,10 +101,10 @@ test("doctor: a ticket whose job is over is left over, whatever the job; one who
     [
       "share-manager-controller",
       { spec: { accessMode: "rwx" } },
-      over("is over: no workload uses the volume"),
+      over("is finished: no workload uses the volume"),
     ],
     ["share-manager-controller", { others: ["csi-attacher"] }, over("has nothing to serve")],
-    ["volume-clone-controller", {}, over("is over")],
+    ["volume-clone-controller", {}, over("is finished")],
   ];
   for (const [type, setup, wanted] of cases) {
     assert.deepEqual(await detailsOf(store, type, setup), wanted, `${type} ${JSON.stringify(setup)}`);

@@ -42,7 +42,7 @@ test("doctor names a ticket that has waited for long, and not one that has just 
   assert.equal(warned[0]?.next, "mooring why volume/v");
 });
 
-test("doctor names tickets whose owner is gone or whose job is over, and an operator's that was forgotten", async (t) => {
+test("doctor names tickets whose owner is gone or whose job is finished, and an operator's that was forgotten", async (t) => {
   const store = await watchedStore(t);
   const apiVersion = "storage.mooring.dev/v1alpha1";
   const now = new Date("2026-01-03T00:00:00Z");
@@ -91,7 +91,7 @@ test("doctor names tickets whose owner is gone or whose job is over, and an oper
     found.map((entry) => [entry.check, entry.state, entry.detail]),
     [
       ["Ticket v/forgotten", "warn", `ann has held the volume since ${old}, with no end`],
-      ["Ticket v/over", "fail", "the job of Snapshot cut is over, and its ticket is not"],
+      ["Ticket v/over", "fail", "the job of Snapshot cut is finished, and its ticket is not"],
       ["Ticket v/without-owner", "fail", "its owner Snapshot lost is gone, and the ticket is not"],
     ],
   );
