@@ -23,8 +23,13 @@ export class UsageOnce {
   readonly #usages = new Map<string, PoolUsage>();
 
   async of(name: string, backend: PoolBackend | undefined): Promise<PoolUsage | undefined> {
-    const usage = this.#usages.get(name) ?? (await backend?.usage());
-    if (usage !== undefined) this.#usages.set(name, usage);
+    // Closed by a step before: what was read of it is no sign any more that it is open.
+    if (backend === undefined) {
+      this.forget(name);
+      return undefined;
+    }
+    const usage = this.#usages.get(name) ?? (await backend.usage());
+    this.#usages.set(name, usage);
     return usage;
   }
 
