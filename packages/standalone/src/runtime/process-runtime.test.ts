@@ -1,16 +1,19 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import { createHost } from "@mooring/engine";
 import { silentLogger } from "@mooring/store";
 import { bundleProgram, eventually, everyday, howMany, thorough } from "@mooring/store/testing";
-import { openCgroups } from "./cgroups.ts";
+import { cgroupName, openCgroups } from "./cgroups.ts";
 import { containerFiles, writeRecord } from "./container-files.ts";
 import { readStamps, timeOf } from "./log-stamps.ts";
 import { identify } from "./process-identity.ts";
 import { createProcessRuntime } from "./process-runtime.ts";
+import { RUNC } from "./runc.ts";
 import type { ContainerConfig, ContainerStatus, Runtime } from "./runtime.ts";
 
 let stateDir: string;
@@ -205,6 +208,20 @@ test("exec runs in the container, as its user, with its environment", everyday()
   const slow = await runtime.exec(wanted.id, ["sleep", "100"], { timeoutMs: 50 });
   assert.equal(slow.timedOut, true);
   await runtime.stop(wanted.id, { graceMs: 0 });
+});
+
+test("a container goes also after runc was killed while it began a program in it", everyday(), async () => {
+  const wanted = config("sleep 1000");
+  await runtime.start(wanted);
+  // What a `runc exec` leaves that is killed in the moment after this mount.
+  const notes = join("/run/mooring", cgroupName(stateDir), "runc", wanted.id);
+  const own = join(notes, "runc.Uzy87O");
+  await writeFile(own, "");
+  await createHost().mounts.bind(RUNC, own, { readOnly: true });
+  await runtime.stop(wanted.id, { graceMs: 0 });
+  assert.equal(runtime.get(wanted.id)?.state, "exited");
+  assert.equal(existsSync(notes), false);
+  assert.doesNotMatch(await readFile("/proc/self/mountinfo", "utf8"), /runc\.Uzy87O/);
 });
 
 test("logs: tail, limit, times, since and follow", everyday(), async () => {

@@ -98,7 +98,7 @@ async function cleanUp(
   { run, host, filesOf }: { run: RunFolder; host: Host; filesOf: (id: string) => ContainerFiles },
   id: string,
 ): Promise<void> {
-  await deleteContainer(run.runc, id);
+  await deleteContainer(host, run.runc, id);
   await removeMapped(host, run.mapped(id));
   await removeContainerRoot(host, { root: run.root(id), changes: filesOf(id).changes });
   await rm(run.bundle(id), { recursive: true, force: true });

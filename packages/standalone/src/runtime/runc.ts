@@ -1,8 +1,10 @@
 import { execFile } from "node:child_process";
 import { accessSync, constants } from "node:fs";
-import { rm, stat } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import type { Host } from "@mooring/engine";
+import { unmountBelow } from "./mapped-mount.ts";
 
 const run = promisify(execFile);
 
@@ -29,11 +31,18 @@ function isProgram(path: string): boolean {
 /** Where there is none, starts fail with this path in their error. */
 export const RUNC = findRunc() ?? "/usr/sbin/runc";
 
+/**
+ * runc mounts itself on a file of this name while it begins a program in a container. Killed at that moment, as a probe is that
+ * takes too long, it leaves the mount, and with it a folder that nobody can remove.
+ */
+const OWN_MOUNT = "runc.";
+
 /** Has runc forget a container that has ended, and its control groups; kills what runs of it. One it never knew is fine. */
-export async function deleteContainer(root: string, id: string): Promise<void> {
+export async function deleteContainer(host: Host, root: string, id: string): Promise<void> {
   const folder = join(root, id);
-  const known = await stat(folder).catch(() => undefined);
-  if (known === undefined) return;
+  const left = await readdir(folder).catch(() => undefined);
+  if (left === undefined) return;
+  if (left.some((name) => name.startsWith(OWN_MOUNT))) await unmountBelow(host, folder);
   try {
     await run(RUNC, ["--root", root, "delete", "--force", id], { timeout: 30_000 });
   } finally {
