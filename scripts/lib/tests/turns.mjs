@@ -30,7 +30,7 @@ const TURNS = [
     ...["apiserver/fuzz/fuzz", "controllers/workloads/crash", "kubelet/crash"].map(
       (name) => `packages/standalone/src/${name}`,
     ),
-    ...["e2e/groups-bad-input", "group/two-nodes"].map((name) => `test/${name}`),
+    ...["e2e/groups-bad-input", "e2e/rbd-import", "group/two-nodes"].map((name) => `test/${name}`),
   ],
   [
     "packages/driver/src/crash/groups",
