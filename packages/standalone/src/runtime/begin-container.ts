@@ -4,7 +4,7 @@ import type { Host } from "@mooring/engine";
 import { defined, failpoint, type Logger } from "@mooring/store";
 import type { BaseRoot } from "./base-root.ts";
 import type { Cgroups } from "./cgroups.ts";
-import { type Container, type ContainerContext, superviseContainer } from "./container.ts";
+import { type Container, superviseContainer } from "./container.ts";
 import { type ContainerFiles, type ContainerRecord, readMonitor, writeRecord } from "./container-files.ts";
 import { mountContainerRoot } from "./container-root.ts";
 import type { HostRoot } from "./host-root.ts";
@@ -16,6 +16,7 @@ import { resolveTargets } from "./mount-points.ts";
 import type { OciMount } from "./oci/mounts.ts";
 import type { RunFolder } from "./run-folder.ts";
 import type { ContainerConfig, ContainerMount } from "./runtime.ts";
+import type { ContainerContext } from "./supervision.ts";
 import { bindRoot, makeMappedFolder, mapMounts, reachable } from "./user-namespace.ts";
 import { writeBundle } from "./write-bundle.ts";
 

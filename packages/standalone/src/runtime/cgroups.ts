@@ -64,66 +64,126 @@ export async function openCgroups(stateDir: string): Promise<Cgroups> {
     if (!(await exists(join(path, marker)))) continue;
     const root = join(path, name);
     await mkdir(root, { recursive: true });
-    return cgroupsAt(root, version, path);
+    return new CgroupTree(root, version, path);
   }
   throw new Error("no cgroup hierarchy is mounted below /sys/fs/cgroup: mount one (cgroup2) and start again");
 }
 
-function cgroupsAt(root: string, version: 1 | 2, home: string): Cgroups {
-  const name = basename(root);
-  const unified = home === MOUNTED;
-  const pathOf = (podUID: string, container?: string) =>
-    container === undefined ? join(root, podUID) : join(root, podUID, container);
+/** The part of one hierarchy that is below `root`. */
+class CgroupTree implements Cgroups {
+  readonly unified: boolean;
+  readonly #root: string;
+  readonly #name: string;
+  readonly #version: 1 | 2;
 
-  async function foldersOf(podUID: string, container?: string): Promise<string[]> {
-    if (container !== undefined) return [pathOf(podUID, container), pathOf(podUID, container) + MONITOR];
-    const pod = pathOf(podUID);
-    return [pod, ...(await subfolders(pod)).map((child) => join(pod, child))];
+  constructor(root: string, version: 1 | 2, home: string) {
+    this.#root = root;
+    this.#name = basename(root);
+    this.#version = version;
+    this.unified = home === MOUNTED;
   }
 
-  async function processes(podUID: string, container?: string): Promise<number[]> {
-    const folders = container === undefined ? await foldersOf(podUID) : [pathOf(podUID, container)];
+  path(podUID: string, container: string): string {
+    return `/${this.#name}/${podUID}/${container}`;
+  }
+
+  async create(podUID: string, container: string): Promise<{ monitor: string; container?: string }> {
+    const own = this.#folder(podUID, container);
+    const monitor = own + MONITOR;
+    await mkdir(monitor, { recursive: true });
+    if (this.#version === 1 || this.unified) return { monitor };
+    await mkdir(own, { recursive: true });
+    return { monitor, container: own };
+  }
+
+  async processes(podUID: string, container?: string): Promise<number[]> {
+    const folders = container === undefined ? await this.#folders(podUID) : [this.#folder(podUID, container)];
     const lists = await Promise.all(folders.map((folder) => readList(join(folder, "cgroup.procs"))));
     return lists.flat();
   }
 
-  async function orderFrozen(path: string, frozen: boolean): Promise<void> {
-    const [file, value] =
-      version === 2 ? ["cgroup.freeze", frozen ? "1" : "0"] : ["freezer.state", frozen ? "FROZEN" : "THAWED"];
-    await writeFile(join(path, file), value);
+  async kill(podUID: string, container?: string): Promise<void> {
+    if (!(await exists(this.#folder(podUID, container)))) return;
+    // A version 1 group that is frozen would keep its killed processes.
+    if (container === undefined) await this.freeze(podUID, false);
+    await poll(async () => {
+      if ((await this.processes(podUID, container)).length === 0) return true;
+      await this.#killOnce(podUID, container);
+      return (await this.processes(podUID, container)).length === 0;
+    });
   }
 
-  async function untilFrozen(path: string, frozen: boolean, withinMs?: number): Promise<void> {
-    const isFrozen = version === 2 ? /^frozen 1$/m : /^FROZEN$/m;
-    const report = join(path, version === 2 ? "cgroup.events" : "freezer.state");
-    await poll(async () => isFrozen.test(await readFile(report, "utf8")) === frozen, withinMs);
+  async freeze(podUID: string, frozen: boolean): Promise<void> {
+    const path = this.#folder(podUID);
+    await orderFrozen(this.#version, path, frozen);
+    await untilFrozen(this.#version, path, frozen);
   }
 
-  async function setFrozen(podUID: string, frozen: boolean): Promise<void> {
-    const path = pathOf(podUID);
-    await orderFrozen(path, frozen);
-    await untilFrozen(path, frozen);
+  async whileStill(podUID: string, container: string, work: () => Promise<void>): Promise<void> {
+    const path = this.#folder(podUID, container);
+    if (!(await exists(path))) return work();
+    try {
+      await orderFrozen(this.#version, path, true);
+      await untilFrozen(this.#version, path, true, STILL_MS);
+      await work();
+    } finally {
+      await this.resume(podUID, container);
+    }
   }
 
   /** Not waited for: its pod may be frozen as well. */
-  async function resume(podUID: string, container: string): Promise<void> {
-    await orderFrozen(pathOf(podUID, container), false).catch(absent);
+  async resume(podUID: string, container: string): Promise<void> {
+    await orderFrozen(this.#version, this.#folder(podUID, container), false).catch(absent);
+  }
+
+  async outOfMemory(podUID: string, container: string): Promise<boolean> {
+    const path = join(this.#name, podUID, container);
+    const file = this.unified
+      ? join(MOUNTED, path, "memory.events")
+      : join(MOUNTED, "memory", path, "memory.oom_control");
+    return /^oom_kill [1-9]/m.test(await readFile(file, "utf8").catch(() => ""));
+  }
+
+  async remove(podUID: string, container?: string): Promise<void> {
+    const folders = await this.#folders(podUID, container);
+    for (const folder of folders.reverse()) await removeFolder(folder);
+    if (container === undefined) await this.#removeElsewhere(podUID);
+  }
+
+  pods(): Promise<string[]> {
+    return subfolders(this.#root);
+  }
+
+  async close(): Promise<void> {
+    if ((await subfolders(this.#root)).length > 0) return;
+    await this.#removeElsewhere("");
+    await removeFolder(this.#root);
+  }
+
+  #folder(podUID: string, container?: string): string {
+    return container === undefined ? join(this.#root, podUID) : join(this.#root, podUID, container);
+  }
+
+  async #folders(podUID: string, container?: string): Promise<string[]> {
+    const own = this.#folder(podUID, container);
+    if (container !== undefined) return [own, own + MONITOR];
+    return [own, ...(await subfolders(own)).map((child) => join(own, child))];
   }
 
   /** runc makes the groups above a container's in each hierarchy, and leaves them. */
-  async function removeElsewhere(path: string): Promise<void> {
-    if (unified) return;
+  async #removeElsewhere(path: string): Promise<void> {
+    if (this.unified) return;
     for (const hierarchy of await subfolders(MOUNTED))
-      await removeFolder(join(MOUNTED, hierarchy, name, path));
+      await removeFolder(join(MOUNTED, hierarchy, this.#name, path));
   }
 
-  async function killOnce(podUID: string, container?: string): Promise<void> {
-    const path = pathOf(podUID, container);
-    if (version === 2 && (await exists(join(path, "cgroup.kill")))) {
+  async #killOnce(podUID: string, container?: string): Promise<void> {
+    const path = this.#folder(podUID, container);
+    if (this.#version === 2 && (await exists(join(path, "cgroup.kill")))) {
       await writeFile(join(path, "cgroup.kill"), "1");
       return;
     }
-    for (const pid of await processes(podUID, container)) {
+    for (const pid of await this.processes(podUID, container)) {
       try {
         process.kill(pid, "SIGKILL");
       } catch {
@@ -131,61 +191,18 @@ function cgroupsAt(root: string, version: 1 | 2, home: string): Cgroups {
       }
     }
   }
+}
 
-  return {
-    unified,
-    path: (podUID, container) => `/${name}/${podUID}/${container}`,
-    async create(podUID, container) {
-      const own = pathOf(podUID, container);
-      const monitor = own + MONITOR;
-      await mkdir(monitor, { recursive: true });
-      if (version === 1 || unified) return { monitor };
-      await mkdir(own, { recursive: true });
-      return { monitor, container: own };
-    },
-    processes,
-    async kill(podUID, container) {
-      if (!(await exists(pathOf(podUID, container)))) return;
-      // A version 1 group that is frozen would keep its killed processes.
-      if (container === undefined) await setFrozen(podUID, false);
-      await poll(async () => {
-        if ((await processes(podUID, container)).length === 0) return true;
-        await killOnce(podUID, container);
-        return (await processes(podUID, container)).length === 0;
-      });
-    },
-    freeze: setFrozen,
-    async whileStill(podUID, container, work) {
-      const path = pathOf(podUID, container);
-      if (!(await exists(path))) return work();
-      try {
-        await orderFrozen(path, true);
-        await untilFrozen(path, true, STILL_MS);
-        await work();
-      } finally {
-        await resume(podUID, container);
-      }
-    },
-    resume,
-    async outOfMemory(podUID, container) {
-      const path = join(name, podUID, container);
-      const file = unified
-        ? join(MOUNTED, path, "memory.events")
-        : join(MOUNTED, "memory", path, "memory.oom_control");
-      return /^oom_kill [1-9]/m.test(await readFile(file, "utf8").catch(() => ""));
-    },
-    async remove(podUID, container) {
-      const folders = await foldersOf(podUID, container);
-      for (const folder of folders.reverse()) await removeFolder(folder);
-      if (container === undefined) await removeElsewhere(podUID);
-    },
-    pods: () => subfolders(root),
-    async close() {
-      if ((await subfolders(root)).length > 0) return;
-      await removeElsewhere("");
-      await removeFolder(root);
-    },
-  };
+async function orderFrozen(version: 1 | 2, path: string, frozen: boolean): Promise<void> {
+  const [file, value] =
+    version === 2 ? ["cgroup.freeze", frozen ? "1" : "0"] : ["freezer.state", frozen ? "FROZEN" : "THAWED"];
+  await writeFile(join(path, file), value);
+}
+
+async function untilFrozen(version: 1 | 2, path: string, frozen: boolean, withinMs?: number): Promise<void> {
+  const isFrozen = version === 2 ? /^frozen 1$/m : /^FROZEN$/m;
+  const report = join(path, version === 2 ? "cgroup.events" : "freezer.state");
+  await poll(async () => isFrozen.test(await readFile(report, "utf8")) === frozen, withinMs);
 }
 
 /** A group stays busy for a moment after its last process is gone. */

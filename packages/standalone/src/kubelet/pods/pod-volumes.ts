@@ -47,118 +47,148 @@ interface PodVolumesOptions extends LocalVolumeContext {
 
 /** The volumes of this node's pods; nothing is mounted yet. */
 export function createPodVolumes(options: PodVolumesOptions): PodVolumes {
-  const { view, host, paths, manager, events } = options;
-  const prepared = new Map<string, Map<string, LocalVolume>>();
-  /** By pod uid, from what its volumes were made. */
-  const mounted = new Map<string, string>();
+  return new NodePodVolumes(options);
+}
 
-  function trace(pod: Pod, caches: ClaimCaches = view): { volumes: CsiVolume[]; problems: string[] } {
-    const traced = (pod.spec?.volumes ?? []).map((volume) => traceVolume(caches, pod, volume));
-    const volumes = traced.filter((each) => each !== undefined && !("problem" in each)) as CsiVolume[];
-    const problems = traced.flatMap((each) =>
-      each !== undefined && "problem" in each ? [each.problem] : [],
-    );
-    return { volumes, problems };
+class NodePodVolumes implements PodVolumes {
+  readonly #options: PodVolumesOptions;
+  /** By pod uid and the volume's name. */
+  readonly #prepared = new Map<string, Map<string, LocalVolume>>();
+  /** By pod uid, from what its volumes were made. */
+  readonly #mounted = new Map<string, string>();
+
+  constructor(options: PodVolumesOptions) {
+    this.#options = options;
   }
 
-  async function prepareLocal(pod: Pod): Promise<void> {
+  origin(pod: Pod, caches: ClaimCaches): string {
+    const { labels, annotations } = pod.metadata;
+    return JSON.stringify([trace(caches, pod), labels, annotations]);
+  }
+
+  isMounted(podUID: string, origin: string): boolean {
+    return this.#mounted.get(podUID) === origin;
+  }
+
+  async mount(pod: Pod, origin: string): Promise<void> {
+    const { events, manager, view } = this.#options;
+    const { volumes, problems } = trace(view, pod);
+    for (const problem of problems) {
+      events.event(pod, "Warning", "FailedMount", `Unable to attach or mount volumes: ${problem}`);
+    }
+    manager.want(pod, volumes);
+    await this.#prepareLocal(pod);
+    this.#mounted.set(pod.metadata.uid ?? "", origin);
+  }
+
+  isReady(pod: Pod, caches: ClaimCaches): boolean {
+    const { volumes, problems } = trace(caches, pod);
+    return problems.length === 0 && this.#options.manager.isReady(pod.metadata.uid ?? "", volumes);
+  }
+
+  sources(pod: Pod): Map<string, { path: string; readOnly: boolean }> {
+    const { manager, view } = this.#options;
     const uid = pod.metadata.uid ?? "";
-    const done = prepared.get(uid) ?? new Map<string, LocalVolume>();
-    prepared.set(uid, done);
+    const csi = trace(view, pod).volumes.map(
+      (volume) => [volume.name, { path: manager.pathOf(uid, volume), readOnly: volume.readOnly }] as const,
+    );
+    const local = [...(this.#prepared.get(uid) ?? [])].map(
+      ([name, { path }]) => [name, { path, readOnly: isProjected(pod, name) }] as const,
+    );
+    return new Map([...csi, ...local]);
+  }
+
+  async subPath(pod: Pod, { container, index, path, volume }: SubPathPlace): Promise<string> {
+    const target = join(this.#subPaths(pod.metadata.uid ?? ""), container, String(index));
+    if (await bindSubPath(this.#options.host, volume, path, target)) {
+      const name = namesOf(pod, container)[index];
+      this.#options.events.event(
+        pod,
+        "Warning",
+        "SubPathRemoved",
+        `subPath "${path}" of volume "${name}" was removed after container ${container} had started with it: an empty folder was made in its place; other containers of this pod with that subPath keep the removed one until they start again: delete the pod to have all of them start with the new one`,
+      );
+    }
+    return target;
+  }
+
+  async release(podUID: string): Promise<void> {
+    this.#forget(podUID);
+    this.#options.tokens.forget(podUID);
+    // They are mounts of the volumes themselves, which would stay busy.
+    await removeSubPaths(this.#options.host, this.#subPaths(podUID));
+    this.#options.manager.release(podUID);
+  }
+
+  isUsing(podUID: string): boolean {
+    return this.#options.manager.isUsing(podUID);
+  }
+
+  isStaging(podUID: string): boolean {
+    return this.#options.manager.isStaging(podUID);
+  }
+
+  isReleasing(podUID: string): boolean {
+    return this.#options.manager.isReleasing(podUID);
+  }
+
+  hasFolder(podUID: string): Promise<boolean> {
+    return lstat(this.#options.paths.pod(podUID)).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  async removeFolder(podUID: string): Promise<void> {
+    const { host, paths } = this.#options;
+    this.#forget(podUID);
+    const folder = paths.pod(podUID);
+    await removeSubPaths(host, this.#subPaths(podUID));
+    for (const { target, fsType } of await host.mounts.list()) {
+      if (!target.startsWith(`${folder}/`)) continue;
+      // Memory of an emptyDir. Anything else may be a user's data.
+      if (fsType !== "tmpfs") throw new Error(`${target} is still mounted`);
+      await host.mounts.unmount(target);
+    }
+    await removeTree(host, folder);
+  }
+
+  async #prepareLocal(pod: Pod): Promise<void> {
+    const uid = pod.metadata.uid ?? "";
+    const done = this.#prepared.get(uid) ?? new Map<string, LocalVolume>();
+    this.#prepared.set(uid, done);
     for (const volume of pod.spec?.volumes ?? []) {
       const { csi, ephemeral, persistentVolumeClaim } = volume;
       if ((csi ?? ephemeral ?? persistentVolumeClaim) !== undefined) continue;
       const before = done.get(volume.name);
       try {
-        done.set(volume.name, await prepareLocalVolume(options, pod, volume, before));
+        done.set(volume.name, await prepareLocalVolume(this.#options, pod, volume, before));
       } catch (error) {
         const text = error instanceof Error ? error.message : String(error);
-        events.event(
-          pod,
-          "Warning",
-          "FailedMount",
-          `MountVolume.SetUp failed for volume "${volume.name}" : ${text}`,
-        );
+        const message = `MountVolume.SetUp failed for volume "${volume.name}" : ${text}`;
+        this.#options.events.event(pod, "Warning", "FailedMount", message);
         // What was there once stays as it was: a running container does not lose its files.
         if (before === undefined) throw error;
       }
     }
   }
 
-  const subPaths = (podUID: string) => join(paths.pod(podUID), "volume-subpaths");
+  #forget(podUID: string): void {
+    this.#prepared.delete(podUID);
+    this.#mounted.delete(podUID);
+  }
 
-  return {
-    origin(pod, caches) {
-      const { labels, annotations } = pod.metadata;
-      return JSON.stringify([trace(pod, caches), labels, annotations]);
-    },
-    isMounted: (podUID, origin) => mounted.get(podUID) === origin,
-    async mount(pod, origin) {
-      const { volumes, problems } = trace(pod);
-      for (const problem of problems) {
-        events.event(pod, "Warning", "FailedMount", `Unable to attach or mount volumes: ${problem}`);
-      }
-      manager.want(pod, volumes);
-      await prepareLocal(pod);
-      mounted.set(pod.metadata.uid ?? "", origin);
-    },
-    isReady(pod, caches) {
-      const { volumes, problems } = trace(pod, caches);
-      return problems.length === 0 && manager.isReady(pod.metadata.uid ?? "", volumes);
-    },
-    sources(pod) {
-      const uid = pod.metadata.uid ?? "";
-      const csi = trace(pod).volumes.map(
-        (volume) => [volume.name, { path: manager.pathOf(uid, volume), readOnly: volume.readOnly }] as const,
-      );
-      const local = [...(prepared.get(uid) ?? [])].map(
-        ([name, { path }]) => [name, { path, readOnly: isProjected(pod, name) }] as const,
-      );
-      return new Map([...csi, ...local]);
-    },
-    async subPath(pod, { container, index, path, volume }) {
-      const target = join(subPaths(pod.metadata.uid ?? ""), container, String(index));
-      if (await bindSubPath(host, volume, path, target)) {
-        const name = namesOf(pod, container)[index];
-        events.event(
-          pod,
-          "Warning",
-          "SubPathRemoved",
-          `subPath "${path}" of volume "${name}" was removed after container ${container} had started with it: an empty folder was made in its place; other containers of this pod with that subPath keep the removed one until they start again: delete the pod to have all of them start with the new one`,
-        );
-      }
-      return target;
-    },
-    async release(podUID) {
-      prepared.delete(podUID);
-      mounted.delete(podUID);
-      options.tokens.forget(podUID);
-      // They are mounts of the volumes themselves, which would stay busy.
-      await removeSubPaths(host, subPaths(podUID));
-      manager.release(podUID);
-    },
-    isUsing: (podUID) => manager.isUsing(podUID),
-    isStaging: (podUID) => manager.isStaging(podUID),
-    isReleasing: (podUID) => manager.isReleasing(podUID),
-    hasFolder: (podUID) =>
-      lstat(paths.pod(podUID)).then(
-        () => true,
-        () => false,
-      ),
-    async removeFolder(podUID) {
-      prepared.delete(podUID);
-      mounted.delete(podUID);
-      const folder = paths.pod(podUID);
-      await removeSubPaths(host, subPaths(podUID));
-      for (const { target, fsType } of await host.mounts.list()) {
-        if (!target.startsWith(`${folder}/`)) continue;
-        // Memory of an emptyDir. Anything else may be a user's data.
-        if (fsType !== "tmpfs") throw new Error(`${target} is still mounted`);
-        await host.mounts.unmount(target);
-      }
-      await removeTree(host, folder);
-    },
-  };
+  #subPaths(podUID: string): string {
+    return join(this.#options.paths.pod(podUID), "volume-subpaths");
+  }
+}
+
+/** What the pod's CSI volumes are, and what is wrong with the others that go through claims. */
+function trace(caches: ClaimCaches, pod: Pod): { volumes: CsiVolume[]; problems: string[] } {
+  const traced = (pod.spec?.volumes ?? []).map((volume) => traceVolume(caches, pod, volume));
+  const volumes = traced.filter((each) => each !== undefined && !("problem" in each)) as CsiVolume[];
+  const problems = traced.flatMap((each) => (each !== undefined && "problem" in each ? [each.problem] : []));
+  return { volumes, problems };
 }
 
 /** Of the volumes that a container mounts, in its order. */
