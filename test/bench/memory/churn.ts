@@ -9,12 +9,11 @@ import {
 } from "@mooring/store";
 import { claim, pod } from "../../support/manifests.ts";
 import { load } from "../measure.ts";
+import { answered, patience } from "./answered.ts";
 
 /** Of so many turns one is the life of a claim, and one that of a claim in a pod; the others are ConfigMaps'. */
 const [CLAIM_TURNS, POD_TURNS] = [20, 200];
 const IN_FLIGHT = 16;
-
-const patience = (): AbortSignal => AbortSignal.timeout(120_000);
 
 export function configMap(namespace: string, name: string) {
   return {
@@ -41,27 +40,28 @@ async function until<T extends KubeObject>(
 
 async function changed(life: Life, resource: Resource): Promise<void> {
   const { store, ...key } = life;
-  await store.patch(resource, key, { type: "merge", body: { metadata: { labels: { turn: key.name } } } });
+  const body = { metadata: { labels: { turn: key.name } } };
+  await answered(() => store.patch(resource, key, { type: "merge", body }));
 }
 
 async function gone(life: Life, resource: Resource): Promise<void> {
   const { store, ...key } = life;
-  await store.delete(resource, key);
+  await answered(() => store.delete(resource, key));
   await until(life, resource, (object) => object === undefined);
 }
 
 /** Three operations. */
 async function configMapLife(life: Life): Promise<void> {
   const { store, ...key } = life;
-  await store.create(ConfigMaps, configMap(key.namespace, key.name));
+  await answered(() => store.create(ConfigMaps, configMap(key.namespace, key.name)));
   await changed(life, ConfigMaps);
-  await store.delete(ConfigMaps, key);
+  await answered(() => store.delete(ConfigMaps, key));
 }
 
 /** Three operations, and what they cause: a volume with its image, bound, changed and deleted. */
 async function claimLife(life: Life, during: () => Promise<void> = async () => {}): Promise<void> {
   const { store, namespace, name } = life;
-  await store.create(PersistentVolumeClaims, claim(namespace, name, { size: "16Mi" }));
+  await answered(() => store.create(PersistentVolumeClaims, claim(namespace, name, { size: "16Mi" })));
   await until(life, PersistentVolumeClaims, (object) => object?.status?.phase === "Bound");
   await changed(life, PersistentVolumeClaims);
   await during();
@@ -72,7 +72,8 @@ async function claimLife(life: Life, during: () => Promise<void> = async () => {
 async function podLife(life: Life): Promise<void> {
   const { store, namespace, name } = life;
   await claimLife(life, async () => {
-    await store.create(Pods, pod(namespace, name, "exec sleep 100000", { mounts: { "/data": name } }));
+    const object = pod(namespace, name, "exec sleep 100000", { mounts: { "/data": name } });
+    await answered(() => store.create(Pods, object));
     await until(life, Pods, (object) => object?.status?.phase === "Running");
     await gone(life, Pods);
   });
