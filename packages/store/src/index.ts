@@ -56,6 +56,7 @@ export { allInParallel } from "./runtime/in-parallel.ts";
 export { KeyedLock } from "./runtime/keyed-lock.ts";
 export * from "./runtime/logger.ts";
 export { FolderError, makeFolder } from "./runtime/make-folder.ts";
+export { msLeft } from "./runtime/ms-left.ts";
 export {
   type BackoffOptions,
   backoffMs,

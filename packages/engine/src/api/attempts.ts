@@ -1,3 +1,5 @@
+import { msLeft } from "@mooring/store";
+
 /** How often something failed, as its status remembers it: a restart must not begin the waiting anew. */
 export interface Attempts {
   /** Failures in a row. */
@@ -15,6 +17,6 @@ const MOST_MS = 60_000;
 /** Milliseconds until the next attempt; 0 when it may be made now. Doubles with every failure, up to a minute. */
 export function untilRetry({ failures = 0, failedAt }: Attempts, now: Date): number {
   if (failures === 0 || failedAt === undefined) return 0;
-  const waitMs = Math.min(FIRST_MS * 2 ** (failures - 1), MOST_MS);
-  return Math.max(0, Date.parse(failedAt) + waitMs - now.getTime());
+  const forMs = Math.min(FIRST_MS * 2 ** (failures - 1), MOST_MS);
+  return msLeft({ since: Date.parse(failedAt), forMs, now: now.getTime() });
 }

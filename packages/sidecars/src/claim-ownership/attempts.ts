@@ -1,3 +1,5 @@
+import { msLeft } from "@mooring/store";
+
 /** How long a node waits before it takes a claim. Times in milliseconds. */
 export interface AttemptOptions {
   /** Before the first attempt, at most; twice as long after each one that failed. */
@@ -10,7 +12,8 @@ export interface AttemptOptions {
 
 interface Attempt {
   failures: number;
-  due: number;
+  since: number;
+  forMs: number;
   /** What the driver said when the attempt was due. */
   hasRoom: boolean | undefined;
 }
@@ -29,7 +32,7 @@ export class Attempts {
 
   /** Milliseconds until the attempt; the first call for a claim begins the time. */
   remaining(uid: string): number {
-    return Math.max(0, this.#of(uid).due - this.#options.now());
+    return msLeft({ ...this.#of(uid), now: this.#options.now() });
   }
 
   hasRoom(uid: string): boolean | undefined {
@@ -43,7 +46,7 @@ export class Attempts {
   /** The next one comes later. Returns how many have failed. */
   fail(uid: string): number {
     const failures = this.#of(uid).failures + 1;
-    this.#attempts.set(uid, { failures, due: this.#dueAfter(failures), hasRoom: undefined });
+    this.#attempts.set(uid, this.#after(failures));
     return failures;
   }
 
@@ -54,15 +57,16 @@ export class Attempts {
   #of(uid: string): Attempt {
     let attempt = this.#attempts.get(uid);
     if (attempt === undefined) {
-      attempt = { failures: 0, due: this.#dueAfter(0), hasRoom: undefined };
+      attempt = this.#after(0);
       this.#attempts.set(uid, attempt);
     }
     return attempt;
   }
 
-  #dueAfter(failures: number): number {
+  #after(failures: number): Attempt {
     const { baseMs, maxMs, now, random = Math.random } = this.#options;
     const delayMs = Math.min(baseMs * 2 ** failures, maxMs);
-    return now() + Math.max(0, delayMs - random() * baseMs);
+    const forMs = Math.max(0, delayMs - random() * baseMs);
+    return { failures, since: now(), forMs, hasRoom: undefined };
   }
 }

@@ -20,3 +20,13 @@ test("back-off doubles up to the maximum and ends early only for another request
   assert.equal(backoff.remaining("a", "other"), 0);
   assert.equal(backoff.hasFailed("a", "other"), false);
 });
+
+test("a machine whose clock is set back waits no longer for that", () => {
+  let now = 5 * 3_600_000;
+  const backoff = new Backoff({ startMs: 1_000, maxMs: 300_000, now: () => now });
+  backoff.fail("a", "q");
+  backoff.fail("for good", "q", Number.POSITIVE_INFINITY);
+  now = 0;
+  assert.equal(backoff.remaining("a", "q"), 0);
+  assert.equal(backoff.remaining("for good", "q"), Number.POSITIVE_INFINITY);
+});

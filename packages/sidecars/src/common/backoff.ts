@@ -1,4 +1,4 @@
-import { backoffMs } from "@mooring/store";
+import { backoffMs, msLeft } from "@mooring/store";
 
 /** No jitter: a delay is part of what decisions are made of, and one process asks the driver. */
 const EXACTLY = (): number => 0.5;
@@ -18,7 +18,8 @@ export interface BackoffOptions {
 interface Delay {
   requestKey: string;
   failures: number;
-  until: number;
+  since: number;
+  forMs: number;
 }
 
 /** Delays between calls, by id; see {@link BackoffOptions}. */
@@ -39,7 +40,7 @@ export class Backoff {
     const before = this.#delays.get(id);
     const failures = before?.requestKey === requestKey ? before.failures + 1 : 1;
     const ms = Math.max(atLeastMs, backoffMs(failures, { baseMs: startMs, maxMs, random: EXACTLY }));
-    this.#delays.set(id, { requestKey, failures, until: now() + ms });
+    this.#delays.set(id, { requestKey, failures, since: now(), forMs: ms });
     return ms;
   }
 
@@ -47,7 +48,7 @@ export class Backoff {
   remaining(id: string, requestKey: string): number {
     const delay = this.#delays.get(id);
     if (delay === undefined || delay.requestKey !== requestKey) return 0;
-    return Math.max(0, delay.until - this.#options.now());
+    return msLeft({ ...delay, now: this.#options.now() });
   }
 
   /** True when this request has failed since the last success. */

@@ -1,4 +1,4 @@
-import type { CSIDriver } from "@mooring/store";
+import { type CSIDriver, msLeft } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import type { NodeInfo, RegistrationView } from "./decide.ts";
 
@@ -71,7 +71,8 @@ export class LastSeen {
       return 0;
     }
     if (this.object === undefined) return 0;
-    this.#goneSince ??= this.#now();
-    return Math.max(0, this.#goneSince + this.#replaceMs - this.#now());
+    const now = this.#now();
+    this.#goneSince ??= now;
+    return msLeft({ since: this.#goneSince, forMs: this.#replaceMs, now });
   }
 }

@@ -1,6 +1,7 @@
 import {
   hasFinalizer,
   isDeleting,
+  msLeft,
   type VolumeGroupSnapshot,
   type VolumeGroupSnapshotContent,
 } from "@mooring/store";
@@ -69,7 +70,8 @@ export function freezeLimitMs(timeoutMs: number): number {
 
 /** Milliseconds until a grant expires; of one that has no time yet it is all of them. */
 export function remainingMs({ since }: FrozenFor, { freezeLimitMs: limit, now }: FreezeClock): number {
-  return since === undefined ? limit : Math.max(0, Date.parse(since) + limit - Date.parse(now));
+  if (since === undefined) return limit;
+  return msLeft({ since: Date.parse(since), forMs: limit, now: Date.parse(now) });
 }
 
 type FreezeClock = Pick<VolumeGroupView, "freezeLimitMs" | "now">;

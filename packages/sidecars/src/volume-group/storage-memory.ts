@@ -1,5 +1,5 @@
 import { Code } from "@mooring/csi";
-import { defined } from "@mooring/store";
+import { defined, msLeft } from "@mooring/store";
 import { Backoff, type BackoffOptions } from "../common/backoff.ts";
 import { type CallFailure, isUncertain, provesNothingMade } from "../csi/codes.ts";
 import { requestKeyOfSet } from "./request-key.ts";
@@ -67,7 +67,7 @@ export class StorageMemory {
   /** `actual`: the volumes in the group, as far as is on record. */
   view(uid: string, actual: readonly string[]): StorageView {
     const known = this.#of(uid);
-    const dueMs = Math.max(0, known.readAt + this.#periodMs - this.#now());
+    const dueMs = msLeft({ since: known.readAt, forMs: this.#periodMs, now: this.#now() });
     const failures = [...known.failures].map(([name, { requestKey, ...rest }]) => {
       const backoffMs = this.#backoff.remaining(`${uid} ${name}`, requestKey);
       return [name, { requestKey, ...rest, backoffMs }] as const;

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { DONE, isDeleting, type Job, type Outcome, wait } from "@mooring/store";
+import { DONE, isDeleting, type Job, msLeft, type Outcome, wait } from "@mooring/store";
 import { freeIndexes, parseIndexes } from "./indexes.ts";
 import type { JobPod } from "./job-pod.ts";
 import {
@@ -130,8 +130,8 @@ function backoffLeft({ pods, now, backoff }: JobView): number {
   const lastSuccess = Math.max(...ended.filter(({ state }) => state === "succeeded").map(endOf), -1);
   const failures = ended.filter((pod) => pod.state !== "succeeded" && endOf(pod) > lastSuccess);
   if (failures.length === 0) return 0;
-  const delayMs = Math.min(backoff.maxMs, backoff.baseMs * 2 ** (failures.length - 1));
-  return Math.max(...failures.map(endOf)) + delayMs - now;
+  const forMs = Math.min(backoff.maxMs, backoff.baseMs * 2 ** (failures.length - 1));
+  return msLeft({ since: Math.max(...failures.map(endOf)), forMs, now });
 }
 
 const endOf = ({ endedMs = 0 }: JobPod): number => endedMs;

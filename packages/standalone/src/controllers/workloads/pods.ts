@@ -1,4 +1,11 @@
-import { defined, type KubeObject, ownerReferenceTo, type Pod, type PodTemplate } from "@mooring/store";
+import {
+  defined,
+  type KubeObject,
+  msLeft,
+  ownerReferenceTo,
+  type Pod,
+  type PodTemplate,
+} from "@mooring/store";
 import { isFinished } from "../pod-claims.ts";
 
 /** It runs or will run: neither at its end nor being deleted. */
@@ -23,7 +30,7 @@ export function availableInMs(pod: Pod, minReadySeconds: number, now: number): n
   if (condition?.status !== "True") return undefined;
   if (minReadySeconds === 0) return 0;
   const since = Date.parse(String(condition.lastTransitionTime ?? ""));
-  return Number.isNaN(since) ? undefined : Math.max(0, since + minReadySeconds * 1000 - now);
+  return Number.isNaN(since) ? undefined : msLeft({ since, forMs: minReadySeconds * 1000, now });
 }
 
 /** How many of the pods are available, and when the next one will be, in milliseconds. */

@@ -1,3 +1,4 @@
+import { msLeft } from "@mooring/store";
 import type { ContainerStatus } from "../../runtime/index.ts";
 
 const FIRST_MS = 10_000;
@@ -17,5 +18,6 @@ export function restartDelayMs({ attempt, startedAt, exit }: ContainerStatus): n
 
 /** Milliseconds left until a restart is due. */
 export function waitBeforeRestart(status: ContainerStatus, now: number): number {
-  return Math.max(0, Date.parse(status.exit?.finishedAt ?? "") + restartDelayMs(status) - now);
+  const since = Date.parse(status.exit?.finishedAt ?? "");
+  return msLeft({ since, forMs: restartDelayMs(status), now });
 }

@@ -163,6 +163,8 @@ test("restarts wait longer and longer, up to five minutes, and begin anew after 
   );
   assert.deepEqual(waits, [0, 10, 20, 40, 300, 300]);
   assert.equal(waitBeforeRestart(ended(5, 600_000), START + 600_000), 0);
+  // The clock was set back by an hour after it.
+  assert.equal(waitBeforeRestart(ended(5, 1000), START - 3_600_000), 0);
 });
 
 test("references in arguments are replaced, escaped ones are not, unknown ones stay", () => {

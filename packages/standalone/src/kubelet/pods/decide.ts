@@ -1,4 +1,4 @@
-import { isOutcome, type Outcome, wait } from "@mooring/store";
+import { isOutcome, msLeft, type Outcome, wait } from "@mooring/store";
 import { waitBeforeRestart } from "./back-off.ts";
 import { type ContainerView, deadlineOf, outcomeOf, type PodView, restarts } from "./pod-view.ts";
 
@@ -136,7 +136,7 @@ function startOrWait(
 ): Extract<PodStep, { do: "start" }> | ReturnType<typeof wait> {
   if (latest !== undefined && latest.state !== "exited") return wait();
   const crashed = latest === undefined ? 0 : waitBeforeRestart(latest, view.now);
-  const pulled = image?.state === "failed" ? Math.max(0, image.retryAt - view.now) : 0;
+  const pulled = image?.state === "failed" ? msLeft({ ...image, now: view.now }) : 0;
   const milliseconds = Math.max(crashed, pulled);
   if (milliseconds > 0) return wait(milliseconds + TIMER_MS);
   // The puller reports when that has ended.

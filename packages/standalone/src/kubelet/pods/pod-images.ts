@@ -96,10 +96,10 @@ export class PodImages {
     const message = error instanceof Error ? error.message : String(error);
     const { events } = this.#options;
     events.event(pod, "Warning", "Failed", `Failed to pull image "${text}": ${message}`);
-    const waitMs = Math.min(FIRST_MS * 2 ** (failures - 1), LONGEST_MS);
     this.#entries.set(id, {
       state: "failed",
-      retryAt: Date.now() + waitMs,
+      since: Date.now(),
+      forMs: Math.min(FIRST_MS * 2 ** (failures - 1), LONGEST_MS),
       ...reasonOf(error, text, message, failures),
     });
   }

@@ -17,8 +17,8 @@ export interface ProbeResults {
 /** An image that a container cannot start from yet. */
 export type ImageView =
   | { state: "pulling" }
-  /** `retryAt` in milliseconds since 1970. */
-  | { state: "failed"; reason: string; message: string; retryAt: number };
+  /** Pulled again `forMs` milliseconds after `since`, in milliseconds since 1970. */
+  | { state: "failed"; reason: string; message: string; since: number; forMs: number };
 
 /** A container of a pod, and what has become of it. */
 export interface ContainerView {

@@ -1,4 +1,4 @@
-import { delay } from "@mooring/store";
+import { delay, msLeft } from "@mooring/store";
 import type { Container } from "./field-ref.ts";
 import type { ProbeResults } from "./pod-view.ts";
 import { type Probe, type ProbeTarget, runProbe } from "./probe.ts";
@@ -32,7 +32,8 @@ export function createProber(
     const { signal } = entry.stop;
     const { failureThreshold = 3, successThreshold = 1, periodSeconds = 10, initialDelaySeconds = 0 } = probe;
     let [failures, successes] = [0, 0];
-    await delay(Math.max(0, from + initialDelaySeconds * 1000 - Date.now()), signal);
+    const forMs = initialDelaySeconds * 1000;
+    await delay(msLeft({ since: from, forMs, now: Date.now() }), signal);
     while (!signal.aborted) {
       const problem = await runProbe(probe, target);
       if (signal.aborted) return;

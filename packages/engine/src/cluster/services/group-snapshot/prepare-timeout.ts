@@ -1,3 +1,4 @@
+import { msLeft } from "@mooring/store";
 import { EngineError } from "../../../errors.ts";
 import { isAttachedTo } from "../../../tickets/exposure.ts";
 import { placement } from "./placement.ts";
@@ -20,7 +21,8 @@ export function prepareTimeout(view: CoordinatorView): PrepareTimeout {
   if (silent.length > 0) return { error: describe(silent, "its agent does not respond") };
   const { creationTimestamp } = view.group.metadata;
   if (members.length === 0 || creationTimestamp === undefined) return {};
-  const afterMs = Date.parse(creationTimestamp) + USUAL_MS - view.now.getTime();
+  const now = view.now.getTime();
+  const afterMs = msLeft({ since: Date.parse(creationTimestamp), forMs: USUAL_MS, now });
   return afterMs > 0 ? { afterMs } : { error: describe(members, "it is not prepared yet") };
 }
 
