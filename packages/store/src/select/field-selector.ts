@@ -1,4 +1,5 @@
 import { badRequest } from "../object/errors.ts";
+import { emptyValue } from "./parse-labels.ts";
 
 /** One comparison of a field selector. */
 export interface FieldRequirement {
@@ -10,7 +11,10 @@ export interface FieldRequirement {
 /** A value may have these three characters only behind a backslash, and a backslash before nothing else, as in Kubernetes. */
 const VALUE = /^(?:[^\\,=]|\\[\\,=])*$/s;
 
-/** Parses `metadata.name=x,spec.nodeName!=y`; backslash escapes comma, equals sign and itself. Throws BadRequest. */
+/**
+ * Parses `metadata.name=x,spec.nodeName!=y`; backslash escapes comma, equals sign and itself. Throws BadRequest, also for `a==`
+ * without a value (decision 0114).
+ */
 export function parseFieldSelector(selector: string | undefined): FieldRequirement[] {
   if (selector === undefined || selector === "") return [];
   const terms = selector.match(/(?:\\.|[^,])+/gs) ?? [];
@@ -18,6 +22,8 @@ export function parseFieldSelector(selector: string | undefined): FieldRequireme
     const match = /^((?:[^=!\\]|\\.)+?)(==|!=|=)(.*)$/s.exec(term);
     if (match === null) throw badRequest(`invalid selector: '${selector}'; can't understand '${term}'`);
     const [, field = "", operator, value = ""] = match;
+    if (operator === "==" && value === "")
+      throw badRequest(`invalid selector: '${selector}'; '${term}' has no value; ${emptyValue(field)}`);
     if (!VALUE.test(value)) throw badRequest(`invalid selector: '${selector}'; can't understand '${term}'`);
     return { field, equal: operator !== "!=", value: value.replace(/\\([\\,=])/g, "$1") };
   });

@@ -20,7 +20,12 @@ function tokensOf(text: string): Token[] {
   return text.match(/==|!=|[=!(),<>]|[^\s=!(),<>]+/g) ?? [];
 }
 
-/** Reads the string form of label selectors as Kubernetes does, with the same complaints. */
+/** What to write instead of `==` with nothing behind it, which Kubernetes takes for a comparison with the empty value. */
+export function emptyValue(name: string): string {
+  return `for the empty value write '${name}='`;
+}
+
+/** Reads the string form of label selectors as Kubernetes does, with the same complaints; `a==` is refused (decision 0114). */
 export class LabelParser {
   readonly #tokens: Token[];
   #at = 0;
@@ -75,6 +80,7 @@ export class LabelParser {
     const operator = Object.hasOwn(OPERATORS, token) ? OPERATORS[token] : undefined;
     if (operator === undefined) throw this.#wrong("in, notin, =, ==, !=, gt, lt");
     this.#at += 1;
+    if (token === "==" && isEnd(this.#peek())) throw this.#wrong(`a value after '=='; ${emptyValue(key)}`);
     const values = isToken(token) ? this.#set() : [this.#value()];
     checkValues(key, operator, values);
     return { key, operator, values };

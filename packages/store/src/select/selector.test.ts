@@ -32,9 +32,9 @@ test("label selectors in string form", () => {
     ["in=db", false],
     ["toString", false],
     // All of these are what a Kubernetes API server (1.35.4) takes, and what it takes them for.
-    ["empty==", true],
     ["empty=", true],
-    ["app==", false],
+    ["app=", false],
+    ["empty!=", false],
     ["app!=", true],
     ["app in (db,)", true],
     ["empty in (,)", true],
@@ -85,6 +85,24 @@ test("a label selector that is none is refused with the message of a Kubernetes 
       (error: Error) => error.message.startsWith(message),
       selector,
     );
+});
+
+test("two equals signs with nothing behind them are refused, and the empty value can be asked for", () => {
+  for (const selector of ["empty==", "empty== ", "empty==,app", "app,empty=="])
+    assert.throws(
+      () => parseLabelSelector(selector),
+      (error) => isStatus(error, "BadRequest") && /for the empty value write 'empty='$/.test(error.message),
+      selector,
+    );
+  assert.throws(
+    () => parseFieldSelector("metadata.name=a,spec.nodeName=="),
+    (error) => isStatus(error, "BadRequest") && /for the empty value write 'spec.nodeName='$/.test(error.message),
+  );
+  assert.deepEqual(parseFieldSelector("spec.nodeName=,metadata.name!="), [
+    { field: "spec.nodeName", equal: true, value: "" },
+    { field: "metadata.name", equal: false, value: "" },
+  ]);
+  assert.equal(matchesLabels(parseLabelSelector("empty=,app"), labels), true);
 });
 
 test("structured label selectors mean the same in string form", () => {
