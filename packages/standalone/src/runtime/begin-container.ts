@@ -9,8 +9,8 @@ import { type ContainerFiles, type ContainerRecord, readMonitor, writeRecord } f
 import { mountContainerRoot } from "./container-root.ts";
 import type { HostRoot } from "./host-root.ts";
 import { makeInRoot } from "./in-root.ts";
-import { launch } from "./launch.ts";
-import type { Launcher } from "./launcher.ts";
+import { prepareLaunch } from "./launch.ts";
+import type { Launcher, WaitingMonitor } from "./launcher.ts";
 import { logFolderOf } from "./log-paths.ts";
 import { resolveTargets } from "./mount-points.ts";
 import type { OciMount } from "./oci/mounts.ts";
@@ -60,30 +60,43 @@ async function launchContainer(
   config: ContainerConfig,
   hostRoot: () => Promise<HostRoot>,
 ): Promise<Container> {
-  const { cgroups, run } = context;
-  const { uid } = config.pod;
   const own = context.of(record);
-  const logs = logFolderOf(context.logs, record);
   await mkdir(own.files.folder, { recursive: true, mode: 0o700 });
-  // The record takes the longest, and nothing of this is without it after a kill: a bundle without a record is removed.
+  // Nothing of this is without the record after a kill: a bundle without one is removed, and a monitor that was not told to
+  // begin ends with us.
   const work = [
+    prepareMonitor(context, record, config),
     writeRecord(own.files, record),
-    mkdir(logs, { recursive: true, mode: 0o750 }),
     prepareBundle(context, own.files, config, hostRoot),
-    cgroups.create(uid, config.id),
   ] as const;
-  const [, , , cgroup] = await Promise.all(work).finally(() => Promise.allSettled(work));
-  afterRecord();
-  const monitor = await launch(context.launcher, {
-    id: config.id,
-    files: own.files,
-    cgroup,
-    root: run.runc,
-    logFile: own.logFile,
-    ...(config.users === undefined ? {} : { logOwner: config.users.first + config.user.uid }),
+  const [made] = await Promise.allSettled(work);
+  try {
+    const [waiting] = await Promise.all(work);
+    afterRecord();
+    const monitor = await waiting.begin();
+    afterLaunch();
+    return await superviseContainer(record, own, monitor);
+  } catch (error) {
+    if (made.status === "fulfilled") made.value.drop();
+    throw error;
+  }
+}
+
+/** The monitor, in its control group, with the container's files open. */
+async function prepareMonitor(
+  { cgroups, launcher, logs, of, run }: RuntimeContext,
+  record: ContainerRecord,
+  { id, pod, users, user }: ContainerConfig,
+): Promise<WaitingMonitor> {
+  const { files, logFile } = of(record);
+  const [cgroup] = await Promise.all([
+    cgroups.create(pod.uid, id),
+    mkdir(logFolderOf(logs, record), { recursive: true, mode: 0o750 }),
+  ]);
+  return prepareLaunch(launcher, {
+    ...{ id, files, cgroup, logFile, root: run.runc },
+    ...defined({ logOwner: users === undefined ? undefined : users.first + user.uid }),
   });
-  afterLaunch();
-  return superviseContainer(record, own, monitor);
 }
 
 /** What runc starts it from: its root, the places where something is mounted in it, and its configuration. */

@@ -10,7 +10,7 @@ import { silentLogger } from "@mooring/store";
 import { bundleProgram, eventually, killEveryFailpoint, thorough } from "@mooring/store/testing";
 import { cgroupName } from "./cgroups.ts";
 import { containerFiles, readStatus, writeRecord } from "./container-files.ts";
-import { launch } from "./launch.ts";
+import { prepareLaunch } from "./launch.ts";
 import { Launcher } from "./launcher.ts";
 import { identify, isAlive } from "./process-identity.ts";
 import { createProcessRuntime } from "./process-runtime.ts";
@@ -250,7 +250,7 @@ test("a launcher that comes to it only after its start was given up does nothing
   execFileSync("mkfifo", [gate]);
   const late = { id: "late", files, cgroup: { monitor: cgroup }, root, logFile: join(stateDir, "log") };
   const launcher = new Launcher();
-  const monitor = await launch(launcher, late);
+  const monitor = await (await prepareLaunch(launcher, late)).begin();
   assert.ok(monitor.identity);
   await rm(files.status);
   const again = spawn("/bin/sh", ["-c", 'true >"$0"; cat "$1"', files.status, gate], { stdio: "ignore" });

@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 import type { ContainerFiles } from "./container-files.ts";
-import type { Launcher, StartedMonitor } from "./launcher.ts";
+import type { Launcher, WaitingMonitor } from "./launcher.ts";
 import type { MonitorOrder } from "./monitor.ts";
 import { RUNC } from "./runc.ts";
 
@@ -15,20 +15,20 @@ interface Launch extends Pick<MonitorOrder, "cgroup"> {
 }
 
 /**
- * Starts the container of a bundle, in a session of its own. Its output goes straight into the log file and its end into the
- * status file: nothing of it depends on this process being alive.
+ * Makes what starts the container of a bundle when it is told to, in a session of its own. Its output goes straight into the
+ * log file and its end into the status file: nothing of it depends on this process being alive.
  */
-export async function launch(
+export async function prepareLaunch(
   launcher: Launcher,
   { id, files, cgroup, root, logFile, logOwner }: Launch,
-): Promise<StartedMonitor> {
+): Promise<WaitingMonitor> {
   const status = await open(files.status, "a", 0o600);
   const log = await open(logFile, "a", 0o640);
   const options = ["--root", root, "--log", files.runcLog, "--log-format", "json"];
   const start = ["run", "--detach", "--bundle", files.bundle, "--pid-file", files.runcPid, id];
   try {
     if (logOwner !== undefined) await log.chown(logOwner, 0);
-    return await launcher.start({
+    return await launcher.make({
       ...{ status: status.fd, log: log.fd, cgroup },
       ...{ statusFile: files.status, pidFile: files.pid, runcPidFile: files.runcPid },
       runc: [RUNC, ...options, ...start],

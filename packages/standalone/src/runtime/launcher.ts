@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { Socket } from "node:net";
-import { LAUNCHER_PROGRAM, type MonitorOrder, orderText } from "./monitor.ts";
+import { gateText, LAUNCHER_PROGRAM, type MonitorOrder, orderText } from "./monitor.ts";
 import { identify, type ProcessIdentity } from "./process-identity.ts";
 
 /** The monitor of a container that this process has started. */
@@ -14,6 +14,14 @@ export interface StartedMonitor {
   onEnd(listener: () => void): void;
 }
 
+/** A monitor that has everything open and is in its control group. */
+export interface WaitingMonitor {
+  /** Has it start its container. Rejects when that is not known: what starts monitors has ended. */
+  begin(): Promise<StartedMonitor>;
+  /** Has it end; not after `begin`. */
+  drop(): void;
+}
+
 /** Numbers of the system calls prctl and setsid. */
 const SYSTEM_CALLS: Readonly<Record<string, readonly [prctl: string, setsid: string]>> = {
   x64: ["157", "112"],
@@ -24,7 +32,7 @@ const SYSTEM_CALLS: Readonly<Record<string, readonly [prctl: string, setsid: str
 };
 
 interface Waiting {
-  opened(pid: number): void;
+  heard(what: string, rest: readonly string[]): void;
   failed(error: Error): void;
 }
 
@@ -45,19 +53,42 @@ export class Launcher {
   }
 
   /** Resolves when the monitor has its files open: the descriptors may be closed then. */
-  async start(order: MonitorOrder): Promise<StartedMonitor> {
+  async make(order: MonitorOrder): Promise<WaitingMonitor> {
     const child = this.#process();
     const number = this.#next++;
     const monitor = new Monitor();
     this.#monitors.set(number, monitor);
-    const opened = new Promise<number>((resolve, reject) =>
-      this.#waiting.set(number, { opened: resolve, failed: reject }),
+    const opened = this.#reply(number);
+    child.stdin?.write(orderText(number, order));
+    const { what, rest } = await opened;
+    if (what !== "opened")
+      throw new Error(
+        `cannot start the monitor of a container: ${what === "failed" ? rest.join(" ") : "its files could not be opened"}`,
+      );
+    monitor.identity = await identify(Number(rest[0]));
+    return {
+      begin: async () => {
+        if (this.#child !== child) throw hasEnded();
+        if (monitor.state !== "running") return monitor;
+        const begun = this.#reply(number);
+        child.stdin?.write(gateText("begin", number));
+        await begun;
+        return monitor;
+      },
+      drop: () => {
+        if (this.#child === child) child.stdin?.write(gateText("drop", number));
+      },
+    };
+  }
+
+  /** What is reported next of an order. */
+  async #reply(number: number): Promise<{ what: string; rest: readonly string[] }> {
+    const reply = new Promise<{ what: string; rest: readonly string[] }>((resolve, reject) =>
+      this.#waiting.set(number, { heard: (what, rest) => resolve({ what, rest }), failed: reject }),
     );
     this.#keepAlive();
-    child.stdin?.write(orderText(number, order));
     try {
-      monitor.identity = await identify(await opened);
-      return monitor;
+      return await reply;
     } finally {
       this.#waiting.delete(number);
       this.#keepAlive();
@@ -88,7 +119,7 @@ export class Launcher {
     this.#text = "";
     child.on("error", (error) => this.#gone(child, error));
     // Later than `exit`: what it still reported is taken first.
-    child.on("close", () => this.#gone(child, new Error("the process that starts containers has ended")));
+    child.on("close", () => this.#gone(child, hasEnded()));
     child.stdin?.on("error", () => {});
     child.stdout?.setEncoding("utf8").on("data", (text: string) => this.#hear(text));
     this.#keepAlive();
@@ -102,17 +133,13 @@ export class Launcher {
   }
 
   #take(line: string): void {
-    const [what, order, ...rest] = line.split(" ");
+    const [what = "", order, ...rest] = line.split(" ");
     const number = Number(order);
-    const waiting = this.#waiting.get(number);
-    if (what === "opened") {
-      waiting?.opened(Number(rest[0]));
-      return;
+    if (what === "ended" || what === "failed") {
+      this.#monitors.get(number)?.end("ended");
+      this.#monitors.delete(number);
     }
-    const why = what === "failed" ? rest.join(" ") : "its files could not be opened";
-    waiting?.failed(new Error(`cannot start the monitor of a container: ${why}`));
-    this.#monitors.get(number)?.end("ended");
-    this.#monitors.delete(number);
+    this.#waiting.get(number)?.heard(what, rest);
   }
 
   /** What it has started goes on, and is seen by its files. */
@@ -133,6 +160,10 @@ export class Launcher {
       else handle.unref();
     }
   }
+}
+
+function hasEnded(): Error {
+  return new Error("the process that starts containers has ended");
 }
 
 class Monitor implements StartedMonitor {

@@ -1,8 +1,12 @@
 /**
  * Starts monitors of containers, one for each order on its standard input, and reports on standard output what becomes of
- * them: `opened 3 4711` (order, process id), `ended 3`, `failed 3 why`. It is there before it is needed and forks a few MB,
- * so that a container's start waits neither for a fork of Mooring nor for a program to be loaded. Ends with its input;
- * monitors live on.
+ * them: `opened 3 4711` (order, process id), `begun 3`, `ended 3`, `failed 3 why`. It is there before it is needed and forks a
+ * few MB, so that a container's start waits neither for a fork of Mooring nor for a program to be loaded. Ends with its
+ * input; monitors live on.
+ *
+ * A monitor waits until it is told to begin, and does nothing when it is told not to, or when this program ends before: so
+ * it is made while the container's record and bundle are still written. What takes time of that is its control group: the
+ * kernel lets a process change groups only after all processors have passed a point of rest, some ten milliseconds.
  *
  * A monitor stays with a container from its start to its end, and writes both down in the status file: `{"child-pid": 7}` and
  * `{"exit-code": 0}`, or `{"failed": 1}` when runc could not start it. Before that it puts itself into a control group and
@@ -18,9 +22,9 @@
  * in a few. How a monitor ends is seen by a pipe that it alone keeps open: no signal that could come between two system
  * calls.
  *
- * Arguments: the numbers of prctl and setsid, and the process id of Mooring. An order is the {@link MonitorOrder}'s values
- * in order, with NUL between them, and NUL and a line feed behind them. Signals that are sent round end neither; handlers,
- * unlike "ignore", are not inherited by runc.
+ * Arguments: the numbers of prctl and setsid, and the process id of Mooring. An order is `make`, its number and the
+ * {@link MonitorOrder}'s values in order, with NUL between them, and NUL and a line feed behind them; then `begin` or `drop`
+ * and its number. Signals that are sent round end neither; handlers, unlike "ignore", are not inherited by runc.
  */
 export const LAUNCHER_PROGRAM = String.raw`
 use strict;
@@ -46,7 +50,7 @@ sub join_group {
 }
 
 sub monitor {
-  my ($order, $statusFd, $logFd, $ownGroup, $group, $statusFile, $pidFile, $runcPidFile, @runc) = @_;
+  my ($order, $gate, $statusFd, $logFd, $ownGroup, $group, $statusFile, $pidFile, $runcPidFile, @runc) = @_;
   syscall($SETSID);
   open(my $status, ">>", "/proc/$MOORING/fd/$statusFd") or exit 1;
   open(my $log, ">>", "/proc/$MOORING/fd/$logFd") or exit 1;
@@ -57,6 +61,11 @@ sub monitor {
   close($log);
   $status->autoflush(1);
   join_group($ownGroup);
+  syscall($PRCTL, 36, 1, 0, 0, 0) == 0 or die "cannot become a subreaper: $!";
+  my $told;
+  do { $told = sysread($gate, my $word, 1) } until defined $told || !$!{EINTR};
+  exit 1 if !$told;
+  close($gate);
   my ($own, $there) = map { join " ", (stat($_))[0, 1] } $status, $statusFile;
   exit 1 if $own ne $there;
   open(my $stat, "<", "/proc/self/stat") or exit 1;
@@ -65,7 +74,6 @@ sub monitor {
   print $file "$$ $start\n";
   close($file) or die "pid file: $!";
   rename("$pidFile.new", $pidFile) or die "pid file: $!";
-  syscall($PRCTL, 36, 1, 0, 0, 0) == 0 or die "cannot become a subreaper: $!";
   my $runc = fork() // die "fork: $!";
   if ($runc == 0) {
     join_group($group) if $group ne "";
@@ -87,20 +95,37 @@ sub monitor {
 }
 
 my (%monitors, $alive);
-sub begin {
+sub make {
   my ($order, @values) = @_;
-  my $ended;
-  my $pid = pipe($ended, $alive) ? fork() : undef;
+  my ($ended, $gate, $go);
+  my $pid = pipe($ended, $alive) && pipe($gate, $go) ? fork() : undef;
   return syswrite(STDOUT, "failed $order $!\n") if !defined $pid;
   if ($pid == 0) {
+    # A gate that others keep open would never say that it stays shut.
     close($ended);
+    close($go);
     %monitors = ();
-    monitor($order, @values);
+    monitor($order, $gate, @values);
   }
   close($alive);
-  $monitors{$order} = [$ended, $pid];
+  close($gate);
+  $monitors{$order} = [$ended, $pid, $go];
 }
 
+sub begin {
+  my ($order) = @_;
+  return if !exists $monitors{$order};
+  syswrite($monitors{$order}[2], "b");
+  close($monitors{$order}[2]);
+  syswrite(STDOUT, "begun $order\n");
+}
+
+sub drop {
+  my ($order) = @_;
+  close($monitors{$order}[2]) if exists $monitors{$order};
+}
+
+my %carryOut = (make => \&make, begin => \&begin, drop => \&drop);
 my $text = "";
 for (;;) {
   my $ready = "";
@@ -117,9 +142,9 @@ for (;;) {
   my $got = sysread(STDIN, $text, 65536, length $text);
   exit 0 if defined $got && $got == 0;
   while ((my $end = index($text, "\0\n")) >= 0) {
-    my @values = split /\0/, substr($text, 0, $end), -1;
+    my ($what, @values) = split /\0/, substr($text, 0, $end), -1;
     substr($text, 0, $end + 2) = "";
-    begin(@values);
+    $carryOut{$what}->(@values);
   }
 }
 `;
@@ -142,5 +167,14 @@ export interface MonitorOrder {
 export function orderText(number: number, order: MonitorOrder): string {
   const { status, log, cgroup, statusFile, pidFile, runcPidFile, runc } = order;
   const groups = [cgroup.monitor, cgroup.container ?? ""];
-  return `${[number, status, log, ...groups, statusFile, pidFile, runcPidFile, ...runc].join("\0")}\0\n`;
+  return textOf(["make", number, status, log, ...groups, statusFile, pidFile, runcPidFile, ...runc]);
+}
+
+/** What a monitor that waits is told. */
+export function gateText(what: "begin" | "drop", number: number): string {
+  return textOf([what, number]);
+}
+
+function textOf(values: readonly (string | number)[]): string {
+  return `${values.join("\0")}\0\n`;
 }
