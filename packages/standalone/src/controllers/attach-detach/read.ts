@@ -48,9 +48,12 @@ export async function readNode(
   // One volume alone waits for no other. Of many the first goes at once, and one read serves all that come meanwhile.
   const changedAt = from.changed.get(nodeName) ?? Number.NEGATIVE_INFINITY;
   const isLast = step.do === "report-attached" && step.attached.length > 0 && isAllAttached(first);
-  if (!isLast && performance.now() - changedAt < BUSY_MS) await delay(SETTLE_MS, signal);
+  const settles = !isLast && performance.now() - changedAt < BUSY_MS;
+  if (settles) await delay(SETTLE_MS, signal);
   // From the store: the kubelet's list of what is in use must be the newest there is when ours is written.
   const node = await getIfAny(reader.store, Nodes, { name: nodeName }, signal);
+  // All pods of a node are much to read twice in one moment.
+  if (!settles && isStopped(node) === isStopped(first.node)) return { ...first, node };
   return viewOf(nodeName, node, from, reader);
 }
 
