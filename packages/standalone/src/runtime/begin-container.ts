@@ -62,8 +62,8 @@ async function launchContainer(
 ): Promise<Container> {
   const own = context.of(record);
   await mkdir(own.files.folder, { recursive: true, mode: 0o700 });
-  // Nothing of this is without the record after a kill: a bundle without one is removed, and a monitor that was not told to
-  // begin ends with us.
+  // Nothing of this is without the record after a kill: a bundle without one is removed, and a monitor that waits ends with
+  // us.
   const work = [
     prepareMonitor(context, record, config),
     writeRecord(own.files, record),

@@ -15,8 +15,8 @@ interface Launch extends Pick<MonitorOrder, "cgroup"> {
 }
 
 /**
- * Makes what starts the container of a bundle when it is told to, in a session of its own. Its output goes straight into the
- * log file and its end into the status file: nothing of it depends on this process being alive.
+ * Makes what starts the container of a bundle, in a session of its own, and waits for the order to. Its output goes straight
+ * into the log file and its end into the status file: nothing of it depends on this process being alive.
  */
 export async function prepareLaunch(
   launcher: Launcher,

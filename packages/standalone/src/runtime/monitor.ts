@@ -4,8 +4,8 @@
  * few MB, so that a container's start waits neither for a fork of Mooring nor for a program to be loaded. Ends with its
  * input; monitors live on.
  *
- * A monitor waits until it is told to begin, and does nothing when it is told not to, or when this program ends before: so
- * it is made while the container's record and bundle are still written. What takes time of that is its control group: the
+ * A monitor waits for the order to begin, and does nothing when that is dropped, or when this program ends before: so it is
+ * made while the container's record and bundle are still written. What takes time of that is its control group: the
  * kernel lets a process change groups only after all processors have passed a point of rest, some ten milliseconds.
  *
  * A monitor stays with a container from its start to its end, and writes both down in the status file: `{"child-pid": 7}` and
@@ -62,9 +62,9 @@ sub monitor {
   $status->autoflush(1);
   join_group($ownGroup);
   syscall($PRCTL, 36, 1, 0, 0, 0) == 0 or die "cannot become a subreaper: $!";
-  my $told;
-  do { $told = sysread($gate, my $word, 1) } until defined $told || !$!{EINTR};
-  exit 1 if !$told;
+  my $ordered;
+  do { $ordered = sysread($gate, my $word, 1) } until defined $ordered || !$!{EINTR};
+  exit 1 if !$ordered;
   close($gate);
   my ($own, $there) = map { join " ", (stat($_))[0, 1] } $status, $statusFile;
   exit 1 if $own ne $there;
@@ -170,7 +170,7 @@ export function orderText(number: number, order: MonitorOrder): string {
   return textOf(["make", number, status, log, ...groups, statusFile, pidFile, runcPidFile, ...runc]);
 }
 
-/** What a monitor that waits is told. */
+/** What a monitor waits for. */
 export function gateText(what: "begin" | "drop", number: number): string {
   return textOf([what, number]);
 }
