@@ -2,7 +2,7 @@ import { type CallContext, Code, CsiError, type v1 } from "@mooring/csi";
 import { type Volume, Volumes } from "@mooring/engine";
 import { failpoint, isAlreadyExists } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
-import { fromEngine } from "../errors.ts";
+import { fromEngine, nothingMade } from "../errors.ts";
 import { findPool, findVolume } from "../objects/find.ts";
 import { requireMovable } from "../objects/require-unmounted.ts";
 import { parseVolumeRequest, type VolumeRequest } from "../request/volume-request.ts";
@@ -120,5 +120,5 @@ async function untilReady(
   const error = volume.status?.error;
   if (!failedForGood(volume) || error === undefined) return volume;
   await withdraw(driver, Volumes, volume, signal);
-  throw fromEngine(error);
+  throw nothingMade(fromEngine(error));
 }

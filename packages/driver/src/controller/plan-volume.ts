@@ -1,4 +1,4 @@
-import { CsiError } from "@mooring/csi";
+import { Code, CsiError } from "@mooring/csi";
 import {
   ENGINE_FINALIZER,
   isServed,
@@ -10,6 +10,7 @@ import {
 } from "@mooring/engine";
 import { defined, describeBytes, type ObjectStore } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
+import { nothingMade } from "../errors.ts";
 import { CREATED_AT, findPool, findSnapshot, findVolume, listObjects } from "../objects/find.ts";
 import { requireLimitable } from "../objects/io-limits.ts";
 import {
@@ -173,6 +174,13 @@ async function readSource(
 const isSnapshot = (source: Snapshot | Volume): source is Snapshot => source.kind === "Snapshot";
 
 function snapshotFacts({ metadata, spec, status }: Snapshot): SourceFacts {
+  if (status?.error?.code === "DATA_LOSS") {
+    throw nothingMade(
+      new CsiError(Code.DATA_LOSS, status.error.message, {
+        hint: "Delete the snapshot, and what waits to be made from it: its data do not come back.",
+      }),
+    );
+  }
   if (status?.readyToUse !== true) {
     throw CsiError.unavailable(`snapshot "${metadata.name}" is not ready to use yet`);
   }

@@ -231,7 +231,7 @@ for (const type of BLOCK_POOLS)
         /the image of snapshot s-p-1 has 1048576 bytes, but had 67108864/,
       );
       await bench.createVolume("v-p-2", { source: { kind: "Snapshot", name: "s-p-1" } });
-      await bench.volume("v-p-2", "creating", (v) => v.status?.error !== undefined);
+      await bench.volume("v-p-2", "creating", (v) => v.status?.error?.code === "DATA_LOSS");
       await bench.deleted(Volumes, "v-p-2");
       await bench.deleted(Snapshots, "s-p-1");
     },

@@ -110,6 +110,8 @@ function fromSource({ source }: VolumeView): VolumeStep {
       return fail("UNAVAILABLE", source.message);
     case "missing":
       return fail("NOT_FOUND", source.message);
+    case "lost":
+      return fail("DATA_LOSS", source.message);
     case "unfit":
       return fail("INVALID_ARGUMENT", source.message);
   }

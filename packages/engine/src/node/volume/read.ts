@@ -1,6 +1,7 @@
 import { defined, getIfAny } from "@mooring/store";
 import type { AttacherType } from "../../api/attachment.ts";
 import { isShared, type Pool, poolNodes } from "../../api/pool.ts";
+import { isFaulted } from "../../api/salvage.ts";
 import { type Snapshot, Snapshots } from "../../api/snapshot.ts";
 import { type Volume, Volumes } from "../../api/volume.ts";
 import type { LoopDevice } from "../../host/host.ts";
@@ -163,10 +164,18 @@ async function sourceOf(context: ReadContext, volume: Volume): Promise<SourceVie
     const message = `the source, ${kind} ${name}, is in pool ${object.spec.pool}; copies stay in their pool (${pool})`;
     return { state: "unfit", message };
   }
+  if (isLost(object)) return { state: "lost", message: `the data of the source, ${kind} ${name}, are lost` };
   if (!isWhole(object)) return { state: "waiting", message: `the source, ${kind} ${name}, is not ready yet` };
   const formatted = object.status?.formatted;
   const here = kind === "Snapshot" || isAttachedTo(object as Volume, context.nodeID);
   return { state: "ready", here, ...defined({ formatted }) };
+}
+
+/** Nothing that waits for such a source would ever get it. */
+function isLost(object: Volume | Snapshot): boolean {
+  if (object.kind === "Snapshot") return object.status?.error?.code === "DATA_LOSS";
+  const volume = object as Volume;
+  return isFaulted(volume) && volume.status?.salvage?.cause === "image-lost";
 }
 
 function isWhole({ status }: Volume | Snapshot): boolean {

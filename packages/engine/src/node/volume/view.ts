@@ -11,6 +11,8 @@ export type SourceView =
   /** Not yet. */
   | { state: "waiting"; message: string }
   | { state: "missing"; message: string }
+  /** It is there, and its data are not. */
+  | { state: "lost"; message: string }
   /** Never: it cannot be copied to this pool. */
   | { state: "unfit"; message: string };
 
