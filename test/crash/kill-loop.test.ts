@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import "@mooring/standalone";
 import { failpointNames } from "@mooring/store";
 import { currentPart, thorough } from "@mooring/store/testing";
@@ -18,35 +18,46 @@ const SEED = Number(process.env["MOORING_SEED"] ?? Math.floor(Date.now() / 86_40
 const POOLS = (["xfs", "btrfs"] as const).filter((pool) =>
   new RegExp(process.env["MOORING_KILL_POOLS"] ?? "").test(pool),
 );
+/** Systems side by side: while one starts, or waits for what it is told to do, another has the processors. */
+const SYSTEMS = Number(process.env["MOORING_KILL_SYSTEMS"] ?? 1);
 /** A deep run takes long: who waits for it reads how far it is. */
-const REPORT_EVERY = 100;
+const REPORT_EVERY = Number(process.env["MOORING_KILL_REPORT"] ?? 100);
 
-for (const [index, pool] of POOLS.entries()) {
+/** `kills` of one system, then its end. Resolves with what was done to it. */
+async function killed(t: TestContext, pool: "xfs" | "btrfs", seed: number, kills: number): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "kill-loop-"));
+  const random = new Random(seed);
+  const loop = await KillLoop.create({ pool, folder, random, failpoints: failpointNames() });
+  t.after(async () => {
+    await loop.up.dispose();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const begun = performance.now();
+  const report = (): string => {
+    const { created, patched, deleted } = loop.ledger.acknowledged;
+    const events = [...loop.events].map(([name, times]) => `${name} ${times}`).join(", ");
+    const audits = loop.volumes.reduce((sum, each) => sum + each.audits, 0);
+    const seconds = Math.round((performance.now() - begun) / 1_000);
+    return `${pool}, seed ${seed}: ${loop.kills} kills in ${seconds} s; acknowledged ${created} creates, ${patched} patches, ${deleted} deletes; ${audits} restores read, ${loop.excluded} objects put back by restores of the state; ${events}`;
+  };
+  while (loop.kills < kills) {
+    assert.deepEqual(await loop.live(), [], report());
+    if (loop.kills % REPORT_EVERY === 0) process.stderr.write(`${report()}\n`);
+  }
+  assert.deepEqual(await endLoop(loop), []);
+  return report();
+}
+
+for (const [index, pool] of POOLS.entries())
   test(
     `${KILLS / 2} random kills on a ${pool} pool, seed ${SEED}: nothing acknowledged is lost, nothing leaks`,
     thorough(),
     async (t) => {
-      const folder = await mkdtemp(join(tmpdir(), "kill-loop-"));
-      const random = new Random(SEED + index);
-      const loop = await KillLoop.create({ pool, folder, random, failpoints: failpointNames() });
-      t.after(async () => {
-        await loop.up.dispose();
-        await rm(folder, { recursive: true, force: true });
-      });
-      const begun = performance.now();
-      const report = (): string => {
-        const { created, patched, deleted } = loop.ledger.acknowledged;
-        const events = [...loop.events].map(([name, times]) => `${name} ${times}`).join(", ");
-        const audits = loop.volumes.reduce((sum, each) => sum + each.audits, 0);
-        const seconds = Math.round((performance.now() - begun) / 1_000);
-        return `${pool}, seed ${SEED}: ${loop.kills} kills in ${seconds} s; acknowledged ${created} creates, ${patched} patches, ${deleted} deletes; ${audits} restores read, ${loop.excluded} objects put back by restores of the state; ${events}`;
-      };
-      while (loop.kills < KILLS / 2) {
-        assert.deepEqual(await loop.live(), [], report());
-        if (loop.kills % REPORT_EVERY === 0) process.stderr.write(`${report()}\n`);
-      }
-      assert.deepEqual(await endLoop(loop), []);
-      t.diagnostic(report());
+      const kills = Math.ceil(KILLS / 2 / SYSTEMS);
+      const seeds = Array.from({ length: SYSTEMS }, (_, system) => SEED + index + system * POOLS.length);
+      const all = await Promise.allSettled(seeds.map((seed) => killed(t, pool, seed, kills)));
+      for (const each of all) if (each.status === "fulfilled") t.diagnostic(each.value);
+      const failed = all.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+      if (failed.length > 0) throw new AggregateError(failed, failed.map(String).join("\n"));
     },
   );
-}

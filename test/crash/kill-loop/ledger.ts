@@ -8,6 +8,9 @@ import {
   type Resource,
 } from "@mooring/store";
 
+/** So many are remembered at least, those of earlier lives as well: a restore may be from a copy of then. */
+const MOST_REMEMBERED = 2_000;
+
 /** Where an object has what was last written to it. */
 export const WRITTEN = "kill-loop/written";
 
@@ -81,9 +84,9 @@ export class Ledger {
    */
   async settle(store: ObjectStore): Promise<string[]> {
     const wrong: string[] = [];
+    const found = await this.#found(store);
     for (const [name, entry] of this.#entries) {
-      const object = await getIfAny(store, entry.resource, entry.key);
-      const written = writtenIn(object);
+      const written = writtenIn(found.get(name));
       const last = entry.history.at(-1)?.written;
       if (written === last) {
         entry.unanswered = [];
@@ -93,6 +96,7 @@ export class Ledger {
       else wrong.push(`${name} is ${written ?? "gone"}: ${last ?? "its deletion"} was acknowledged`);
       entry.unanswered = [];
     }
+    if (this.#entries.size > MOST_REMEMBERED) this.#forgetOld();
     return wrong;
   }
 
@@ -103,8 +107,9 @@ export class Ledger {
   async rewind(store: ObjectStore, revision: number): Promise<{ wrong: string[]; changed: ObjectKey[] }> {
     const wrong: string[] = [];
     const changed: ObjectKey[] = [];
+    const found = await this.#found(store);
     for (const [name, entry] of this.#entries) {
-      const written = writtenIn(await getIfAny(store, entry.resource, entry.key));
+      const written = writtenIn(found.get(name));
       const allowed = allowedAt(entry, revision);
       if (!allowed.includes(written))
         wrong.push(`${name} is ${written ?? "gone"}: at revision ${revision} it was ${allowed.join(" or ")}`);
@@ -128,12 +133,18 @@ export class Ledger {
       .map(({ key }) => key);
   }
 
-  get size(): number {
-    return this.#entries.size;
+  /** What is there of each kind, in one request: thousands of objects are asked for in every life. */
+  async #found(store: ObjectStore): Promise<Map<string, KubeObject>> {
+    const kinds = new Set([...this.#entries.values()].map(({ resource }) => resource));
+    const found = new Map<string, KubeObject>();
+    for (const resource of kinds)
+      for (const object of (await store.list(resource)).items)
+        found.set(nameOf(resource, object.metadata), object);
+    return found;
   }
 
-  /** Objects that are gone for certain need not be searched for in every round. */
-  forgetOld(): void {
+  /** Objects that are gone for certain need not be remembered for good; an old copy that brings one back is cleared of it. */
+  #forgetOld(): void {
     for (const [name, { history, unanswered }] of this.#entries)
       if (history.length > 1 && unanswered.length === 0 && history.at(-1)?.written === undefined)
         this.#entries.delete(name);
@@ -189,6 +200,9 @@ function writtenIn(object: KubeObject | undefined): Written {
   return object.metadata.annotations?.[WRITTEN] ?? "nothing";
 }
 
-function nameOf(resource: Resource, { namespace, name }: ObjectKey): string {
+function nameOf(
+  resource: Resource,
+  { namespace, name }: Pick<KubeObject["metadata"], "name" | "namespace">,
+): string {
   return `${resource.kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
 }

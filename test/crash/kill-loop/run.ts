@@ -73,6 +73,19 @@ export class KillLoop {
     const failpoint = this.random.chance(40) ? this.#failpoint() : undefined;
     // One kills where it is told to, or, when nothing comes by there, when so much is acknowledged.
     const operations = failpoint === undefined ? this.random.between(1, 40) : 60;
+    const of = `event ${event.name}, failpoint ${failpoint}, after ${operations}`;
+    try {
+      return (await this.#oneLife(event, { failpoint, operations })).map((each) => `${each} (${of})`);
+    } catch (cause) {
+      const now = new Date(this.clock.now()).toISOString();
+      throw new Error(`${of}, clock ${now}: ${cause}\n${this.up.output.slice(-20_000)}`, { cause });
+    }
+  }
+
+  async #oneLife(
+    event: LoopEvent,
+    { failpoint, operations }: { failpoint: string | undefined; operations: number },
+  ): Promise<string[]> {
     await this.up.start(defined({ MOORING_FAILPOINT: failpoint }), { mayDie: true });
     const wrong: string[] = [];
     const life = await this.#life(operations);
@@ -83,7 +96,7 @@ export class KillLoop {
     await this.up.end("SIGKILL");
     this.kills += 1;
     await event.dead?.(this, wrong);
-    return wrong.map((each) => `${each} (event ${event.name}, failpoint ${failpoint}, after ${operations})`);
+    return wrong;
   }
 
   async #churn(life: Life, event: LoopEvent): Promise<void> {
