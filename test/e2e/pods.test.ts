@@ -52,11 +52,13 @@ spec:
         - |
           echo "both $BOTH"; echo "user $(id -u):$(id -g) $(id -G)"; echo "dir $PWD"; echo "state $(cat state)"
           echo more >> state && echo writable; touch /whole/x 2>/dev/null || echo readonly
+          touch /own/mine && echo "mine of $(stat -c %g /own/mine)"
           cat /etc/settings/file; echo; test -b /dev/raw && echo block
           ls -A /proc | grep -c '^[0-9]'
       volumeMounts:
         - {name: files, mountPath: /part, subPath: sub}
         - {name: files, mountPath: /whole, readOnly: true}
+        - {name: files, mountPath: /own}
         - {name: settings, mountPath: /etc/settings}
       volumeDevices: [{name: raw, devicePath: /dev/raw}]
   volumes:
@@ -72,6 +74,10 @@ spec:
     assert.match(log, /state prepared/);
     assert.match(log, /writable/);
     assert.match(log, /readonly/);
+    // The class names no file system, so the PersistentVolume has none: the CSIDriver has to say that the group counts.
+    const volume = await kubectl.run("get", "pvc", "files", "-o", "jsonpath={.spec.volumeName}");
+    assert.equal(await kubectl.run("get", "pv", volume, "-o", "jsonpath={.spec.csi.fsType}"), "");
+    assert.match(log, /mine of 2000/);
     assert.match(log, /from a config map/);
     assert.match(log, /^block$/m);
     await kubectl.run("delete", "pod/everything", "pvc/files", "pvc/raw");
