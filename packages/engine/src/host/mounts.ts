@@ -10,64 +10,82 @@ import { mountinfoReader } from "./mountinfo.ts";
 const BUSY_RETRIES = 40;
 const BUSY_WAIT_MS = 50;
 
+/** What is mounted, and the programs that change it. */
+interface MountContext {
+  exec: Exec;
+  clock: Clock;
+  list: Mounts["list"];
+}
+
 /** Mounts of this process's mount namespace. After every command mountinfo is read again and decides. */
 export function createMounts(exec: Exec, clock: Clock): Mounts {
-  const list = mountinfoReader();
-  const at = async (target: string): Promise<MountEntry[]> => {
-    const entries = await list();
-    const on = (path: string) => entries.filter((entry) => entry.target === path);
-    const found = on(await inParent(target));
-    return stackOrder(found.length > 0 ? found : on(await canonical(target)));
+  const context: MountContext = { exec, clock, list: mountinfoReader() };
+  return {
+    list: context.list,
+    at: (target) => mountsAt(context, target),
+    mount: (request, signal) => mount(context, request, signal),
+    bind: (source, target, options, signal) => bind(context, { source, target }, options, signal),
+    unmount: (target, signal) => unmount(context, target, signal),
   };
+}
 
-  const mount = async (request: MountRequest, signal?: AbortSignal): Promise<void> => {
-    const source = await canonical(request.source);
-    const before = (await at(request.target)).at(-1);
-    if (before?.source === source) return;
-    if (before !== undefined) throw occupied(request.target, before);
-    const result = await exec.try("mount", mountArgs({ ...request, source }), withSignal(signal));
-    if ((await at(request.target)).at(-1)?.source === source) return;
-    throw mountFailed(request, result);
-  };
+async function mountsAt({ list }: MountContext, target: string): Promise<MountEntry[]> {
+  const entries = await list();
+  const on = (path: string) => entries.filter((entry) => entry.target === path);
+  const found = on(await inParent(target));
+  return stackOrder(found.length > 0 ? found : on(await canonical(target)));
+}
 
-  const bind = async (
-    source: string,
-    target: string,
-    { readOnly, flags = [] }: BindOptions,
-    signal?: AbortSignal,
-  ): Promise<void> => {
-    let top = (await at(target)).at(-1);
-    if (top !== undefined && !(await sameFile(source, target))) throw occupied(target, top);
-    if (top === undefined) {
-      const result = await exec.try("mount", ["--bind", source, target], withSignal(signal));
-      top = (await at(target)).at(-1);
-      if (top === undefined) throw mountFailed({ source, target }, result);
+/** What hides the others. */
+async function topAt(context: MountContext, target: string): Promise<MountEntry | undefined> {
+  return (await mountsAt(context, target)).at(-1);
+}
+
+async function mount(context: MountContext, request: MountRequest, signal?: AbortSignal): Promise<void> {
+  const source = await canonical(request.source);
+  const before = await topAt(context, request.target);
+  if (before?.source === source) return;
+  if (before !== undefined) throw occupied(request.target, before);
+  const result = await context.exec.try("mount", mountArgs({ ...request, source }), withSignal(signal));
+  if ((await topAt(context, request.target))?.source === source) return;
+  throw mountFailed(request, result);
+}
+
+async function bind(
+  context: MountContext,
+  { source, target }: { source: string; target: string },
+  { readOnly, flags = [] }: BindOptions,
+  signal?: AbortSignal,
+): Promise<void> {
+  let top = await topAt(context, target);
+  if (top !== undefined && !(await sameFile(source, target))) throw occupied(target, top);
+  if (top === undefined) {
+    const result = await context.exec.try("mount", ["--bind", source, target], withSignal(signal));
+    top = await topAt(context, target);
+    if (top === undefined) throw mountFailed({ source, target }, result);
+  }
+  // A kill between bind and remount leaves a mount without flags; the next call comes through here and ends it.
+  const asWished = (entry: MountEntry): boolean =>
+    readOnly === isReadOnly(entry) && flags.every((flag) => entry.options.includes(flag));
+  if (asWished(top)) return;
+  const wish = ["remount", "bind", readOnly ? "ro" : "rw", ...flags].join(",");
+  const result = await context.exec.try("mount", ["-o", wish, target], withSignal(signal));
+  const after = await topAt(context, target);
+  if (after === undefined || !asWished(after)) throw mountFailed({ source, target }, result);
+}
+
+async function unmount(context: MountContext, target: string, signal?: AbortSignal): Promise<void> {
+  let layers = (await mountsAt(context, target)).length;
+  for (let refusals = 0; layers > 0; ) {
+    const result = await context.exec.try("umount", [target], withSignal(signal));
+    const left = (await mountsAt(context, target)).length;
+    if (left >= layers) {
+      refusals += 1;
+      if (refusals > BUSY_RETRIES) throw stillMounted(target, result);
+      await context.clock.sleep(BUSY_WAIT_MS, signal);
     }
-    // A kill between bind and remount leaves a mount without flags; the next call comes through here and ends it.
-    const asWished = (entry: MountEntry): boolean =>
-      readOnly === isReadOnly(entry) && flags.every((flag) => entry.options.includes(flag));
-    if (asWished(top)) return;
-    const wish = ["remount", "bind", readOnly ? "ro" : "rw", ...flags].join(",");
-    const result = await exec.try("mount", ["-o", wish, target], withSignal(signal));
-    const after = (await at(target)).at(-1);
-    if (after === undefined || !asWished(after)) throw mountFailed({ source, target }, result);
-  };
-
-  const unmount = async (target: string, signal?: AbortSignal): Promise<void> => {
-    let layers = (await at(target)).length;
-    for (let refusals = 0; layers > 0; ) {
-      const result = await exec.try("umount", [target], withSignal(signal));
-      const left = (await at(target)).length;
-      if (left >= layers) {
-        refusals += 1;
-        if (refusals > BUSY_RETRIES) throw stillMounted(target, result);
-        await clock.sleep(BUSY_WAIT_MS, signal);
-      }
-      layers = left;
-    }
-  };
-
-  return { list, at, mount, bind, unmount };
+    layers = left;
+  }
 }
 
 /** True when nothing can be written through this mount. */

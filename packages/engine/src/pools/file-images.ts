@@ -95,101 +95,116 @@ interface FileImagesOptions {
 }
 
 /** Images as files `<id>.img`, sparse unless they are thick, cloned by reflink. */
-export function fileImages(
-  folder: string,
-  { loops, maker = "", thick: thickFiles }: FileImagesOptions,
-): ImageStore {
-  const pathOf = (id: string): string => join(folder, `${id}${IMAGE_SUFFIX}`);
-  const temporary = (id: string): string => join(folder, temporaryName(id, maker));
+export class FileImages implements ImageStore {
+  readonly #folder: string;
+  readonly #loops: LoopDevices;
+  readonly #maker: string;
+  readonly #thick: ThickFiles | undefined;
 
-  const find = async (id: string): Promise<Image | undefined> => {
-    const path = pathOf(id);
+  constructor(folder: string, { loops, maker = "", thick }: FileImagesOptions) {
+    this.#folder = folder;
+    this.#loops = loops;
+    this.#maker = maker;
+    this.#thick = thick;
+  }
+
+  madeAt(image: Image): Promise<Date> {
+    return fileMadeAt(image);
+  }
+
+  async find(id: string): Promise<Image | undefined> {
+    const path = this.#pathOf(id);
     const info = await lstat(path).catch(absentOrFailing);
     if (info === "failing") {
       // Not even read, but its device can be closed: only then can the pool be mounted anew.
-      const device = await loops.find(path);
-      if (device !== undefined) return image(folder, { id, size: device.sizeBytes });
+      const device = await this.#loops.find(path);
+      if (device !== undefined) return image(this.#folder, { id, size: device.sizeBytes });
       throw new EngineError("UNAVAILABLE", `${path} cannot be read: its file system has failed`);
     }
     if (info === undefined) return undefined;
     if (!info.isFile()) throw new EngineError("DATA_LOSS", `${path} is not a regular file`);
-    return image(folder, { id, size: info.size, thick: isThick(folder, id) });
-  };
+    return image(this.#folder, { id, size: info.size, thick: isThick(this.#folder, id) });
+  }
 
-  const commit = async (file: OwnFile, signal: AbortSignal | undefined): Promise<Image> => {
-    await ownBlocks(thickFiles, file, signal);
-    await commitImages(folder, [file]);
-    return image(folder, file);
-  };
+  async list(): Promise<Image[]> {
+    const names = (await readdir(this.#folder)).filter((name) => /^[vs]-.*\.img$/.test(name));
+    const images = await Promise.all(names.map((name) => this.find(name.slice(0, -IMAGE_SUFFIX.length))));
+    return images.filter((image) => image !== undefined);
+  }
 
-  const requireDetached = async (id: string): Promise<void> => {
-    const device = await loops.find(pathOf(id));
-    if (device === undefined) return;
-    throw new EngineError("FAILED_PRECONDITION", `image ${id} is attached as ${device.path}`);
-  };
+  async sweep(): Promise<void> {
+    const folder = this.#folder;
+    const names = await readdir(folder);
+    const leftovers = names.filter((name) => name.startsWith(`${TEMPORARY}${this.#maker}`));
+    const marked = names
+      .filter((name) => name.endsWith(THICK_SUFFIX))
+      .map((name) => name.slice(0, -THICK_SUFFIX.length));
+    const unused = marked.filter((id) => !names.includes(`${id}${IMAGE_SUFFIX}`));
+    await Promise.all(leftovers.map((name) => rm(join(folder, name), { force: true })));
+    await Promise.all(unused.map((id) => unmarkThick(folder, id)));
+  }
 
-  const copy = async (
-    source: Image,
-    id: string,
-    size: number,
-    { thick, signal }: MakeOptions = {},
-  ): Promise<Image> => {
-    const path = temporary(id);
+  async create(id: string, size: number, { thick, signal }: MakeOptions = {}): Promise<Image> {
+    const path = this.#temporary(id);
+    return orRemove(path, async () => {
+      await writeSparse(path, size);
+      return this.#commit({ made: path, id, size, thick }, signal);
+    });
+  }
+
+  async clone(source: Image, id: string, size: number, { thick, signal }: MakeOptions = {}): Promise<Image> {
+    const path = this.#temporary(id);
     return orRemove(path, async () => {
       await reflink(source, path);
       await resizeFile(path, size);
-      return commit({ from: source, made: path, id, size, thick }, signal);
+      return this.#commit({ from: source, made: path, id, size, thick }, signal);
     });
-  };
+  }
 
-  return {
-    find,
-    madeAt: fileMadeAt,
-    sweep: async () => {
-      const names = await readdir(folder);
-      const leftovers = names.filter((name) => name.startsWith(`${TEMPORARY}${maker}`));
-      const marked = names
-        .filter((name) => name.endsWith(THICK_SUFFIX))
-        .map((name) => name.slice(0, -THICK_SUFFIX.length));
-      const unused = marked.filter((id) => !names.includes(`${id}${IMAGE_SUFFIX}`));
-      await Promise.all(leftovers.map((name) => rm(join(folder, name), { force: true })));
-      await Promise.all(unused.map((id) => unmarkThick(folder, id)));
-    },
-    list: async () => {
-      const names = (await readdir(folder)).filter((name) => /^[vs]-.*\.img$/.test(name));
-      const images = await Promise.all(names.map((name) => find(name.slice(0, -IMAGE_SUFFIX.length))));
-      return images.filter((image) => image !== undefined);
-    },
-    create: async (id, size, { thick, signal } = {}) => {
-      const path = temporary(id);
-      return orRemove(path, async () => {
-        await writeSparse(path, size);
-        return commit({ made: path, id, size, thick }, signal);
-      });
-    },
-    clone: copy,
-    // The rename of the commit puts the new file in the old one's place.
-    replace: async (source, id, size, signal) => {
-      await requireDetached(id);
-      return copy(source, id, size, { signal, thick: isThick(folder, id) });
-    },
-    grow: async (image, size) => {
-      // Its size is the record of what is set aside: a kill in between leaves the old one, and more blocks.
-      if (image.thick) await thickFiles?.allocate(image.path, size);
-      await resizeFile(image.path, size);
-      return { ...image, size };
-    },
-    // The same rename.
-    renew: async (image) => {
-      await copy(image, image.id, image.size, defined({ thick: image.thick }));
-    },
-    remove: async (id) => {
-      await requireDetached(id);
-      await unlink(pathOf(id)).catch(absent);
-      await unmarkThick(folder, id);
-      await syncFolder(folder);
-    },
-  };
+  /** The rename of the commit puts the new file in the old one's place. */
+  async replace(source: Image, id: string, size: number, signal?: AbortSignal): Promise<Image> {
+    await this.#requireDetached(id);
+    return this.clone(source, id, size, defined({ signal, thick: isThick(this.#folder, id) }));
+  }
+
+  async grow(image: Image, size: number): Promise<Image> {
+    // Its size is the record of what is set aside: a kill in between leaves the old one, and more blocks.
+    if (image.thick) await this.#thick?.allocate(image.path, size);
+    await resizeFile(image.path, size);
+    return { ...image, size };
+  }
+
+  /** The same rename. */
+  async renew(image: Image): Promise<void> {
+    await this.clone(image, image.id, image.size, defined({ thick: image.thick }));
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#requireDetached(id);
+    await unlink(this.#pathOf(id)).catch(absent);
+    await unmarkThick(this.#folder, id);
+    await syncFolder(this.#folder);
+  }
+
+  #pathOf(id: string): string {
+    return join(this.#folder, `${id}${IMAGE_SUFFIX}`);
+  }
+
+  #temporary(id: string): string {
+    return join(this.#folder, temporaryName(id, this.#maker));
+  }
+
+  async #commit(file: OwnFile, signal: AbortSignal | undefined): Promise<Image> {
+    await ownBlocks(this.#thick, file, signal);
+    await commitImages(this.#folder, [file]);
+    return image(this.#folder, file);
+  }
+
+  async #requireDetached(id: string): Promise<void> {
+    const device = await this.#loops.find(this.#pathOf(id));
+    if (device === undefined) return;
+    throw new EngineError("FAILED_PRECONDITION", `image ${id} is attached as ${device.path}`);
+  }
 }
 
 /** For `catch`: undefined for a file that is not there, and throws anything else. */

@@ -5,6 +5,7 @@ import { defined, failpoint, syncFolder } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
 import { removeTree } from "../host/remove-tree.ts";
+import type { MakeOptions } from "./backend.ts";
 import { absent } from "./file-images.ts";
 import { fileMadeAt } from "./file-made-at.ts";
 import { folderUsers } from "./folder-users.ts";
@@ -19,100 +20,121 @@ const afterGoing = failpoint("engine/pool/folder-renamed-away");
  * Images as folders: `<id>/data` is what a workload sees, `<id>/size` remembers the size that was asked for (nothing
  * enforces it). Clones are reflinks where the file system has them, else copies.
  */
-export function folderImages(folder: string, host: Host): ImageStore {
-  const pathOf = (id: string): string => join(folder, id);
-  const temporary = (id: string): string => join(folder, temporaryName(id));
+export class FolderImages implements ImageStore {
+  readonly #folder: string;
+  readonly #host: Host;
 
-  const find = async (id: string): Promise<Image | undefined> => {
-    const size = await readFile(join(pathOf(id), "size"), "utf8").catch(absentFile);
+  constructor(folder: string, host: Host) {
+    this.#folder = folder;
+    this.#host = host;
+  }
+
+  madeAt(image: Image): Promise<Date> {
+    return fileMadeAt(image);
+  }
+
+  async find(id: string): Promise<Image | undefined> {
+    const path = this.#pathOf(id);
+    const size = await readFile(join(path, "size"), "utf8").catch(absentFile);
     if (size === undefined) return undefined;
-    if (!/^\d+\n$/.test(size)) throw new EngineError("DATA_LOSS", `${pathOf(id)}/size is damaged`);
-    return { id, path: join(pathOf(id), "data"), size: Number(size) };
-  };
+    if (!/^\d+\n$/.test(size)) throw new EngineError("DATA_LOSS", `${path}/size is damaged`);
+    return { id, path: join(path, "data"), size: Number(size) };
+  }
 
-  const requireUnused = async (id: string): Promise<void> => {
-    const users = folderUsers(await host.mounts.list(), pathOf(id));
+  async list(): Promise<Image[]> {
+    const names = (await readdir(this.#folder)).filter((name) => /^[vs]-/.test(name));
+    const images = await Promise.all(names.map((name) => this.find(name)));
+    return images.filter((image) => image !== undefined);
+  }
+
+  async sweep(): Promise<void> {
+    const folder = this.#folder;
+    const names = await readdir(folder);
+    // Killed between the two renames of a replacement: the new folder is whole, and the old one is out of the way.
+    for (const next of names.filter((name) => name.startsWith(NEXT))) {
+      const id = next.slice(NEXT.length);
+      if (names.includes(id)) await removeTree(this.#host, join(folder, next));
+      else await rename(join(folder, next), this.#pathOf(id));
+    }
+    const leftovers = names.filter((name) => name.startsWith(TEMPORARY) || name.startsWith(GOING));
+    await Promise.all(leftovers.map((name) => removeTree(this.#host, join(folder, name))));
+  }
+
+  create(id: string, size: number): Promise<Image> {
+    return this.#make(id, size, async () => {});
+  }
+
+  clone(source: Image, id: string, size: number, { signal }: MakeOptions = {}): Promise<Image> {
+    return this.#make(id, size, (data) => copyFolder(this.#host, source, data, signal));
+  }
+
+  async replace(source: Image, id: string, size: number, signal?: AbortSignal): Promise<Image> {
+    await this.#requireUnused(id);
+    const next = join(this.#folder, `${NEXT}${id}`);
+    await removeTree(this.#host, next);
+    await this.#make(id, size, (data) => copyFolder(this.#host, source, data, signal), next);
+    afterNext();
+    const going = await this.#renameAway(id);
+    await rename(next, this.#pathOf(id));
+    await syncFolder(this.#folder);
+    // Last: it takes long where there is much in it.
+    await removeTree(this.#host, going);
+    return { id, path: join(this.#pathOf(id), "data"), size };
+  }
+
+  async grow(image: Image, size: number): Promise<Image> {
+    await writeSize(this.#pathOf(image.id), size);
+    return { ...image, size };
+  }
+
+  async renew({ id }: Image): Promise<void> {
+    throw new EngineError("FAILED_PRECONDITION", `folder ${id} is not an image that several nodes have`);
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#requireUnused(id);
+    await removeTree(this.#host, await this.#renameAway(id));
+    await syncFolder(this.#folder);
+  }
+
+  #pathOf(id: string): string {
+    return join(this.#folder, id);
+  }
+
+  async #requireUnused(id: string): Promise<void> {
+    const users = folderUsers(await this.#host.mounts.list(), this.#pathOf(id));
     if (users.length === 0) return;
     throw new EngineError("FAILED_PRECONDITION", `folder ${id} is mounted at ${users.join(", ")}`);
-  };
+  }
 
   /** Out of the way, for `removeTree`. */
-  const renameAway = async (id: string): Promise<string> => {
-    const going = join(folder, `${GOING}${id}-${randomUUID().slice(0, 8)}`);
-    await rename(pathOf(id), going).catch(absent);
+  async #renameAway(id: string): Promise<string> {
+    const going = join(this.#folder, `${GOING}${id}-${randomUUID().slice(0, 8)}`);
+    await rename(this.#pathOf(id), going).catch(absent);
     afterGoing();
     return going;
-  };
+  }
 
   /** The rename is the commit: before it there is no image, after it a whole one. */
-  const make = async (
+  #make(
     id: string,
     size: number,
     fill: (data: string) => Promise<unknown>,
-    target = pathOf(id),
-  ): Promise<Image> => {
-    const made = temporary(id);
+    target = this.#pathOf(id),
+  ): Promise<Image> {
+    const made = join(this.#folder, temporaryName(id));
     return orRemove(made, async () => {
       const data = join(made, "data");
       await mkdir(data, { recursive: true, mode: 0o777 });
       await writeSize(made, size);
       await fill(data);
-      await host.exec.run("sync", ["--file-system", made]);
+      await this.#host.exec.run("sync", ["--file-system", made]);
       afterTemporary();
       await rename(made, target);
-      await syncFolder(folder);
-      return { id, path: join(pathOf(id), "data"), size };
+      await syncFolder(this.#folder);
+      return { id, path: join(this.#pathOf(id), "data"), size };
     });
-  };
-
-  return {
-    find,
-    madeAt: fileMadeAt,
-    sweep: async () => {
-      const names = await readdir(folder);
-      // Killed between the two renames of a replacement: the new folder is whole, and the old one is out of the way.
-      for (const next of names.filter((name) => name.startsWith(NEXT))) {
-        const id = next.slice(NEXT.length);
-        if (names.includes(id)) await removeTree(host, join(folder, next));
-        else await rename(join(folder, next), pathOf(id));
-      }
-      const leftovers = names.filter((name) => name.startsWith(TEMPORARY) || name.startsWith(GOING));
-      await Promise.all(leftovers.map((name) => removeTree(host, join(folder, name))));
-    },
-    list: async () => {
-      const names = (await readdir(folder)).filter((name) => /^[vs]-/.test(name));
-      const images = await Promise.all(names.map(find));
-      return images.filter((image) => image !== undefined);
-    },
-    create: (id, size) => make(id, size, async () => {}),
-    clone: (source, id, size, { signal } = {}) =>
-      make(id, size, (data) => copyFolder(host, source, data, signal)),
-    replace: async (source, id, size, signal) => {
-      await requireUnused(id);
-      const next = join(folder, `${NEXT}${id}`);
-      await removeTree(host, next);
-      await make(id, size, (data) => copyFolder(host, source, data, signal), next);
-      afterNext();
-      const going = await renameAway(id);
-      await rename(next, pathOf(id));
-      await syncFolder(folder);
-      // Last: it takes long where there is much in it.
-      await removeTree(host, going);
-      return { id, path: join(pathOf(id), "data"), size };
-    },
-    grow: async (image, size) => {
-      await writeSize(pathOf(image.id), size);
-      return { ...image, size };
-    },
-    renew: async ({ id }) => {
-      throw new EngineError("FAILED_PRECONDITION", `folder ${id} is not an image that several nodes have`);
-    },
-    remove: async (id) => {
-      await requireUnused(id);
-      await removeTree(host, await renameAway(id));
-      await syncFolder(folder);
-    },
-  };
+  }
 }
 
 function copyFolder(

@@ -1,8 +1,8 @@
 import { canBeThick, type LocalPoolType } from "../api/pool.ts";
 import type { Host } from "../host/host.ts";
 import { backingFault, closeBacking, enlargeBacking, openBacking } from "./backing-file.ts";
-import { fileImages } from "./file-images.ts";
-import { folderImages } from "./folder-images.ts";
+import { FileImages } from "./file-images.ts";
+import { FolderImages } from "./folder-images.ts";
 import { folderUsers } from "./folder-users.ts";
 import { copierOf } from "./group-copiers.ts";
 import type { GroupCopier } from "./group-copy.ts";
@@ -53,8 +53,8 @@ export class LocalMedium implements Medium {
     const thick = canBeThick(type, this.several) ? new ThickFiles(host, this.#layout) : undefined;
     this.thick = thick;
     this.images = this.block
-      ? fileImages(images, { loops: host.loops, maker, thick })
-      : folderImages(images, host);
+      ? new FileImages(images, { loops: host.loops, maker, thick })
+      : new FolderImages(images, host);
     this.copier = copierOf(type, host, { layout: this.#layout, images: this.images, maker, thick });
     this.devices = fileDevices(host.loops);
   }
