@@ -296,6 +296,21 @@ export function controllerCommand(): Command {
     )
     .addOption(switched("leader-election", "work only while this process holds the driver's lease", false))
     .option("--leader-election-namespace <name>", "where the lease is (default: the one of the records)")
+    .action(controller);
+  const flags = [
+    withCallFlags,
+    withReportFlags,
+    withProvisionFlags,
+    withNodeDeploymentFlags,
+    withSnapshotMetadataFlags,
+    refuseSidecarFlags,
+  ];
+  return flags.reduce((known, withFlags) => withFlags(known), command);
+}
+
+/** How the driver is called, and what it is told with that. */
+function withCallFlags(command: Command): Command {
+  return command
     .addOption(
       new Option("--timeout <time>", "for one call to the driver").argParser(duration).default(60_000, "60s"),
     )
@@ -316,13 +331,16 @@ export function controllerCommand(): Command {
     )
     .addOption(prefixOption("volume", "pvc"))
     .addOption(prefixOption("snapshot", "snapshot"))
-    .addOption(prefixOption("groupsnapshot", "groupsnapshot"))
+    .addOption(prefixOption("groupsnapshot", "groupsnapshot"));
+}
+
+/** Where the process says how it is. */
+function withReportFlags(command: Command): Command {
+  return command
     .option("--metrics-listen <address>", "serve /metrics for Prometheus there; off unless given")
     .option("--liveness-listen <address>", "serve /healthz there, which probes the driver; off unless given")
     .option("--ready-file <file>", "written when the controllers run, or wait for the lease")
-    .addOption(logLevelOption())
-    .action(controller);
-  return refuseSidecarFlags(withSnapshotMetadataFlags(withNodeDeploymentFlags(withProvisionFlags(command))));
+    .addOption(logLevelOption());
 }
 
 function prefixOption(kind: string, fallback: string): Option {

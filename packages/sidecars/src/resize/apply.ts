@@ -46,18 +46,7 @@ export class ResizeEffects {
     const { store, cluster } = this.#context;
     switch (step.do) {
       case "announce":
-        await this.#status(claim, {
-          condition: { type: "Resizing", message: "" },
-          status: "ControllerResizeInProgress",
-          allocated: step.target,
-        });
-        this.#event(
-          claim,
-          "Normal",
-          "Resizing",
-          `External resizer is resizing volume ${volume.metadata.name}`,
-        );
-        return;
+        return this.#announce(claim, volume, step.target);
       case "expand":
         return this.#expand(view, claim, step, uid);
       case "assume-expanded":
@@ -70,20 +59,7 @@ export class ResizeEffects {
       case "write-volume":
         return this.#writeVolume(volume, step.bytes, step.nodeExpansion, uid);
       case "hand-to-node":
-        await this.#status(claim, {
-          condition: {
-            type: "FileSystemResizePending",
-            message: "Waiting for user to (re-)start a pod to finish file system resize of volume on node.",
-          },
-          status: "NodeResizePending",
-        });
-        this.#event(
-          claim,
-          "Normal",
-          "FileSystemResizeRequired",
-          "Require file system resize of volume on node",
-        );
-        return;
+        return this.#handToNode(claim);
       case "finish":
         await this.#status(claim, { capacity: step.bytes });
         this.#event(claim, "Normal", "VolumeResizeSuccessful", "Resize volume succeeded");
@@ -97,6 +73,28 @@ export class ResizeEffects {
         this.backoff.fail(uid, resizeRequestKey(view));
         return this.#event(claim, "Warning", "VolumeResizeFailed", step.message);
     }
+  }
+
+  async #announce(claim: PersistentVolumeClaim, volume: PersistentVolume, target: bigint): Promise<void> {
+    await this.#status(claim, {
+      condition: { type: "Resizing", message: "" },
+      status: "ControllerResizeInProgress",
+      allocated: target,
+    });
+    const message = `External resizer is resizing volume ${volume.metadata.name}`;
+    this.#event(claim, "Normal", "Resizing", message);
+  }
+
+  async #handToNode(claim: PersistentVolumeClaim): Promise<void> {
+    await this.#status(claim, {
+      condition: {
+        type: "FileSystemResizePending",
+        message: "Waiting for user to (re-)start a pod to finish file system resize of volume on node.",
+      },
+      status: "NodeResizePending",
+    });
+    const message = "Require file system resize of volume on node";
+    this.#event(claim, "Normal", "FileSystemResizeRequired", message);
   }
 
   async #expand(

@@ -222,66 +222,88 @@ export class VolumeGroupSteps {
 
   /** True when the step was a call to the driver. */
   async #call(step: VolumeGroupStep, view: VolumeGroupView, content: VolumeGroupContent): Promise<boolean> {
-    const { driver } = this.#context;
-    const { volumeGroup } = driver.client;
-    const uid = content.metadata.uid ?? "";
-    const memory = this.#memory;
     switch (step.do) {
       case "create-group":
-        await this.#attempt(
-          view,
-          content,
-          (failure) => memory.createFailed(uid, failure),
-          async (secrets, options) => {
-            const name = backendNameOf(content.spec.volumeGroupRef.uid ?? "");
-            const request = { name, parameters: content.spec.parameters ?? {}, secrets };
-            const made = await volumeGroup.createVolumeGroup(request, options);
-            failpoints.created();
-            memory.created(uid, groupResultOf(made.volumeGroup));
-          },
-        );
+        await this.#createGroup(view, content);
         return true;
       case "get-group":
-        await this.#attempt(
-          view,
-          content,
-          ({ message }) => memory.failed(uid, "get", step.handle, message),
-          async (secrets, options) => {
-            const canGet = driver.info.volumeGroups.has("GET_VOLUME_GROUP");
-            const found = await getGroup(driver.client, step.handle, { canGet, secrets }, options);
-            const message = `volume group ${step.handle} does not exist`;
-            if (found === undefined) memory.vanished(uid, step.handle, { message, proven: canGet });
-            else memory.received(uid, found);
-          },
-        );
+        await this.#getGroup(step, view, content);
         return true;
       case "modify":
         await this.#modify(step, view, content);
         return true;
       case "delete-group":
-        await this.#attempt(
-          view,
-          content,
-          ({ code, message }) => {
-            // Drivers exist that return this for what is gone already.
-            if (code === Code.NOT_FOUND) memory.deleted(uid);
-            else memory.failed(uid, "delete", step.handle, message);
-          },
-          async (secrets, options) => {
-            const left = await membersBeforeDeletion(driver, step, secrets, options);
-            if (left?.volumeHandles.some((each) => !step.volumeHandles.includes(each))) {
-              memory.received(uid, left);
-              return;
-            }
-            await volumeGroup.deleteVolumeGroup({ volumeGroupId: step.handle, secrets }, options);
-            failpoints.deleted();
-            memory.deleted(uid);
-          },
-        );
+        await this.#deleteGroup(step, view, content);
         return true;
       default:
         return false;
     }
+  }
+
+  async #createGroup(view: VolumeGroupView, content: VolumeGroupContent): Promise<void> {
+    const { volumeGroup } = this.#context.driver.client;
+    const uid = content.metadata.uid ?? "";
+    await this.#attempt(
+      view,
+      content,
+      (failure) => this.#memory.createFailed(uid, failure),
+      async (secrets, options) => {
+        const name = backendNameOf(content.spec.volumeGroupRef.uid ?? "");
+        const request = { name, parameters: content.spec.parameters ?? {}, secrets };
+        const made = await volumeGroup.createVolumeGroup(request, options);
+        failpoints.created();
+        this.#memory.created(uid, groupResultOf(made.volumeGroup));
+      },
+    );
+  }
+
+  async #getGroup(
+    { handle }: Extract<VolumeGroupStep, { do: "get-group" }>,
+    view: VolumeGroupView,
+    content: VolumeGroupContent,
+  ): Promise<void> {
+    const { client, info } = this.#context.driver;
+    const uid = content.metadata.uid ?? "";
+    await this.#attempt(
+      view,
+      content,
+      ({ message }) => this.#memory.failed(uid, "get", handle, message),
+      async (secrets, options) => {
+        const canGet = info.volumeGroups.has("GET_VOLUME_GROUP");
+        const found = await getGroup(client, handle, { canGet, secrets }, options);
+        const message = `volume group ${handle} does not exist`;
+        if (found === undefined) this.#memory.vanished(uid, handle, { message, proven: canGet });
+        else this.#memory.received(uid, found);
+      },
+    );
+  }
+
+  async #deleteGroup(
+    step: Extract<VolumeGroupStep, { do: "delete-group" }>,
+    view: VolumeGroupView,
+    content: VolumeGroupContent,
+  ): Promise<void> {
+    const { driver } = this.#context;
+    const uid = content.metadata.uid ?? "";
+    await this.#attempt(
+      view,
+      content,
+      ({ code, message }) => {
+        // Drivers exist that return this for what is gone already.
+        if (code === Code.NOT_FOUND) this.#memory.deleted(uid);
+        else this.#memory.failed(uid, "delete", step.handle, message);
+      },
+      async (secrets, options) => {
+        const left = await membersBeforeDeletion(driver, step, secrets, options);
+        if (left?.volumeHandles.some((each) => !step.volumeHandles.includes(each))) {
+          this.#memory.received(uid, left);
+          return;
+        }
+        await driver.client.volumeGroup.deleteVolumeGroup({ volumeGroupId: step.handle, secrets }, options);
+        failpoints.deleted();
+        this.#memory.deleted(uid);
+      },
+    );
   }
 
   async #modify(

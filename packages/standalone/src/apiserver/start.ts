@@ -1,10 +1,11 @@
+import type { Server } from "node:https";
 import { join } from "node:path";
 import type { MetricFamily } from "@mooring/csi";
 import type { JsonStore, Logger } from "@mooring/store";
 import { defined } from "@mooring/store";
 import type { KindRegistry, OpenApiDocuments } from "../kinds/kind-info.ts";
 import { writeKubeconfig } from "../pki/kubeconfig.ts";
-import { ensurePki, isRenewalDue, serverNames } from "../pki/pki.ts";
+import { ensurePki, isRenewalDue, type Pki, serverNames } from "../pki/pki.ts";
 import type { Api, KubeletStreams } from "./api.ts";
 import { tokenReader } from "./auth/authenticate.ts";
 import { Authorizer } from "./auth/rbac.ts";
@@ -69,8 +70,7 @@ export interface ApiServer {
 
 /** Serves the Kubernetes API; resolves when it listens, the default namespaces exist and the kubeconfig is written. */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
-  const { store, kinds, stateDir, logger, signal, kubelet, requestMs = REQUEST_MS } = options;
-  const { bounds = CLIENT_BOUNDS } = options;
+  const { store, stateDir, logger, signal } = options;
   const at = parseListen(options.listen);
   const folder = join(stateDir, "pki");
   const names = serverNames(at.host);
@@ -81,10 +81,36 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     options.measure === undefined
       ? measureProcess(options.metrics)
       : { measure: options.measure, stop: () => {} };
-  const metrics = createMetrics(measure);
   const tokens = await ServiceAccountTokens.open(store, join(folder, "service-accounts.key"));
   const parser = new ParsePool();
-  const api: Api = {
+  const api = assemble(options, { pki, tokens, parser, metrics: createMetrics(measure) });
+  const { server, address } = await listen(api, pki, at);
+  const url = `https://${reachable(at.host)}:${address.port}`;
+  const kubeconfig = join(stateDir, "kubeconfig");
+  await writeKubeconfig(kubeconfig, { url, caPem: pki.caPem, token: pki.token });
+  const renewal = renewInTime(pki, () => ensurePki(folder, names), server, logger);
+  const done = new Promise<void>((resolve) => {
+    const stop = () => {
+      clearInterval(renewal);
+      stopMeasuring();
+      void parser.close();
+      closeServer(server, resolve);
+    };
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  });
+  logger.info({ url }, "The API server listens");
+  return { url, caPem: pki.caPem, token: pki.token, kubeconfig, tokens, done };
+}
+
+/** What its requests are served with. */
+function assemble(
+  options: ApiServerOptions,
+  made: { pki: Pki; tokens: ServiceAccountTokens; parser: ParsePool; metrics: Api["metrics"] },
+): Api {
+  const { store, kinds, logger, signal, kubelet, requestMs = REQUEST_MS, bounds = CLIENT_BOUNDS } = options;
+  const { pki, tokens, parser, metrics } = made;
+  return {
     store,
     kinds,
     logger,
@@ -104,14 +130,14 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     openapi: options.openapi ?? createOpenApi(kinds),
     ...defined({ kubelet }),
   };
-  const { server, address } = await listen(api, pki, at);
-  const url = `https://${reachable(at.host)}:${address.port}`;
-  const kubeconfig = join(stateDir, "kubeconfig");
-  await writeKubeconfig(kubeconfig, { url, caPem: pki.caPem, token: pki.token });
+}
+
+/** The server takes a new certificate before its own one runs out, until the timer is cleared. */
+function renewInTime(pki: Pki, renew: () => Promise<Pki>, server: Server, logger: Logger): NodeJS.Timeout {
   let shown = pki;
   const renewal = setInterval(() => {
     if (!isRenewalDue(shown)) return;
-    ensurePki(folder, names).then(
+    renew().then(
       (current) => {
         shown = current;
         server.setSecureContext(secureContext(current));
@@ -120,25 +146,18 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     );
   }, RENEW_CHECK_MS);
   renewal.unref();
-  const done = new Promise<void>((resolve) => {
-    const stop = () => {
-      clearInterval(renewal);
-      stopMeasuring();
-      void parser.close();
-      // Connections become idle one by one, as the watches on them end.
-      const closing = setInterval(() => server.closeIdleConnections(), 20);
-      const force = setTimeout(() => server.closeAllConnections(), GRACE_MS);
-      server.close(() => {
-        clearInterval(closing);
-        clearTimeout(force);
-        resolve();
-      });
-    };
-    if (signal.aborted) stop();
-    else signal.addEventListener("abort", stop, { once: true });
+  return renewal;
+}
+
+function closeServer(server: Server, closed: () => void): void {
+  // Connections become idle one by one, as the watches on them end.
+  const closing = setInterval(() => server.closeIdleConnections(), 20);
+  const force = setTimeout(() => server.closeAllConnections(), GRACE_MS);
+  server.close(() => {
+    clearInterval(closing);
+    clearTimeout(force);
+    closed();
   });
-  logger.info({ url }, "The API server listens");
-  return { url, caPem: pki.caPem, token: pki.token, kubeconfig, tokens, done };
 }
 
 /** `127.0.0.1:6443`, `[::1]:6443`, `:6443`. Throws a RangeError. */

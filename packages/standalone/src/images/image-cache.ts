@@ -42,20 +42,58 @@ const unpackedImage = failpoint("standalone/images/unpacked");
 
 /** Opens the folder of unpacked images. What an interrupted pull has left is taken away. */
 export async function openImageCache(folder: string): Promise<ImageCache> {
-  const names = join(folder, "names");
-  const unpacked = join(folder, "unpacked");
-  for (const each of [folder, names, unpacked]) await mkdir(each, { recursive: true, mode: 0o700 });
+  const cache = new FolderCache(folder);
+  for (const each of [folder, cache.names, cache.unpacked])
+    await mkdir(each, { recursive: true, mode: 0o700 });
   for (const name of await readdir(folder))
     if (name.startsWith("incoming-")) await rm(join(folder, name), { recursive: true, force: true });
-  const hexOf = (digest: string) => digest.slice("sha256:".length);
-  const placeOf = (digest: string) => join(unpacked, hexOf(digest));
-  const noteOf = (name: string) => join(names, createHash("sha256").update(name).digest("hex"));
+  return cache;
+}
 
-  const lock = new KeyedLock();
+class FolderCache implements ImageCache {
+  readonly names: string;
+  readonly unpacked: string;
+  readonly #folder: string;
+  readonly #lock = new KeyedLock();
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.names = join(folder, "names");
+    this.unpacked = join(folder, "unpacked");
+  }
+
+  async known(name: string): Promise<string | undefined> {
+    const digest = await readNote(this.#noteOf(name));
+    return digest !== undefined && (await this.open(digest)) !== undefined ? digest : undefined;
+  }
+
+  async open(digest: string): Promise<{ root: string; config: ImageConfig } | undefined> {
+    const place = this.#placeOf(digest);
+    const text = await textIfAny(join(place, "config.json"));
+    return text === undefined ? undefined : { root: join(place, "rootfs"), config: parseImageConfig(text) };
+  }
+
+  async add(
+    { name, digest }: NamedImage,
+    fill: (folder: string) => Promise<string>,
+    inUse: () => Iterable<string>,
+  ): Promise<void> {
+    const incoming = (await this.open(digest)) === undefined ? await this.#fetch(fill) : undefined;
+    try {
+      // No clean-up removes what another pull is about to give a name.
+      await this.#lock.run("", async () => {
+        if ((await this.open(digest)) === undefined) await this.#putInPlace(incoming, digest);
+        await this.#note(name, digest);
+        await this.#prune(new Set(inUse()));
+      });
+    } finally {
+      if (incoming !== undefined) await rm(incoming, { recursive: true, force: true });
+    }
+  }
 
   /** Returns a folder that has everything of the image, on disk. */
-  async function fetch(fill: (folder: string) => Promise<string>): Promise<string> {
-    const incoming = await mkdtemp(join(folder, "incoming-"));
+  async #fetch(fill: (folder: string) => Promise<string>): Promise<string> {
+    const incoming = await mkdtemp(join(this.#folder, "incoming-"));
     try {
       const config = await fill(incoming);
       parseImageConfig(config);
@@ -70,27 +108,29 @@ export async function openImageCache(folder: string): Promise<ImageCache> {
     }
   }
 
-  async function putInPlace(incoming: string | undefined, digest: string): Promise<void> {
+  async #putInPlace(incoming: string | undefined, digest: string): Promise<void> {
     if (incoming === undefined) throw new Error("the image was removed while it was being read");
+    const place = this.#placeOf(digest);
     // Without its configuration, which goes first of all, it counts for nothing.
-    await rm(placeOf(digest), { recursive: true, force: true });
-    await rename(incoming, placeOf(digest));
-    await syncFolder(unpacked);
+    await rm(place, { recursive: true, force: true });
+    await rename(incoming, place);
+    await syncFolder(this.unpacked);
   }
 
-  async function note(name: string, digest: string): Promise<void> {
-    if ((await readNote(noteOf(name))) === digest) return;
-    const path = noteOf(name);
+  async #note(name: string, digest: string): Promise<void> {
+    const path = this.#noteOf(name);
+    if ((await readNote(path)) === digest) return;
     await writeFile(`${path}.new`, JSON.stringify({ name, digest }), { flush: true });
     await rename(`${path}.new`, path);
-    await syncFolder(names);
+    await syncFolder(this.names);
   }
 
-  async function prune(rootsInUse: ReadonlySet<string>): Promise<void> {
-    const noted = await Promise.all((await readdir(names)).map((name) => readNote(join(names, name))));
+  async #prune(rootsInUse: ReadonlySet<string>): Promise<void> {
+    const notes = await readdir(this.names);
+    const noted = await Promise.all(notes.map((name) => readNote(join(this.names, name))));
     const wanted = new Set(noted.filter((digest) => digest !== undefined).map(hexOf));
-    for (const hex of await readdir(unpacked)) {
-      const place = join(unpacked, hex);
+    for (const hex of await readdir(this.unpacked)) {
+      const place = join(this.unpacked, hex);
       if (wanted.has(hex) || rootsInUse.has(join(place, "rootfs"))) continue;
       // First: what is half removed must not be taken for an image.
       await rm(join(place, "config.json"), { force: true });
@@ -98,31 +138,17 @@ export async function openImageCache(folder: string): Promise<ImageCache> {
     }
   }
 
-  const cache: ImageCache = {
-    async known(name) {
-      const digest = await readNote(noteOf(name));
-      return digest !== undefined && (await cache.open(digest)) !== undefined ? digest : undefined;
-    },
-    async open(digest) {
-      const place = placeOf(digest);
-      const text = await textIfAny(join(place, "config.json"));
-      return text === undefined ? undefined : { root: join(place, "rootfs"), config: parseImageConfig(text) };
-    },
-    async add({ name, digest }, fill, inUse) {
-      const incoming = (await cache.open(digest)) === undefined ? await fetch(fill) : undefined;
-      try {
-        // No clean-up removes what another pull is about to give a name.
-        await lock.run("", async () => {
-          if ((await cache.open(digest)) === undefined) await putInPlace(incoming, digest);
-          await note(name, digest);
-          await prune(new Set(inUse()));
-        });
-      } finally {
-        if (incoming !== undefined) await rm(incoming, { recursive: true, force: true });
-      }
-    },
-  };
-  return cache;
+  #placeOf(digest: string): string {
+    return join(this.unpacked, hexOf(digest));
+  }
+
+  #noteOf(name: string): string {
+    return join(this.names, createHash("sha256").update(name).digest("hex"));
+  }
+}
+
+function hexOf(digest: string): string {
+  return digest.slice("sha256:".length);
 }
 
 /** Throws for a note that cannot be read: its image would be taken for one that no name stands for. */

@@ -4,7 +4,7 @@ import type { ObjectStore } from "../object-store.ts";
 import { type Logger, silentLogger } from "../runtime/logger.ts";
 import { allowManyListeners, orAborted } from "../runtime/wait.ts";
 import { ObjectCache } from "./object-cache.ts";
-import { reflect } from "./reflector.ts";
+import { type ReflectorTarget, reflect } from "./reflector.ts";
 
 /** Which objects an informer keeps, how they are indexed, and who hears of trouble. */
 export interface InformerOptions<T> {
@@ -48,15 +48,14 @@ export function createInformer<T extends KubeObject>(
   resource: Resource<T>,
   options: InformerOptions<T> = {},
 ): Informer<T> {
-  const { indexers = {}, transform = (object) => object, logger = silentLogger, ...selection } = options;
+  const { indexers = {}, transform, logger = silentLogger, ...selection } = options;
   const cache = new ObjectCache<T>(indexers);
   const listeners = new Set<ChangeListener<T>>();
   let markSynced = () => {};
   const firstSync = new Promise<void>((resolve) => {
     markSynced = resolve;
   });
-
-  const announce = (old: T | undefined, current: T | undefined) => {
+  const announce: ChangeListener<T> = (old, current) => {
     for (const listener of listeners) {
       try {
         listener(old, current);
@@ -65,6 +64,39 @@ export function createInformer<T extends KubeObject>(
       }
     }
   };
+  const filled = filling(cache, announce, transform);
+  const target: ReflectorTarget<T> = {
+    ...filled,
+    replace(objects) {
+      filled.replace(objects);
+      markSynced();
+    },
+  };
+
+  return {
+    resource,
+    indexers,
+    run(signal) {
+      allowManyListeners(signal);
+      return reflect(store, { resource, selection }, { logger, signal }, target);
+    },
+    synced: (signal) => orAborted(firstSync, signal),
+    get: (key) => cache.get(key),
+    list: () => cache.list(),
+    byIndex: (name, value) => cache.byIndex(name, value),
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+/** What the store has goes into the cache, and each change that this makes there is announced. */
+function filling<T extends KubeObject>(
+  cache: ObjectCache<T>,
+  announce: ChangeListener<T>,
+  transform: (object: T) => T = (object) => object,
+): ReflectorTarget<T> {
   const put = (whole: T) => {
     const object = transform(whole);
     const old = cache.get(keyOf(object));
@@ -77,37 +109,15 @@ export function createInformer<T extends KubeObject>(
     const old = cache.remove(key);
     if (old !== undefined) announce(old, undefined);
   };
-
   return {
-    resource,
-    indexers,
-    run(signal) {
-      allowManyListeners(signal);
-      return reflect(
-        store,
-        { resource, selection },
-        { logger, signal },
-        {
-          replace(objects) {
-            const present = new Set(objects.map(keyOf));
-            for (const object of cache.list()) {
-              if (!present.has(keyOf(object))) remove(keyOf(object));
-            }
-            for (const object of objects) put(object);
-            markSynced();
-          },
-          put,
-          remove: (object) => remove(keyOf(object)),
-        },
-      );
+    replace(objects) {
+      const present = new Set(objects.map(keyOf));
+      for (const object of cache.list()) {
+        if (!present.has(keyOf(object))) remove(keyOf(object));
+      }
+      for (const object of objects) put(object);
     },
-    synced: (signal) => orAborted(firstSync, signal),
-    get: (key) => cache.get(key),
-    list: () => cache.list(),
-    byIndex: (name, value) => cache.byIndex(name, value),
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    put,
+    remove: (object) => remove(keyOf(object)),
   };
 }

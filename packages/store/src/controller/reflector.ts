@@ -7,7 +7,7 @@ import { backoffMs, delay } from "../runtime/wait.ts";
 import { listAll } from "./list-all.ts";
 
 /** Where a reflected collection goes. */
-interface ReflectorTarget<T> {
+export interface ReflectorTarget<T> {
   /** The whole collection, after every list. */
   replace(objects: T[]): void;
   put(object: T): void;

@@ -36,22 +36,81 @@ const ASK_TIMEOUT_MS = 10_000;
 
 /** Drivers at known sockets, and those that register later. */
 export function openDrivers(endpoints: Readonly<Record<string, string>>, logger: Logger): Drivers {
-  const known = new Map<string, Promise<NodeDriver>>();
-  const registered = new Set<string>();
-  const clients = new Set<CsiClient>();
+  return new NodeDrivers(endpoints, logger);
+}
 
-  async function open(endpoint: string): Promise<CsiClient> {
-    const client = await connect(endpoint, { logger, timeoutMs: CALL_TIMEOUT_MS });
-    clients.add(client);
+class NodeDrivers implements Drivers {
+  readonly #endpoints: ReadonlyMap<string, string>;
+  readonly #logger: Logger;
+  readonly #known = new Map<string, Promise<NodeDriver>>();
+  readonly #registered = new Set<string>();
+  readonly #clients = new Set<CsiClient>();
+
+  constructor(endpoints: Readonly<Record<string, string>>, logger: Logger) {
+    this.#endpoints = new Map(Object.entries(endpoints));
+    this.#logger = logger;
+  }
+
+  has(name: string): boolean {
+    return this.#endpoints.has(name) || this.#registered.has(name);
+  }
+
+  async get(name: string, signal: AbortSignal): Promise<NodeDriver> {
+    const found = this.#known.get(name);
+    if (found !== undefined) return found;
+    const endpoint = this.#endpoints.get(name);
+    if (endpoint === undefined) {
+      throw new Error(`driver name ${name} not found in the list of registered CSI drivers`);
+    }
+    const asked = this.#open(endpoint).then((client) =>
+      describe(name, client, { signal }).catch((error: unknown) => {
+        this.#drop(client);
+        throw error;
+      }),
+    );
+    this.#known.set(name, asked);
+    asked.catch(() => this.#known.delete(name));
+    return asked;
+  }
+
+  async register(name: string, endpoint: string, signal: AbortSignal): Promise<void> {
+    const ask = { signal, timeoutMs: ASK_TIMEOUT_MS };
+    await awaitServer(endpoint, ask);
+    const client = await this.#openInItsVersion(endpoint, ask);
+    try {
+      const driver = await checkRegistration(name, endpoint, client, ask);
+      this.unregister(name);
+      this.#registered.add(name);
+      this.#known.set(name, Promise.resolve(driver));
+    } catch (error) {
+      this.#drop(client);
+      throw error;
+    }
+  }
+
+  unregister(name: string): void {
+    if (!this.#registered.delete(name)) return;
+    const driver = this.#known.get(name);
+    this.#known.delete(name);
+    driver?.then(({ client }) => this.#drop(client)).catch(() => {});
+  }
+
+  close(): void {
+    for (const client of this.#clients) client.close();
+  }
+
+  async #open(endpoint: string): Promise<CsiClient> {
+    const client = await connect(endpoint, { logger: this.#logger, timeoutMs: CALL_TIMEOUT_MS });
+    this.#clients.add(client);
     return client;
   }
 
   /** A driver of somebody else: it may have csi.v0 alone. */
-  async function openInItsVersion(endpoint: string, ask: CallOptions): Promise<CsiClient> {
-    const channel = await connect(endpoint, { logger, timeoutMs: CALL_TIMEOUT_MS });
+  async #openInItsVersion(endpoint: string, ask: CallOptions): Promise<CsiClient> {
+    const channel = await connect(endpoint, { logger: this.#logger, timeoutMs: CALL_TIMEOUT_MS });
     try {
       const client = await inItsVersion(channel, ask);
-      clients.add(client);
+      this.#clients.add(client);
       return client;
     } catch (error) {
       channel.close();
@@ -59,61 +118,26 @@ export function openDrivers(endpoints: Readonly<Record<string, string>>, logger:
     }
   }
 
-  function drop(client: CsiClient): void {
+  #drop(client: CsiClient): void {
     client.close();
-    clients.delete(client);
+    this.#clients.delete(client);
   }
+}
 
-  function unregister(name: string): void {
-    if (!registered.delete(name)) return;
-    const driver = known.get(name);
-    known.delete(name);
-    driver?.then(({ client }) => drop(client)).catch(() => {});
-  }
-
-  return {
-    has: (name) => Object.hasOwn(endpoints, name) || registered.has(name),
-    async get(name, signal) {
-      const found = known.get(name);
-      if (found !== undefined) return found;
-      const endpoint = Object.hasOwn(endpoints, name) ? endpoints[name] : undefined;
-      if (endpoint === undefined) {
-        throw new Error(`driver name ${name} not found in the list of registered CSI drivers`);
-      }
-      const asked = open(endpoint).then((client) =>
-        describe(name, client, { signal }).catch((error: unknown) => {
-          drop(client);
-          throw error;
-        }),
-      );
-      known.set(name, asked);
-      asked.catch(() => known.delete(name));
-      return asked;
-    },
-    async register(name, endpoint, signal) {
-      const ask = { signal, timeoutMs: ASK_TIMEOUT_MS };
-      await awaitServer(endpoint, ask);
-      const client = await openInItsVersion(endpoint, ask);
-      try {
-        const { name: itself } = await client.identity.getPluginInfo({}, ask);
-        if (itself !== name) throw new Error(`the driver at ${endpoint} calls itself ${itself}, not ${name}`);
-        const driver = await describe(name, client, ask);
-        // What every pod of it needs: one that cannot say which node this is serves none.
-        const { nodeId } = await client.node.nodeGetInfo({}, ask);
-        if (nodeId === "") throw new Error(`the driver at ${endpoint} has no id for this node (NodeGetInfo)`);
-        unregister(name);
-        registered.add(name);
-        known.set(name, Promise.resolve(driver));
-      } catch (error) {
-        drop(client);
-        throw error;
-      }
-    },
-    unregister,
-    close() {
-      for (const client of clients) client.close();
-    },
-  };
+/** The driver is what it calls itself, and knows on which node it is. */
+async function checkRegistration(
+  name: string,
+  endpoint: string,
+  client: CsiClient,
+  ask: { signal: AbortSignal; timeoutMs: number },
+): Promise<NodeDriver> {
+  const { name: itself } = await client.identity.getPluginInfo({}, ask);
+  if (itself !== name) throw new Error(`the driver at ${endpoint} calls itself ${itself}, not ${name}`);
+  const driver = await describe(name, client, ask);
+  // What every pod of it needs: one that cannot say which node this is serves none.
+  const { nodeId } = await client.node.nodeGetInfo({}, ask);
+  if (nodeId === "") throw new Error(`the driver at ${endpoint} has no id for this node (NodeGetInfo)`);
+  return driver;
 }
 
 async function describe(

@@ -16,64 +16,32 @@ export interface Prober {
   close(): void;
 }
 
+/** One attempt of a container, while it is probed. */
+interface Probed {
+  id: string;
+  container: Container;
+  startedAt: number;
+  target: ProbeTarget;
+  stop: AbortController;
+  results: ProbeResults;
+}
+
 /** `changed` is called with the container's id when a result turned; `failed` after each failure. */
-export function createProber(
-  changed: (id: string) => void,
-  failed: (id: string, kind: ProbeKind, message: string) => void,
-): Prober {
-  const running = new Map<string, { stop: AbortController; results: ProbeResults }>();
+interface ProbeListener {
+  changed(id: string): void;
+  failed(id: string, kind: ProbeKind, message: string): void;
+}
 
-  async function repeat(
-    id: string,
-    { kind, probe, from }: { kind: ProbeKind; probe: Probe; from: number },
-    target: ProbeTarget,
-    entry: { stop: AbortController; results: ProbeResults },
-  ): Promise<void> {
-    const { signal } = entry.stop;
-    const { failureThreshold = 3, successThreshold = 1, periodSeconds = 10, initialDelaySeconds = 0 } = probe;
-    let [failures, successes] = [0, 0];
-    const forMs = initialDelaySeconds * 1000;
-    await delay(msLeft({ since: from, forMs, now: Date.now() }), signal);
-    while (!signal.aborted) {
-      const problem = await runProbe(probe, target);
-      if (signal.aborted) return;
-      [failures, successes] = problem === undefined ? [0, successes + 1] : [failures + 1, 0];
-      if (problem !== undefined) failed(id, kind, problem);
-      const before = JSON.stringify(entry.results);
-      if (successes >= successThreshold) succeed(kind, entry.results);
-      if (failures >= failureThreshold) fail(kind, entry.results, problem ?? "");
-      if (JSON.stringify(entry.results) !== before) changed(id);
-      if (kind === "startup" && (entry.results.started || entry.results.unhealthy !== undefined)) return;
-      await delay(periodSeconds * 1000, signal);
-    }
-  }
-
-  async function probeAll(
-    id: string,
-    { container, startedAt }: { container: Container; startedAt: number },
-    target: ProbeTarget,
-    entry: { stop: AbortController; results: ProbeResults },
-  ): Promise<void> {
-    const { startupProbe, readinessProbe, livenessProbe } = container;
-    if (startupProbe !== undefined)
-      await repeat(id, { kind: "startup", probe: startupProbe, from: startedAt }, target, entry);
-    if (!entry.results.started) return;
-    await Promise.all([
-      readinessProbe === undefined
-        ? undefined
-        : repeat(id, { kind: "readiness", probe: readinessProbe, from: startedAt }, target, entry),
-      livenessProbe === undefined
-        ? undefined
-        : repeat(id, { kind: "liveness", probe: livenessProbe, from: startedAt }, target, entry),
-    ]);
-  }
-
+/** See {@link ProbeListener}. */
+export function createProber(changed: ProbeListener["changed"], failed: ProbeListener["failed"]): Prober {
+  const running = new Map<string, Probed>();
   return {
     ensure(id, container, startedAt, target) {
       if (running.has(id) || !hasProbes(container)) return;
-      const entry = { stop: new AbortController(), results: initial(container) };
-      running.set(id, entry);
-      probeAll(id, { container, startedAt }, target, entry).catch(() => {});
+      const stop = new AbortController();
+      const probed: Probed = { id, container, startedAt, target, stop, results: initial(container) };
+      running.set(id, probed);
+      probeAll(probed, { changed, failed }).catch(() => {});
     },
     results: (id, container) => running.get(id)?.results ?? initial(container),
     isProbing: (id) => running.has(id),
@@ -86,6 +54,40 @@ export function createProber(
       running.clear();
     },
   };
+}
+
+/** The other two kinds begin once the startup probe has succeeded. */
+async function probeAll(probed: Probed, listener: ProbeListener): Promise<void> {
+  const { startupProbe, readinessProbe, livenessProbe } = probed.container;
+  const repeated = (kind: ProbeKind, probe: Probe | undefined) =>
+    probe === undefined ? undefined : repeat(kind, probe, probed, listener);
+  await repeated("startup", startupProbe);
+  if (!probed.results.started) return;
+  await Promise.all([repeated("readiness", readinessProbe), repeated("liveness", livenessProbe)]);
+}
+
+async function repeat(
+  kind: ProbeKind,
+  probe: Probe,
+  { id, startedAt, target, stop: { signal }, results }: Probed,
+  { changed, failed }: ProbeListener,
+): Promise<void> {
+  const { failureThreshold = 3, successThreshold = 1, periodSeconds = 10, initialDelaySeconds = 0 } = probe;
+  let [failures, successes] = [0, 0];
+  const forMs = initialDelaySeconds * 1000;
+  await delay(msLeft({ since: startedAt, forMs, now: Date.now() }), signal);
+  while (!signal.aborted) {
+    const problem = await runProbe(probe, target);
+    if (signal.aborted) return;
+    [failures, successes] = problem === undefined ? [0, successes + 1] : [failures + 1, 0];
+    if (problem !== undefined) failed(id, kind, problem);
+    const before = JSON.stringify(results);
+    if (successes >= successThreshold) succeed(kind, results);
+    if (failures >= failureThreshold) fail(kind, results, problem ?? "");
+    if (JSON.stringify(results) !== before) changed(id);
+    if (kind === "startup" && (results.started || results.unhealthy !== undefined)) return;
+    await delay(periodSeconds * 1000, signal);
+  }
 }
 
 /** True when the container has a probe of any kind. */
