@@ -1,37 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { StatusError, type UnstructuredObject } from "@mooring/store";
+import type { UnstructuredObject } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
-import { admitCreate, admitUpdate, type KindSchema } from "../schema/strategy.ts";
+import { admitCreate, admitUpdate } from "../schema/strategy.ts";
 import { builtinKinds } from "./register.ts";
-
-function kindOf(name: string): KindSchema {
-  const found = builtinKinds.find((kind) => kind.resource.kind === name);
-  assert.ok(found, name);
-  const { group, version, kind } = found.resource;
-  return {
-    group,
-    version,
-    kind,
-    schema: found.schema,
-    custom: false,
-    hasStatus: found.hasStatus === true,
-    ...(found.rules && { rules: found.rules }),
-  };
-}
-function object(kind: KindSchema, fields: Record<string, unknown>): UnstructuredObject {
-  const apiVersion = kind.group === "" ? kind.version : `${kind.group}/${kind.version}`;
-  return { apiVersion, kind: kind.kind, metadata: { name: "x" }, ...structuredClone(fields) };
-}
-function failure(run: () => unknown): string {
-  try {
-    run();
-  } catch (error) {
-    assert.ok(error instanceof StatusError, String(error));
-    return error.message;
-  }
-  return "";
-}
+import { failure, kindOf, object } from "./testing/admit.ts";
 
 const claim = { spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } } };
 const pod = { spec: { containers: [{ name: "c", image: "host" }] } };

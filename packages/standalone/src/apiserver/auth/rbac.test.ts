@@ -47,3 +47,20 @@ test("others get their turn while the many roles of one user are read", async ()
   assert.equal((await asked).length, 100);
   assert.ok(turns >= 10, `others had ${turns} turns`);
 });
+
+test("a service account without a namespace is of the binding's", async () => {
+  const bindings = [{ metadata: { name: "b", namespace: "one" }, roleRef: { kind: "Role", name: "r" } }].map(
+    (binding) => ({ ...binding, subjects: [{ kind: "ServiceAccount", name: "builder" }] }),
+  );
+  const store = {
+    list: async ({ kind }: { kind: string }) => ({ items: kind === "RoleBinding" ? bindings : [] }),
+    get: async () => ({ rules: [{ verbs: ["get"], apiGroups: [""], resources: ["pods"] }] }),
+  } as unknown as JsonStore;
+  const rulesOf = (namespace: string) =>
+    new Authorizer(store).rulesFor(
+      { username: `system:serviceaccount:${namespace}:builder`, groups: [] },
+      "one",
+    );
+  assert.equal((await rulesOf("one")).length, 1);
+  assert.equal((await rulesOf("two")).length, 0);
+});

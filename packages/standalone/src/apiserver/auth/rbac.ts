@@ -72,7 +72,9 @@ export class Authorizer {
     const cluster = await this.#store.list(ClusterRoleBindings);
     const local = namespace === "" ? [] : (await this.#store.list(RoleBindings, { namespace })).items;
     const bindings = [...cluster.items, ...local] as Binding[];
-    const mine = bindings.filter(({ subjects = [] }) => subjects.some((subject) => isAbout(subject, user)));
+    const mine = bindings.filter(({ subjects = [], metadata }) =>
+      subjects.some((subject) => isAbout(subject, user, metadata.namespace ?? "")),
+    );
     return this.#rulesOf(rolesOf(mine));
   }
 
@@ -115,8 +117,9 @@ function rulesOfGroup(group: string): readonly PolicyRule[] {
   return (Object.hasOwn(GROUP_RULES, group) ? GROUP_RULES[group] : undefined) ?? [];
 }
 
-function isAbout({ kind, name = "", namespace = "" }: Subject, { username, groups }: User): boolean {
+/** A service account without a namespace is of the binding's; a binding of the whole cluster has none to give. */
+function isAbout({ kind, name = "", namespace }: Subject, { username, groups }: User, own: string): boolean {
   if (kind === "User") return name === username;
   if (kind === "Group") return groups.includes(name);
-  return kind === "ServiceAccount" && username === `system:serviceaccount:${namespace}:${name}`;
+  return kind === "ServiceAccount" && username === `system:serviceaccount:${namespace || own}:${name}`;
 }

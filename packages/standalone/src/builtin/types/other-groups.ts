@@ -72,12 +72,12 @@ type Subject "Who is given it."
   kind!: string -- User, Group or ServiceAccount.
   apiGroup: string -- Group of the subject.
   name!: string -- Name of the subject.
-  namespace: string -- Namespace of a service account.
+  namespace: string -- Namespace of a service account; absent in a RoleBinding means its own.
 type AggregationRule "Roles that a role is put together from."
   clusterRoleSelectors: []LabelSelector -- The roles, by label.
-type Role "Permissions within a namespace. Stored only: the one token may do everything."${HEAD}
+type Role "Permissions within a namespace."${HEAD}
   rules: []PolicyRule -- The permissions.
-type ClusterRole "Permissions in the whole cluster. Stored only: the one token may do everything."${HEAD}
+type ClusterRole "Permissions in the whole cluster."${HEAD}
   rules: []PolicyRule -- The permissions.
   aggregationRule: AggregationRule -- Roles that this one is put together from.
 type RoleBinding "Gives a role within a namespace."${HEAD}

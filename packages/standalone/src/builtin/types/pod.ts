@@ -119,7 +119,7 @@ type PodSpec "What a pod runs, and with what."
   setHostnameAsFQDN: bool -- The host name is the full one.
   os: PodOS -- Operating system.
   hostUsers: bool -- Use the node's user ids.
-  schedulingGates: []PodSchedulingGate map(name) merge(name) -- WantedTicket back scheduling.
+  schedulingGates: []PodSchedulingGate map(name) merge(name) -- Hold scheduling back.
   resourceClaims: []PodResourceClaim map(name) merge(name) retain -- Claims on devices.
   resources: ResourceRequirements -- Resources of the pod as a whole.
 type Pod "Containers that run together on one node."
