@@ -308,7 +308,7 @@ export function controllerCommand(): Command {
   return flags.reduce((known, withFlags) => withFlags(known), command);
 }
 
-/** How the driver is called, and what it is told with that. */
+/** How the driver is called, and what goes with each call. */
 function withCallFlags(command: Command): Command {
   return command
     .addOption(
