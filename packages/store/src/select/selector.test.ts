@@ -96,7 +96,8 @@ test("two equals signs with nothing behind them are refused, and the empty value
     );
   assert.throws(
     () => parseFieldSelector("metadata.name=a,spec.nodeName=="),
-    (error) => isStatus(error, "BadRequest") && /for the empty value write 'spec.nodeName='$/.test(error.message),
+    (error) =>
+      isStatus(error, "BadRequest") && /for the empty value write 'spec.nodeName='$/.test(error.message),
   );
   assert.deepEqual(parseFieldSelector("spec.nodeName=,metadata.name!="), [
     { field: "spec.nodeName", equal: true, value: "" },
