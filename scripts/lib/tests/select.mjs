@@ -61,11 +61,13 @@ async function branchPoint() {
 export function filesReached(files, changed, { reachedFrom, textOf }) {
   if (changed.some((path) => EVERYTHING.test(path))) return files;
   return files.filter((file) => {
-    const reached = reachedFrom(relative(ROOT, file));
+    const test = relative(ROOT, file);
+    const reached = reachedFrom(test);
     const texts = [...reached].map(textOf);
-    return changed.some(
-      (path) => reached.has(path) || (!isModule(path) && texts.some((text) => reads(text, path))),
-    );
+    return changed.some((path) => {
+      if (reached.has(path) || walks(textOf(test), path)) return true;
+      return !isModule(path) && texts.some((text) => reads(text, path));
+    });
   });
 }
 
@@ -73,5 +75,11 @@ const isModule = (path) => /\.(ts|mjs)$/.test(path);
 
 /** Whether a source names the file, or the folder at the root that it is below, as one does who walks through it. */
 function reads(text, path) {
-  return text.includes(basename(path)) || text.includes(`"${path.split("/")[0]}"`);
+  return text.includes(basename(path)) || walks(text, path);
+}
+
+/** Whether a source has the folder at the root that the file is below, and no file in it: a test that reads every source does. */
+function walks(text, path) {
+  const [top = "", ...rest] = path.split("/");
+  return rest.length > 0 && new RegExp(`["'\`](?:\\.\\.?/)*${top}(?:["'\`]|/\\$\\{)`).test(text);
 }
