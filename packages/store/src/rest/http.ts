@@ -31,6 +31,11 @@ const KEEP_ALIVE_MS = 30_000;
 /** How often a busy server (429) is asked again before that becomes the caller's problem. */
 const BUSY_RETRIES = 5;
 const MAX_BUSY_WAIT_MS = 30_000;
+/** The way to the server is broken, or nobody listens there any more. */
+const UNREACHABLE = new Set(["ECONNREFUSED", "EHOSTDOWN", "EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT"]);
+
+/** Is given the time, by `performance.now()`, since when the server has not responded to a request. */
+export type SilenceListener = (since: number) => void;
 
 /** Connections to one API server. Every failure is a StatusError. */
 export class HttpClient {
@@ -40,12 +45,22 @@ export class HttpClient {
   #agent: http.Agent | undefined;
   readonly #timeoutMs: number;
   readonly #userAgent: string;
+  readonly #silences = new Set<SilenceListener>();
 
   constructor(access: ClusterAccess, options: HttpOptions = {}) {
     this.#access = access;
     this.#timeoutMs = options.timeoutMs ?? 30_000;
     this.#userAgent = options.userAgent ?? "mooring";
     this.#tls = access.tls;
+  }
+
+  /**
+   * Calls back for each request that gets no response in its time, or no connection: whoever reads another response of this
+   * server may wait for bytes that a lost network has swallowed. Returns how to end that.
+   */
+  onSilence(listener: SilenceListener): () => void {
+    this.#silences.add(listener);
+    return () => this.#silences.delete(listener);
   }
 
   /** Connects with these from now on; what is under way ends on the connection that it has. */
@@ -110,6 +125,10 @@ export class HttpClient {
     const body = request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body));
     this.#agent ??= agentFor(this.#access.server, this.#tls);
     const agent = this.#agent;
+    const since = performance.now();
+    const report = () => {
+      for (const listener of this.#silences) listener(since);
+    };
     const { request: start } = this.#access.server.startsWith("https:") ? https : http;
     return new Promise((resolve, reject) => {
       const outgoing = start(this.#access.server + request.path, {
@@ -125,14 +144,18 @@ export class HttpClient {
         },
         ...defined({ signal: request.signal }),
       });
-      const silent = () => outgoing.destroy(new Error(`no response for ${this.#timeoutMs} ms`));
+      const silent = () => {
+        report();
+        outgoing.destroy(new Error(`no response for ${this.#timeoutMs} ms`));
+      };
       const timer = setTimeout(silent, this.#timeoutMs);
       outgoing.on("response", (response) => {
         clearTimeout(timer);
         resolve(response);
       });
-      outgoing.on("error", (error) => {
+      outgoing.on("error", (error: NodeJS.ErrnoException) => {
         clearTimeout(timer);
+        if (UNREACHABLE.has(error.code ?? "")) report();
         reject(error);
       });
       outgoing.end(body);

@@ -60,6 +60,36 @@ test("a watch goes on through closed connections without losing or repeating an 
   );
 });
 
+test("a watch that was silent is opened again when a request of the same client gets no response", async (t) => {
+  const { local, api, rest } = await setUp(t, { timeoutMs: 200 });
+  let opened = 0;
+  /** Requests that are never responded to. */
+  const ignored: ServerResponse[] = [];
+  api.intercept = (request, response) => {
+    if (isWatch(request.url)) opened += 1;
+    else ignored.push(response);
+    return !isWatch(request.url);
+  };
+  const stop = new AbortController();
+  const seen: string[] = [];
+  const watching = (async () => {
+    const options = { resourceVersion: local.resourceVersion, signal: stop.signal };
+    for await (const { object } of rest.watch(Shelves, options)) seen.push(object.metadata.name);
+  })();
+  t.after(async () => {
+    for (const response of ignored) response.destroy();
+    stop.abort();
+    await watching;
+  });
+  await local.create(Shelves, shelf("first"));
+  await eventually("its first event", () => seen.length === 1);
+  assert.ok(isStatus(await rest.list(Widgets).catch((error: unknown) => error), "ServiceUnavailable"));
+  await eventually("another watch", () => opened === 2);
+  await local.create(Shelves, shelf("last"));
+  await eventually("what came after", () => seen.length === 2);
+  assert.deepEqual(seen, ["first", "last"]);
+});
+
 test("an informer survives refusals, garbage, expired revisions and a dead connection", async (t) => {
   const { local, api, rest } = await setUp(t, { watchIdleMs: 300 });
   await local.create(Shelves, shelf("first"));

@@ -217,7 +217,7 @@ export class RestStore implements ObjectStore {
       timeoutSeconds: Math.floor(300 + 300 * Math.random()),
     });
     const response = await this.#http.open({ method: "GET", path, signal });
-    yield* watchEvents(resource, response, this.#watchIdleMs);
+    yield* watchEvents(resource, response, { client: this.#http, idleMs: this.#watchIdleMs });
   }
 
   /** Bookmarks are always asked for; callers get them only if they did. */

@@ -3,6 +3,7 @@ import type { KubeObject } from "../object/meta.ts";
 import type { Resource } from "../object/resource.ts";
 import type { WatchEvent } from "../object-store.ts";
 import { decodeObject, mentionsNull } from "./decode.ts";
+import type { HttpClient } from "./http.ts";
 import { isStatusObject, networkError, statusFromObject } from "./response-error.ts";
 
 const TYPES = new Set(["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]);
@@ -10,21 +11,28 @@ const TYPES = new Set(["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]);
 /**
  * The events of one watch response. Ends when the server ends it. Throws the StatusError of an ERROR event, and
  * ServiceUnavailable when the connection breaks, brings nonsense, or is silent for `idleMs`: a connection whose other
- * end has vanished never closes it.
+ * end has vanished never closes it. It also ends when a request of `client` gets no response, and the watch has brought
+ * nothing since that began: what was sent while the network was away is sent again by TCP after a delay that has grown as long as
+ * that was, and a new watch has it at once.
  */
 export async function* watchEvents<T extends KubeObject>(
   resource: Resource<T>,
   response: IncomingMessage,
-  idleMs: number,
+  { client, idleMs }: { client: Pick<HttpClient, "onSilence">; idleMs: number },
 ): AsyncGenerator<WatchEvent<T>, void> {
   response.setEncoding("utf8");
   const silent = () => response.destroy(new Error(`the watch was silent for ${idleMs} ms`));
   let timer = setTimeout(silent, idleMs);
+  let heardAt = performance.now();
+  const unfollow = client.onSilence((since) => {
+    if (heardAt < since) response.destroy(new Error("the server does not respond, and the watch was silent"));
+  });
   let rest = "";
   try {
     for await (const chunk of response as AsyncIterable<string>) {
       clearTimeout(timer);
       timer = setTimeout(silent, idleMs);
+      heardAt = performance.now();
       const lines = (rest + chunk).split("\n");
       rest = lines.pop() ?? "";
       for (const line of lines) {
@@ -35,6 +43,7 @@ export async function* watchEvents<T extends KubeObject>(
     throw networkError(error);
   } finally {
     clearTimeout(timer);
+    unfollow();
     response.destroy();
   }
 }
