@@ -57,7 +57,7 @@ function intro({ part, node, passed, failed, skipped, failedFiles, ...run }, { v
     "have a test that did not show it in that run; **open** rows have none. Where something else than missing work is the reason,",
     "the row says it, from [conformance-open.tsv](conformance-open.tsv); an open row without a reason is not built, or not shown by",
     "a test. Rows of level NOTE explain and need none. Rows whose actor is `CO`, or an operator or a deployment, bind others than",
-    "the driver: of orchestrators in general no test of ours can tell, in standalone mode Mooring is one.",
+    "the driver: of orchestrators in general no test of ours can show it, in standalone mode Mooring is one.",
   ];
   if (failedFiles.length > 0)
     lines.push("", `Files with failures: ${failedFiles.map((name) => `\`${name}\``).join(", ")}.`);

@@ -13,7 +13,7 @@ const PACKAGES = [
   { command: "modprobe", package: "kmod", why: "loads the client in that kernel" },
   { command: "ip", package: "iproute2", why: "connects that kernel with the cluster" },
   { command: "ceph-mon", package: "ceph-mon", why: "the cluster's monitor" },
-  { command: "ceph-mgr", package: "ceph-mgr", why: "tells how full the cluster is" },
+  { command: "ceph-mgr", package: "ceph-mgr", why: "reports how full the cluster is" },
   { command: "ceph-osd", package: "ceph-osd", why: "keeps the cluster's data" },
   { command: "rbd", package: "ceph-common", why: "makes images" },
   { command: "qemu-storage-daemon", package: "qemu-system-common", why: "opens images on this machine" },

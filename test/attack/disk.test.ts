@@ -63,7 +63,7 @@ const LOGS: Readonly<Record<string, string>> = {
   // What is measured is a size that was there before.
   cut: `truncate -s 10T ${LOG}; until [ -e /volume/go ]; do sleep 0.1; done; truncate -s 0 ${LOG}; head -c 180M /dev/zero`,
   reserved: `fallocate --keep-size --length 300M ${LOG}; echo more`,
-  // read(2) into a file that is mapped: no watch tells of it.
+  // read(2) into a file that is mapped: no watch reports it.
   "written in memory": `perl -e 'open(my $log, "+<", "${LOG}") or die; truncate($log, 180 << 20) or die; open(my $zeros, "<", "/dev/zero") or die;
 my $at = syscall(${MMAP}, 0, 180 << 20, 3, 1, fileno($log), 0); syscall(${READ}, fileno($zeros), $at, 180 << 20) == 180 << 20 or die'`,
 };

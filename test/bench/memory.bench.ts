@@ -129,7 +129,7 @@ async function measure(up: Up): Promise<Measurement[]> {
   return all;
 }
 
-/** Resident memory of `mooring up`, as people start it: at rest, with claims, with objects, and as changes go on. */
+/** Resident memory of `mooring up`, as operators start it: at rest, with claims, with objects, and as changes go on. */
 export async function run(): Promise<Measurement[]> {
   const up = await Up.create({ program: [PROGRAM], poolSize: "8Gi" });
   try {

@@ -39,7 +39,7 @@ const persist: Persist = async (work) => {
     try {
       return await work(await up.store());
     } catch (error) {
-      // Whatever a dying server answered is void; a living one's response stands.
+      // Whatever a dying server responded is void; a living one's response stands.
       await new Promise((resolve) => setImmediate(resolve));
       if (up.alive && !isConnectionError(error)) throw error;
     }

@@ -18,7 +18,7 @@ const SEED = Number(process.env["MOORING_SEED"] ?? Math.floor(Date.now() / 86_40
 const POOLS = (["xfs", "btrfs"] as const).filter((pool) =>
   new RegExp(process.env["MOORING_KILL_POOLS"] ?? "").test(pool),
 );
-/** Systems side by side: while one starts, or waits for what it is told to do, another has the processors. */
+/** Systems side by side: while one starts, or waits for its next change, another has the processors. */
 const SYSTEMS = Number(process.env["MOORING_KILL_SYSTEMS"] ?? 1);
 /** A deep run takes long: who waits for it reads how far it is. */
 const REPORT_EVERY = Number(process.env["MOORING_KILL_REPORT"] ?? 100);

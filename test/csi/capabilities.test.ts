@@ -77,7 +77,7 @@ interface Typed {
 }
 type Names = Readonly<Record<number, string>>;
 
-/** The names of what is answered, or the code of the refusal. */
+/** The names in the response, or the code of the refusal. */
 async function named(call: Promise<{ capabilities: readonly Typed[] }>, names: Names) {
   const { capabilities } = await call.catch((error: { codeName?: string }) => ({ capabilities: error }));
   if (!Array.isArray(capabilities)) return (capabilities as { codeName?: string }).codeName ?? "";

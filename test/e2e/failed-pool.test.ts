@@ -15,7 +15,7 @@ async function isReady(kubectl: Kubectl): Promise<boolean> {
   return (await kubectl.run("get", "pool", "default", "-o", "jsonpath={.status.ready}")) === "true";
 }
 
-/** What an operator is told, wherever one looks: what has failed, and the command that lets it go on. */
+/** What an operator reads, wherever that is: what has failed, and the command that lets it go on. */
 async function tellsOfIt({ stateDir, kubeconfig }: Up, type: string): Promise<void> {
   const cause = new RegExp(
     `the ${type} file system at \\S+/pools/default/mnt .*every write to its volumes fails`,

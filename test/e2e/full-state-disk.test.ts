@@ -18,7 +18,7 @@ const configMap = (name: string) => ({
   data: { word: "kept" },
 });
 
-/** What an operator is told, wherever one looks. */
+/** What an operator reads, wherever that is. */
 async function tellsOfIt({ stateDir, kubeconfig }: Up, kubectl: Kubectl): Promise<void> {
   const said = /no space left on the disk of \S+: .* MiB .*make room there/;
   const ready = await kubectl.run("get", "--raw", "/readyz").catch((error: Error) => error.message);

@@ -400,7 +400,7 @@ describe("mooring import rbd", { skip: withCluster.skip }, () => {
     await kubectl.run("wait", ...SHOP, "pvc/data", "--for=jsonpath={.status.phase}=Bound", "--timeout=120s");
   }
 
-  /** What an import may change, without what tells of its time. */
+  /** What an import may change, without what depends on its time. */
   async function stateOf(image: string): Promise<unknown> {
     const volume = JSON.parse(await kubectl.run("get", "pv/pvc-xfs", "-o", "json"));
     const claim = JSON.parse(await kubectl.run("get", ...SHOP, "pvc/data", "-o", "json"));

@@ -34,7 +34,7 @@ const write = (kubectl: Kubectl, where: string, mebibytes: number): Promise<stri
 const sumOf = (kubectl: Kubectl, where: string): Promise<string> =>
   kubectl.run("exec", where, "--", "sha256sum", "/data/file");
 
-/** What the thin volume's user is told, and that nothing says so of the thick one. */
+/** What the thin volume's user reads, and that nothing says so of the thick one. */
 async function tellsWhoFails({ kubeconfig, stateDir }: Up): Promise<void> {
   const why = (name: string) => mooring("why", `pvc/${name}`, "--kubeconfig", kubeconfig);
   const told = /Pool default: .*writes into thin volumes fail.*without fsync is lost/;

@@ -71,7 +71,7 @@ export class Disk {
     });
   }
 
-  /** Nobody needs it there any more. Of a node that is lost that is not answered before it is known: a cluster asks again. */
+  /** Nobody needs it there any more. Of a node that is lost that is not known at once: a cluster asks again. */
   async leave(node: string): Promise<void> {
     const controller = await this.#kernels.controller();
     await this.#repeated(`to leave ${node}`, () =>

@@ -18,7 +18,7 @@ export const NODES: readonly [string, string] = ["one", "two"];
 /** Resolves with what it has seen, as a text; `tell`: what is seen on the way. */
 export type Check = (kernels: Kernels, tell: (line: string) => void) => Promise<string>;
 
-/** How long something took, for people. */
+/** How long something took, to be read. */
 export function seconds(from: number): string {
   return `${((performance.now() - from) / 1000).toFixed(1)} s`;
 }

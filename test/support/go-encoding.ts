@@ -36,7 +36,7 @@ async function allSchemas(): Promise<Map<string, Schema>> {
   return schemas;
 }
 
-/** Other people's maps, in which an entry is data. */
+/** Other programs' maps, in which an entry is data. */
 const DATA = new Set(["labels", "annotations", "managedFields"]);
 
 function encode(value: unknown, schema: Schema): unknown {

@@ -34,7 +34,7 @@ export class Kubectl {
 
   /**
    * What `kubectl get <target> --watch` prints of one object at this path, as soon as it is `wanted`; undefined when kubectl
-   * ends before. One process for a wait, and not one for every look.
+   * ends before. One process for a wait, and not one for every read.
    */
   async watch(target: string[], path: string, wanted: Wanted): Promise<string | undefined> {
     const output = `jsonpath=${path}{"\\n${END}\\n"}`;

@@ -11,7 +11,7 @@ export async function machineRemains(folder: string): Promise<string[]> {
 }
 
 /**
- * Fails when something uses the folder. A device that was let go may stay for a moment: another program of the machine that
+ * Fails when something uses the folder. A device that was detached may stay for a moment: another program of the machine that
  * has just got a mount namespace of its own, as containers do, has copies of all mounts until it has put them away.
  */
 export async function nothingRemains(folder: string): Promise<void> {

@@ -31,7 +31,7 @@ const RECORDS = 3;
 
 /**
  * The main job, in a namespace of its own: a writer on a claim, a snapshot of it while it writes, a restore, and
- * a look at the data at both ends. Every step may be run again. `acks` is an empty folder outside of all volumes.
+ * a check of the data at both ends. Every step may be run again. `acks` is an empty folder outside of all volumes.
  */
 export class Scenario {
   readonly #persist: Persist;

@@ -139,7 +139,7 @@ export class Up {
   }
 
   /**
-   * Stops cleanly and removes the state folder, after a look at whether anything has slept through its event. A process
+   * Stops cleanly and removes the state folder, after a check whether anything has slept through its event. A process
    * that was killed has left its pods and mounts behind: the next one takes them over, and releases them when it stops.
    */
   async dispose(): Promise<void> {

@@ -21,8 +21,8 @@ const CLOSE_MS = 500;
 const LEFT_BEHIND_MS = 10_000;
 
 /**
- * In a mount namespace of its own a file sees no mounts of others. The copies of those that are there already are let go
- * of, or they would keep the devices of others; what the machine unmounts later is unmounted here as well (`slave`).
+ * In a mount namespace of its own a file sees no mounts of others. The copies of those that are there already are
+ * unmounted, or they would keep the devices of others; what the machine unmounts later is unmounted here as well (`slave`).
  */
 const APART = [
   ...["unshare", "--mount", "--propagation", "slave", "sh", "-c"],

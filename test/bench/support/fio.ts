@@ -16,7 +16,7 @@ interface FioJob {
   value(write: { iops: number; bw_bytes: number }): number;
 }
 
-/** What is written, and by what it is judged. */
+/** What is written, and by what it is evaluated. */
 export const FIO_JOBS: readonly FioJob[] = [
   {
     ...{ name: "4k random write with fsync", unit: "ms" },

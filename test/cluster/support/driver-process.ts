@@ -52,7 +52,7 @@ export class DriverProcess {
     return calls.split("\n").filter((line) => line.startsWith(`${method} `)).length;
   }
 
-  /** From now on it does not let go of any volume. Resolves with how to end that. */
+  /** From now on it does not detach any volume. Resolves with how to end that. */
   async refuseToDetach(): Promise<() => Promise<void>> {
     const file = `${this.socket}.refuses-to-detach`;
     await writeFile(file, "");

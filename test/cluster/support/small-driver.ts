@@ -13,7 +13,7 @@ const endpoint = `unix://${socket}`;
 const idOf = (made: string) => `id-of-${made}`;
 const called = (method: string, of: string) => appendFile(`${socket}.calls`, `${method} ${of}\n`);
 
-/** Says that it does not let go of a volume while a file with this name is there. */
+/** Says that it does not detach a volume while a file with this name is there. */
 const refusal = `${socket}.refuses-to-detach`;
 
 const server = createServer(

@@ -26,7 +26,7 @@ async function install() {
   return join(BIN, "grpcurl");
 }
 
-/** Calls `service/method` with a message in JSON; resolves with the answer, or with `{ code, message }` of a refusal. */
+/** Calls `service/method` with a message in JSON; resolves with the response, or with `{ code, message }` of a refusal. */
 async function caller(socket, imports) {
   const program = await install();
   const { stdout } = await execute("go", ["list", "-m", "-f", "{{.Dir}}", SPEC], { cwd: DOCUMENTS });

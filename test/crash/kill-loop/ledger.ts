@@ -28,7 +28,7 @@ interface Entry {
   key: ObjectKey;
   /** What it was, oldest first; the last one is what has to be there now. */
   history: Version[];
-  /** Sent, and never answered: each may have been done. */
+  /** Sent, and without a response: each may have been done. */
   unanswered: Written[];
 }
 
@@ -40,7 +40,7 @@ export class Ledger {
   readonly #entries = new Map<string, Entry>();
   acknowledged = { created: 0, patched: 0, deleted: 0 };
 
-  /** What is there for certain; "unknown" while an answer is missing. */
+  /** What is there for certain; "unknown" while a response is missing. */
   state(resource: Resource, key: ObjectKey): "present" | "absent" | "unknown" {
     const entry = this.#entries.get(nameOf(resource, key));
     if (entry === undefined) return "absent";
@@ -185,11 +185,11 @@ async function acknowledge(
 ): Promise<void> {
   entry.unanswered.push(written);
   const response = await send().catch((error: unknown) => {
-    // A refusal is an answer: nothing was done.
+    // A refusal is a response: nothing was done.
     if (!isStatus(error, "ServiceUnavailable", "Timeout")) entry.unanswered.pop();
     throw error;
   });
-  // The revision of a deletion is not in what it answers with.
+  // The revision of a deletion is not in its response.
   const revision = written === undefined ? undefined : Number(response?.metadata.resourceVersion);
   entry.history.push({ written, revision });
   entry.unanswered = [];

@@ -71,7 +71,7 @@ export class KillLoop {
   async live(): Promise<string[]> {
     const event = this.random.weighted(EVENTS.filter(({ name }) => ONLY.test(name)));
     const failpoint = this.random.chance(40) ? this.#failpoint() : undefined;
-    // One kills where it is told to, or, when nothing comes by there, when so much is acknowledged.
+    // One kills where its failpoint is, or, when nothing comes by there, when so much is acknowledged.
     const operations = failpoint === undefined ? this.random.between(1, 40) : 60;
     const of = `event ${event.name}, failpoint ${failpoint}, after ${operations}`;
     try {

@@ -86,7 +86,7 @@ export class Postgresql {
     await symlink(this.#wal, join(this.#data, "pg_wal"));
   }
 
-  /** Resolves when it answers; rejects with its log when it ends instead. */
+  /** Resolves when it responds; rejects with its log when it ends instead. */
   async start(): Promise<void> {
     const args = ["-D", this.#data, "-k", this.#sockets];
     const server = spawn(join(this.#bin, "postgres"), args, {

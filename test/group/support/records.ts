@@ -41,7 +41,7 @@ export interface SetResult {
 }
 
 /**
- * Judges one restored set: `volumes` in the order they are written in, each from offset 0. `acknowledged`: the last
+ * Evaluates one restored set: `volumes` in the order they are written in, each from offset 0. `acknowledged`: the last
  * record that was durable on all volumes before the snapshot was asked for.
  */
 export function evaluate(volumes: readonly Buffer[], acknowledged: number): SetResult {

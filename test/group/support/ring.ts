@@ -75,7 +75,7 @@ export async function startRing(places: readonly Place[], after = 0): Promise<Ri
   return { acknowledged: () => acknowledged, advance, stop };
 }
 
-/** Sends record after record through the ring, the one after `after` first; returns how to let go of it. */
+/** Sends record after record through the ring, the one after `after` first; returns how to close it. */
 async function drive(
   [first, last]: readonly [string, string],
   after: number,

@@ -1,4 +1,4 @@
-// The first process of a machine of its own: a whole cluster with one node, Mooring by its manifests and its image, and people's
+// The first process of a machine of its own: a whole cluster with one node, Mooring by its manifests and its image, and other
 // pods. `node cluster.mjs FOLDER BIN CGROUP`.
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";

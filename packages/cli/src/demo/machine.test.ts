@@ -12,7 +12,7 @@ import { remains } from "./machine.ts";
 const run = (program: string, ...args: string[]) => execFileSync(program, args, { encoding: "utf8" }).trim();
 
 /**
- * Has copies of our mounts for as long as it lives; of those of other tests, who wait for that, it lets go.
+ * Has copies of our mounts for as long as it lives; of those of other tests, who wait for that, it releases them.
  * $0: where tests have their mounts; $1: our folder; $2: the control group that it joins, or nothing.
  */
 const ONLOOKER = `

@@ -121,7 +121,7 @@ test("a write whose response is lost is repeated until it is certain, as the sam
     get(target, name) {
       if (name === "create")
         return async (...args: Parameters<LocalStore["create"]>) => {
-          // Written and not known; not written; and then answered.
+          // Written and not known; not written; and then with a response.
           lost += 1;
           if (lost !== 2) await target.create(...args);
           if (lost < 3) throw new Error("connection reset");

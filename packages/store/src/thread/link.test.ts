@@ -33,7 +33,7 @@ test("a thread that asks a store that is served no more gets an error, and does 
   const remote = new ThreadStore(link, { registry: testRegistry() });
   t.after(() => remote.close());
   over.abort();
-  // The message that tells of the end comes later than this.
+  // The message that reports the end comes later than this.
   assert.throws(
     () => remote.getJson(Widgets, { namespace: "default", name: "a" }),
     (error) => isStatus(error, "ServiceUnavailable"),

@@ -3,7 +3,7 @@ import { type Ask, askAccess, askPodSecurity, askRequest } from "./ask.ts";
 import type { Connection } from "./connection.ts";
 import { type Case, readTable, writeTable } from "./table.ts";
 
-/** Each table, and how its questions are asked. */
+/** Each table, and how its requests are made. */
 export const TABLES: Readonly<Record<string, Ask>> = {
   access: askAccess,
   requests: askRequest,
@@ -11,7 +11,7 @@ export const TABLES: Readonly<Record<string, Ask>> = {
   "pod-security": askPodSecurity,
 };
 
-/** Questions on the way at the same time. */
+/** Requests on the way at the same time. */
 const AT_ONCE = 6;
 
 async function responsesOf(server: Connection, ask: Ask, cases: readonly Case[]): Promise<string[]> {
@@ -28,7 +28,7 @@ async function responsesOf(server: Connection, ask: Ask, cases: readonly Case[])
 /** Lines of each table that ours is asked every day; the others are the rest's. */
 const EVERY_DAY = 100;
 
-/** The lines of a table that are answered otherwise. Ours may differ where the line has it, and only in that way. */
+/** The lines of a table that have another response. Ours may differ where the line has it, and only in that way. */
 export async function differences(server: Connection, name: string, whose: "ours" | "theirs") {
   const table = await readTable(name);
   const cases = whose === "ours" ? sample(table.cases, { everyday: EVERY_DAY }) : table.cases;
@@ -40,7 +40,7 @@ export async function differences(server: Connection, name: string, whose: "ours
   });
 }
 
-/** Writes down what a Kubernetes API server answers. */
+/** Writes down what a Kubernetes API server returns. */
 export async function record(server: Connection, name: string): Promise<void> {
   const table = await readTable(name);
   const responses = await responsesOf(server, askOf(name), table.cases);

@@ -68,7 +68,7 @@ export async function page(kube, socket) {
   const sh = await checkout(kube, { database: list(...DATABASE), noon, again, reader: list(READER) });
   await mkdir("/run/containerd", { recursive: true });
   await symlink(socket, "/run/containerd/containerd.sock");
-  // `kubectl wait` gives up after half a minute, which people's machines do not need.
+  // `kubectl wait` gives up after half a minute, which other machines do not need.
   for (const command of way)
     await sh(command.startsWith("kubectl wait ") ? `${command} --timeout=240s` : command);
   const readsWhatWasKept = async () => {

@@ -6,7 +6,7 @@ const SOCKET = "/tmp/sleepers";
 const WORKLOADS = ["deployment/mooring-controller", "daemonset/mooring-node"];
 const READ = `require("node:net").connect(${JSON.stringify(SOCKET)}).pipe(process.stdout)`;
 
-/** Has them answer that, from their next start on. */
+/** Has them report that, from their next start on. */
 export async function haveRestAsked(kube) {
   await kube.kubectl("-n", "mooring", "set", "env", ...WORKLOADS, `MOORING_SLEEPERS_SOCKET=${SOCKET}`);
 }

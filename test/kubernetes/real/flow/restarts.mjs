@@ -8,7 +8,7 @@ import { killAll } from "./crashes.mjs";
 import { claim, countNumbers, pod, snapshot } from "./objects.mjs";
 import { ON } from "./two-nodes.mjs";
 
-/** The folder that the pod has as /data, as its machine has it: to look into it when nobody answers to kubectl. */
+/** The folder that the pod has as /data, as its machine has it: to look into it when nobody responds to kubectl. */
 async function dataOf(kube, name, workers) {
   const node = await kube.get(`pod/${name}`, "{.spec.nodeName}");
   const uid = await kube.get(`pod/${name}`, "{.metadata.uid}");

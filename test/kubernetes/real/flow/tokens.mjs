@@ -52,7 +52,7 @@ export async function tokens(kube) {
   return found;
 }
 
-/** What the API server answers to whoever shows this token. */
+/** What the API server returns to whoever shows this token. */
 async function answerTo(token, authority) {
   const ca = await readFile(authority, "utf8");
   return new Promise((resolve, reject) => {
@@ -71,7 +71,7 @@ function expiryOf(token) {
   return exp;
 }
 
-/** What Mooring has asked since then, and was told that nobody knows it. */
+/** What Mooring has asked since then, and was refused as unknown. */
 async function strangers(file, from) {
   const asked = (await readRequests(file)).slice(from);
   const refused = asked.filter(({ responseStatus }) => responseStatus?.code === 401);

@@ -4,7 +4,7 @@ import { parseAllDocuments } from "yaml";
 
 const ACCOUNT = /^system:serviceaccount:mooring:(mooring-[a-z]+)$/;
 
-/** Everything that anybody has asked, in the order of the answers. */
+/** Everything that anybody has asked, in the order of the responses. */
 export async function readRequests(file) {
   const lines = (await readFile(file, "utf8")).split("\n");
   // The last line may be half written.
@@ -13,7 +13,7 @@ export async function readRequests(file) {
 
 /**
  * `{ refused: ["..."], used: Map(account -> Set("verb group/resource")) }`. `starts`: when the API server was not ready yet. It
- * answers before it has read any role or binding: whoever is refused then asks again, and is listed if that is refused as well.
+ * responds before it has read any role or binding: whoever is refused then asks again, and is listed if that is refused as well.
  */
 export async function readAudit({ file, starts }) {
   const isStarting = ({ requestReceivedTimestamp }) =>

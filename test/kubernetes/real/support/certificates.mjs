@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 const execute = promisify(execFile);
 const openssl = (...args) => execute("openssl", args);
 
-/** Makes what is missing in `<folder>/pki`, and answers how to get more. */
+/** Makes what is missing in `<folder>/pki`, and returns how to get more. */
 export async function openCertificates(folder, server) {
   const pki = join(folder, "pki");
   await mkdir(pki, { recursive: true, mode: 0o700 });

@@ -20,7 +20,7 @@ async function freePort() {
 /** Where pods find the API server: the first address of the services. */
 export const SERVICE_ADDRESS = "10.96.0.1";
 
-/** Everything that is asked is written down, with who asked and what the answer was. */
+/** Everything that is asked is written down, with who asked and what the response was. */
 const AUDIT = {
   apiVersion: "audit.k8s.io/v1",
   kind: "Policy",
@@ -110,7 +110,7 @@ export async function startControlPlane({ folder, bin, only, address, controller
     const { stdout } = await execute("kubectl", ["--kubeconfig", admin, ...args], { maxBuffer: 64 << 20 });
     return stdout;
   };
-  /** Times, in milliseconds since 1970, in which it answered and had not read everything yet: its roles, for one. */
+  /** Times, in milliseconds since 1970, in which it responded and had not read everything yet: its roles, for one. */
   const starts = [];
   const startApiServer = async () => {
     const from = Date.now();

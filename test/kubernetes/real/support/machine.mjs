@@ -1,5 +1,5 @@
-// The first process of a worker's machine: `node machine.mjs SETTINGS`. It tells its parent when the node is ready,
-// ends and starts the kubelet and containerd when it is told to, and stays.
+// The first process of a worker's machine: `node machine.mjs SETTINGS`. It notifies its parent when the node is ready,
+// ends and starts the kubelet and containerd on its parent's request, and stays.
 import { mkdir } from "node:fs/promises";
 import { furnish } from "./namespaces.mjs";
 import { startNode } from "./node.mjs";

@@ -56,7 +56,7 @@ const kubeletConfig = ({ node, cgroup, socket }) => ({
 });
 
 /**
- * What a machine has to be told to become this node; it can be written down. `address`: of its machine; `subnet`: of its pods,
+ * What a machine has to know to become this node; it can be written down. `address`: of its machine; `subnet`: of its pods,
  * like `10.244.1.0/24`.
  */
 export async function admit({ pki, admin }, { name, address, subnet }) {

@@ -42,7 +42,7 @@ async function breakPool(bench: Bench, device: string): Promise<void> {
   });
 }
 
-/** Claims the device as a file system that is mounted does; the function lets go of it. */
+/** Claims the device as a file system that is mounted does; the function releases it. */
 async function claim(t: TestContext, device: string): Promise<() => Promise<void>> {
   const script = '$| = 1; sysopen(my $file, $ARGV[0], 0200) or die $!; print "claimed"; sleep';
   const child = spawn("perl", ["-e", script, device]);

@@ -12,7 +12,7 @@ function controller(passOf: () => unknown) {
     keys: () => ["key"],
     forgotten: async () => {
       asked += 1;
-      // Two questions for each time that the key's turn comes.
+      // Two requests for each time that the key's turn comes.
       if (asked > 6) stop.abort();
       return { do: "step" };
     },
