@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Exec, ExecResult } from "@mooring/engine";
 import { defined, within } from "@mooring/store";
 import { whileRoom } from "./disk-room.ts";
-import { pinLayout, taggedDigest } from "./pinned-layout.ts";
+import { pinLayout, requireFewLayers, taggedDigest } from "./pinned-layout.ts";
 import type { ImageReference } from "./reference.ts";
 
 type Remote = Extract<ImageReference, { kind: "layout" | "registry" }>;
@@ -68,6 +68,7 @@ async function copyAndUnpack(
   const access = accessTo(image, options, "src-");
   await skopeo(["copy", "--quiet", ...access, source, `oci:${LAYOUT}:image`], image, options, folder);
   await rm(join(folder, PINNED), { recursive: true, force: true });
+  requireFewLayers(await manifestOf(join(folder, LAYOUT)));
   const unpack = ["raw", "unpack", "--image", `${LAYOUT}:image`, "rootfs"];
   const result = await within(LIMIT_MS, options.signal, (signal) =>
     options.exec.try("umoci", unpack, { cwd: folder, signal }),
@@ -89,8 +90,10 @@ function named(image: Remote, error: unknown): unknown {
   return new Error(`cannot get ${nameOf(image)}: ${error.message}`, { cause: error });
 }
 
+/** A program that crashed says why first, and where last. */
 function lastLine({ stderr, exitCode }: ExecResult): string {
-  return readable(stderr.trim().split("\n").at(-1) || `it ended with exit code ${exitCode}`);
+  const crash = /^panic: .*$/m.exec(stderr)?.[0];
+  return readable(crash ?? (stderr.trim().split("\n").at(-1) || `it ended with exit code ${exitCode}`));
 }
 
 /**
@@ -159,16 +162,20 @@ function unquoted(text: string): string {
 }
 
 async function readConfig(layout: string): Promise<string> {
-  const index = JSON.parse(await readFile(join(layout, "index.json"), "utf8"));
-  const manifest = JSON.parse(await blob(layout, index?.manifests?.[0]?.digest));
-  return blob(layout, manifest?.config?.digest);
+  const manifest = JSON.parse((await manifestOf(layout)).toString("utf8"));
+  return (await blob(layout, manifest?.config?.digest)).toString("utf8");
 }
 
-async function blob(layout: string, digest: unknown): Promise<string> {
+async function manifestOf(layout: string): Promise<Buffer> {
+  const index = JSON.parse(await readFile(join(layout, "index.json"), "utf8"));
+  return blob(layout, index?.manifests?.[0]?.digest);
+}
+
+async function blob(layout: string, digest: unknown): Promise<Buffer> {
   const hex = /^sha256:([0-9a-f]{64})$/.exec(String(digest))?.[1];
   if (hex === undefined) throw new Error("the image's manifest names no sha256 digest");
   const path = join(layout, "blobs", "sha256", hex);
   if ((await stat(path)).size > CONFIG_BYTES)
     throw new Error(`the image's configuration is longer than ${CONFIG_BYTES} bytes`);
-  return readFile(path, "utf8");
+  return readFile(path);
 }
