@@ -23,6 +23,7 @@ interface ImportOptions extends ClientOptions, Output {
   rollback?: boolean;
   content?: Content;
   storageClass: string;
+  clusterId?: string;
   conf?: string;
   user?: string;
   keyring?: string;
@@ -66,10 +67,10 @@ async function withWork<T>(
   options: ImportOptions,
   work: (work: Work) => Promise<T>,
 ): Promise<T> {
-  const { conf, user, keyring, pool, content, storageClass, rollback } = options;
+  const { conf, user, keyring, pool, content, storageClass, rollback, clusterId } = options;
   const place = { ...(await placeOf(store, pool)), ...defined({ conf, user, keyring }) };
   const { pool: cephPool, namespace } = place;
-  const here = { pool, cephPool, namespace, content, storageClass };
+  const here = { pool, cephPool, namespace, content, storageClass, ...defined({ clusterID: clusterId }) };
   const folder = await mkdtemp(join(tmpdir(), "mooring-import-"));
   const ceph = { host: createHost(), place, folder };
   const read: Work["read"] = async (images) => {
@@ -115,6 +116,10 @@ export function importCommand(): Command {
       ),
     )
     .option("--storage-class <name>", "class of the new PersistentVolumes and claims (default: none)", "")
+    .option(
+      "--cluster-id <id>",
+      "what ceph-csi's configuration calls the cluster (default: as its volumes show)",
+    )
     .option("--conf <file>", "the cluster's ceph.conf on this machine (default: as the pool has it)")
     .option("--user <name>", "Ceph user; for --dry-run one that may only read (default: the pool's)")
     .option("--keyring <file>", "the file with its key (default: the pool's)")

@@ -15,6 +15,8 @@ export interface ImportContext {
   where: string;
   /** PersistentVolumes of other drivers that are this image. */
   persistentVolumes: readonly PersistentVolume[];
+  /** Those among them that may be an image of the same name in another cluster, and what they call theirs. */
+  ofUnknownCluster: readonly { name: string; clusterID: string | undefined }[];
   /** The claim that this volume has, or is to have: the one that ceph-csi's PersistentVolume is bound to, by its name. */
   claim?: PersistentVolumeClaim;
   /** Pods that use that claim and have not ended. */

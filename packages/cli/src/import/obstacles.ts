@@ -44,6 +44,16 @@ const RULES: readonly Rule[] = [
           next: "delete all but one, with persistentVolumeReclaimPolicy Retain",
         }
       : undefined,
+  // Once it has a PersistentVolume of ours, it was decided which one it is.
+  (_, { ofUnknownCluster: [unclear], made }) => {
+    if (unclear === undefined || made.persistentVolume !== undefined) return undefined;
+    const { name, clusterID } = unclear;
+    const of = clusterID === undefined ? "which does not name its cluster" : `of the cluster ${clusterID}`;
+    return {
+      why: `the PersistentVolume ${name}, ${of}, was declared by hand, there are others of other clusters, and nothing shows which one this is`,
+      next: "--cluster-id ID: what ceph-csi's configuration calls the cluster of this pool",
+    };
+  },
   (image, { pool, others }) => {
     const name = `mooring.${importedName(pool, image)}`;
     return image.name !== name && others.has(name)

@@ -20,7 +20,7 @@ const imageOf = (image: Loose<SurveyedImage> = {}): SurveyedImage =>
 
 const contextOf = (context: Partial<ImportContext> = {}): ImportContext => ({
   ...{ pool: "ceph", where: "images", persistentVolumes: [], attachedTo: [], content: "xfs", made: {} },
-  ...{ pods: [], others: new Set(["disk"]), storageClass: "" },
+  ...{ pods: [], others: new Set(["disk"]), storageClass: "", ofUnknownCluster: [] },
   ...context,
 });
 

@@ -33,6 +33,8 @@ export interface ImportPlace {
   namespace: string | undefined;
   content: Content | undefined;
   storageClass: string;
+  /** What ceph-csi's configuration calls this cluster, where the operator says it. */
+  clusterID?: string;
 }
 
 /** Everything of the API server that an import may depend on. */
@@ -102,13 +104,16 @@ function contextOf(image: SurveyedImage, { objects, place, survey }: Reading): I
   const persistentVolumes = objects.persistentVolumes.filter((each) =>
     isOf(each, { ...image, name: before }, place, survey.poolID),
   );
+  const ofUnknownCluster = persistentVolumes
+    .filter((each) => !isOfThisCluster(each, { objects, place, survey }))
+    .map((each) => ({ name: each.metadata.name, clusterID: clusterOf(each) }));
   const names = new Set(persistentVolumes.map(({ metadata }) => metadata.name));
   const attachedTo = objects.attachments
     .filter(({ spec }) => names.has(spec?.source?.persistentVolumeName ?? ""))
     .map(({ spec }) => spec?.nodeName ?? "");
   const claim = claimAmong(objects, persistentVolumes[0], made.persistentVolume);
   return {
-    ...{ pool, persistentVolumes, attachedTo, content, storageClass, made },
+    ...{ pool, persistentVolumes, ofUnknownCluster, attachedTo, content, storageClass, made },
     ...{ where: namespace === undefined ? cephPool : `${cephPool}/${namespace}`, others: survey.names },
     pods: claim === undefined ? [] : usersOf(claim, objects.pods),
     ...defined({ claim }),
@@ -144,17 +149,50 @@ function isOurs(image: SurveyedImage, pool: string): boolean {
   return image.name.startsWith("mooring") && image.name !== `mooring.${importedName(pool, image)}`;
 }
 
-/** Whether a PersistentVolume of ceph-csi is this image: made by it, or declared by hand with the image's name. */
+/**
+ * Whether a PersistentVolume of ceph-csi is this image: made by it, or declared by hand with the image's name. Never one of a cluster
+ * that the operator has not named, once one is named.
+ */
 function isOf(
-  { spec }: PersistentVolume,
+  volume: PersistentVolume,
   { name, csi }: SurveyedImage,
-  { cephPool, namespace = "" }: ImportPlace,
+  { cephPool, namespace = "", clusterID }: ImportPlace,
   poolID: number,
 ): boolean {
-  const { driver = "", volumeHandle = "", volumeAttributes = {} } = spec?.csi ?? {};
-  if (!CEPH_CSI.test(driver) || (volumeAttributes["radosNamespace"] ?? "") !== namespace) return false;
-  if (volumeAttributes["staticVolume"] === "true")
-    return volumeHandle === name && volumeAttributes["pool"] === cephPool;
+  const { volumeHandle = "", volumeAttributes = {} } = volume.spec?.csi ?? {};
+  if (!isCephCsi(volume) || (volumeAttributes["radosNamespace"] ?? "") !== namespace) return false;
+  if (clusterID !== undefined && clusterOf(volume) !== clusterID) return false;
+  if (isStatic(volume)) return volumeHandle === name && volumeAttributes["pool"] === cephPool;
   const handle = parseCsiHandle(volumeHandle);
   return handle?.poolID === poolID && handle.uuid === (csi?.uuid ?? uuidOfImage(name));
+}
+
+/**
+ * Names of pools and images are the same in many clusters. What ceph-csi has made itself has a name that no two have; what was declared by
+ * hand is of this cluster where there is no other one, where the operator says so, or where ceph-csi has made volumes under the same id here.
+ */
+function isOfThisCluster(volume: PersistentVolume, { objects, place, survey }: Reading): boolean {
+  if (!isStatic(volume) || place.clusterID !== undefined) return true;
+  const known = objects.persistentVolumes.filter(isCephCsi);
+  if (new Set(known.map(clusterOf)).size === 1) return true;
+  const own = clusterOf(volume);
+  const uuids = new Set([...survey.names].map(uuidOfImage));
+  return known.some(({ spec }) => {
+    const handle = parseCsiHandle(spec?.csi?.volumeHandle ?? "");
+    return handle?.clusterID === own && handle?.poolID === survey.poolID && uuids.has(handle.uuid);
+  });
+}
+
+function isCephCsi({ spec }: PersistentVolume): boolean {
+  return CEPH_CSI.test(spec?.csi?.driver ?? "");
+}
+
+function isStatic({ spec }: PersistentVolume): boolean {
+  return spec?.csi?.volumeAttributes?.["staticVolume"] === "true";
+}
+
+/** What ceph-csi's configuration calls the cluster; undefined: the volume does not say. */
+function clusterOf({ spec }: PersistentVolume): string | undefined {
+  const { volumeAttributes = {}, volumeHandle = "" } = spec?.csi ?? {};
+  return volumeAttributes["clusterID"] ?? parseCsiHandle(volumeHandle)?.clusterID;
 }
