@@ -1,5 +1,6 @@
 import { type Pool, spaceLow, wayToRoom, writersHeldMessage, writesFailMessage } from "@mooring/engine";
 import { describeBytes } from "@mooring/store";
+import { isWithoutNode, withoutNode } from "../why/explain-pool.ts";
 import { type Check, check } from "./check.ts";
 
 const MAKE_ROOM =
@@ -9,6 +10,10 @@ const MAKE_ROOM =
 export function poolCheck(pool: Pool, wayOut?: string): Check {
   const { metadata, status } = pool;
   const name = `Pool ${metadata.name}`;
+  if (isWithoutNode(pool)) {
+    const { message, next } = withoutNode(pool);
+    return check(name, "fail", message, next);
+  }
   const open = status?.conditions?.find(({ type }) => type === "Ready");
   // Open, and yet it could not be read: of a cluster that does not respond.
   const silent = open !== undefined && open.reason !== "Open";
