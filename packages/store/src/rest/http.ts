@@ -1,7 +1,7 @@
 import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
 import { createSecureContext } from "node:tls";
-import { defined } from "../object/defined.ts";
+import { urlToHttpOptions } from "node:url";
 import { StatusError } from "../object/status-error.ts";
 import { allowManyListeners, delay } from "../runtime/wait.ts";
 import type { ClusterAccess, TlsAccess } from "./access.ts";
@@ -25,9 +25,13 @@ export interface HttpRequest {
   signal?: AbortSignal | undefined;
 }
 
-/** Servers of Node close idle connections after 5 s; using one at that moment would seem a failure. */
-const IDLE_SOCKET_MS = 4_000;
+/** How long an unused connection is kept: less than servers and what is in front of them do, as a new one costs a handshake. */
+const IDLE_SOCKET_MS = 30_000;
+/** A server that says when it closes idle connections has them closed so much before: using one at that moment would seem a failure. */
+const BEFORE_SERVER_MS = 1_000;
 const KEEP_ALIVE_MS = 30_000;
+/** Paths that are sent as they are. */
+const PLAIN_PATH = /^\/(?!.*\/\.)[\w\-.~!$&'()*+,;=:@/?%]*$/;
 /** How often a busy server (429) is asked again before that becomes the caller's problem. */
 const BUSY_RETRIES = 5;
 const MAX_BUSY_WAIT_MS = 30_000;
@@ -43,6 +47,8 @@ export class HttpClient {
   #tls: TlsAccess;
   /** Made with the first request: what is wrong with a certificate is an error of requests, as all else. */
   #agent: http.Agent | undefined;
+  /** What is the same in all requests; made with the first one, as well. */
+  #target: http.RequestOptions | undefined;
   readonly #timeoutMs: number;
   readonly #userAgent: string;
   readonly #silences = new Set<SilenceListener>();
@@ -122,35 +128,35 @@ export class HttpClient {
   }
 
   #exchange(request: HttpRequest, authorization: string | undefined): Promise<IncomingMessage> {
-    const body = request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body));
+    const { method, path, accept = "application/json", contentType = "application/json", signal } = request;
     this.#agent ??= agentFor(this.#access.server, this.#tls);
     const agent = this.#agent;
+    const headers: http.OutgoingHttpHeaders = { accept, "user-agent": this.#userAgent };
+    if (authorization !== undefined) headers["authorization"] = authorization;
+    let body: Buffer | undefined;
+    if (request.body !== undefined) {
+      body = Buffer.from(JSON.stringify(request.body));
+      headers["content-type"] = contentType;
+      headers["content-length"] = body.length;
+    }
+    this.#target ??= targetOf(this.#access.server);
+    const target = this.#target;
+    const { request: start } = target.protocol === "https:" ? https : http;
     const since = performance.now();
     const report = () => {
       for (const listener of this.#silences) listener(since);
     };
-    const { request: start } = this.#access.server.startsWith("https:") ? https : http;
     return new Promise((resolve, reject) => {
-      const outgoing = start(this.#access.server + request.path, {
-        method: request.method,
-        agent,
-        headers: {
-          accept: request.accept ?? "application/json",
-          "user-agent": this.#userAgent,
-          ...defined({ authorization }),
-          ...(body === undefined
-            ? {}
-            : { "content-type": request.contentType ?? "application/json", "content-length": body.length }),
-        },
-        ...defined({ signal: request.signal }),
-      });
+      const outgoing = start({ ...target, method, path: this.#pathOf(path), agent, headers });
       const silent = () => {
         report();
         outgoing.destroy(new Error(`no response for ${this.#timeoutMs} ms`));
       };
       const timer = setTimeout(silent, this.#timeoutMs);
+      if (signal !== undefined) destroyOnAbort(outgoing, signal);
       outgoing.on("response", (response) => {
         clearTimeout(timer);
+        heedKeepAlive(agent, response);
         resolve(response);
       });
       outgoing.on("error", (error: NodeJS.ErrnoException) => {
@@ -161,6 +167,36 @@ export class HttpClient {
       outgoing.end(body);
     });
   }
+
+  /** Behind a proxy the server may itself have a path. */
+  #pathOf(path: string): string {
+    const { server } = this.#access;
+    const isPlain = PLAIN_PATH.test(path) && server.indexOf("/", server.indexOf("//") + 2) < 0;
+    if (isPlain) return path;
+    const { pathname, search } = new URL(server + path);
+    return pathname + search;
+  }
+}
+
+function targetOf(server: string): http.RequestOptions {
+  const { protocol, hostname, port } = urlToHttpOptions(new URL(server));
+  return { protocol, hostname, port };
+}
+
+/** What `http.request` does with a signal, without watching the streams for their end besides. */
+function destroyOnAbort(outgoing: http.ClientRequest, signal: AbortSignal): void {
+  const stop = () => outgoing.destroy(new Error("aborted", { cause: signal.reason }));
+  if (signal.aborted) stop();
+  else signal.addEventListener("abort", stop, { once: true });
+  outgoing.once("close", () => signal.removeEventListener("abort", stop));
+}
+
+/** Servers of Node.js close idle connections after 5 s, and say so. */
+function heedKeepAlive(agent: http.Agent, { headers }: IncomingMessage): void {
+  const seconds = /^timeout=(\d+)/.exec(String(headers["keep-alive"]))?.[1];
+  if (seconds === undefined) return;
+  const { options } = agent as http.Agent & { options: http.AgentOptions };
+  options.timeout = Math.min(IDLE_SOCKET_MS, Math.max(1, Number(seconds) * 1000 - BEFORE_SERVER_MS));
 }
 
 /**
@@ -173,23 +209,34 @@ function agentFor(server: string, { ca, cert, key, ...tls }: TlsAccess): http.Ag
   return new https.Agent({ ...pool, ...tls, secureContext: createSecureContext({ ca, cert, key }) });
 }
 
-async function readText(response: IncomingMessage, timeoutMs: number): Promise<string> {
-  response.setEncoding("utf8");
-  let text = "";
-  const silent = () => response.destroy(new Error(`the response stopped for ${timeoutMs} ms`));
-  let timer = setTimeout(silent, timeoutMs);
-  try {
-    for await (const chunk of response as AsyncIterable<string>) {
+function readText(response: IncomingMessage, timeoutMs: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    const silent = () => response.destroy(new Error(`the response stopped for ${timeoutMs} ms`));
+    const timer = setTimeout(silent, timeoutMs);
+    response.on("data", (chunk: Buffer) => {
+      timer.refresh();
+      chunks.push(chunk);
+    });
+    response.on("end", () => {
       clearTimeout(timer);
-      timer = setTimeout(silent, timeoutMs);
-      text += chunk;
-    }
-    if (!response.complete) throw new Error("the connection ended in the middle of the response");
-    return text;
-  } finally {
-    clearTimeout(timer);
-  }
+      const [first] = chunks;
+      if (!response.complete) reject(new Error(BROKEN));
+      else if (first !== undefined && chunks.length === 1) resolve(first.toString());
+      else resolve(Buffer.concat(chunks).toString());
+    });
+    response.on("error", (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+    response.on("close", () => {
+      clearTimeout(timer);
+      reject(new Error(BROKEN));
+    });
+  });
 }
+
+const BROKEN = "the connection ended in the middle of the response";
 
 function isReset(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
