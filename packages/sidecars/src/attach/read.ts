@@ -30,7 +30,7 @@ export async function readAttachment(
     defaultFsType,
     backoffMs: 0,
   };
-  return { ...view, backoffMs: effects.backoff.remaining(uid, attachRequestKey(view)) };
+  return { ...view, backoffMs: effects.backoff.remaining(uid, () => attachRequestKey(view)) };
 }
 
 /** The objects that have the name by which the driver knows the node. */

@@ -15,6 +15,9 @@ export interface BackoffOptions {
   now: () => number;
 }
 
+/** What a request is known by: equal requests have equal ones. Made only where there is a delay to compare, if it is a function. */
+export type RequestKey = string | (() => string);
+
 interface Delay {
   requestKey: string;
   failures: number;
@@ -35,8 +38,9 @@ export class Backoff {
    * Records a failure; returns the delay in milliseconds. `atLeastMs` lengthens it (infeasible requests); an infinite one ends
    * only with another request.
    */
-  fail(id: string, requestKey: string, atLeastMs = 0): number {
+  fail(id: string, of: RequestKey, atLeastMs = 0): number {
     const { startMs, maxMs, now } = this.#options;
+    const requestKey = textOf(of);
     const before = this.#delays.get(id);
     const failures = before?.requestKey === requestKey ? before.failures + 1 : 1;
     const ms = Math.max(atLeastMs, backoffMs(failures, { baseMs: startMs, maxMs, random: EXACTLY }));
@@ -45,9 +49,9 @@ export class Backoff {
   }
 
   /** Milliseconds left of the delay; 0 when the request may be sent. */
-  remaining(id: string, requestKey: string): number {
+  remaining(id: string, requestKey: RequestKey): number {
     const delay = this.#delays.get(id);
-    if (delay === undefined || delay.requestKey !== requestKey) return 0;
+    if (delay === undefined || delay.requestKey !== textOf(requestKey)) return 0;
     return msLeft({ ...delay, now: this.#options.now() });
   }
 
@@ -60,3 +64,6 @@ export class Backoff {
     this.#delays.delete(id);
   }
 }
+
+const textOf = (requestKey: RequestKey): string =>
+  typeof requestKey === "string" ? requestKey : requestKey();

@@ -1,5 +1,5 @@
 import type { KubeObject } from "@mooring/store";
-import { Backoff } from "./backoff.ts";
+import { Backoff, type RequestKey } from "./backoff.ts";
 import type { SidecarContext } from "./context.ts";
 import { Remembered } from "./remembered.ts";
 
@@ -22,7 +22,7 @@ export class ObjectBackoff {
   }
 
   /** Milliseconds that are left; 0 when `requestKey`, what the report was about, has changed. */
-  remaining(object: KubeObject | undefined, requestKey: string): number {
+  remaining(object: KubeObject | undefined, requestKey: RequestKey): number {
     return this.#backoff.remaining(object?.metadata.uid ?? "", requestKey);
   }
 

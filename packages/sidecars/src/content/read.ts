@@ -42,6 +42,6 @@ export async function readContent<T extends ContentTypes>(
   // No user waits any more for what is being deleted to get ready.
   const isPolled = content !== undefined && content.metadata.deletionTimestamp === undefined;
   const polled = isPolled ? calls.polls.remaining(uid, handle ?? "") : 0;
-  const backoff = calls.backoff.remaining(uid, contentRequestKey(kind, view));
+  const backoff = calls.backoff.remaining(uid, () => contentRequestKey(kind, view));
   return { ...view, backoffMs: Math.max(polled, backoff) };
 }

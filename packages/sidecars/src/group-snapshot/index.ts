@@ -45,7 +45,7 @@ export async function runGroupSnapshot(context: SidecarContext, signal: AbortSig
     // What is installed later is not watched, so it is not read either.
     read: async (key, from, fresh) => {
       const view = await readGroupView({ ...from, hasVolumeGroupKinds }, key, { fresh });
-      return { ...view, backoffMs: backoff.remaining(view.group, groupRequestKey(view)) };
+      return { ...view, backoffMs: backoff.remaining(view.group, () => groupRequestKey(view)) };
     },
     isGone: ({ group }: GroupSnapshotView, key) =>
       group === undefined && cluster.snapshots.byIndex("groupName", key).length === 0,

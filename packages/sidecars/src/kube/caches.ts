@@ -21,6 +21,8 @@ export class Caches {
   readonly #logger: Logger;
   readonly #signal: AbortSignal;
   readonly #caches = new Map<string, unknown>();
+  /** The same by the object that stands for the kind: every read of every key asks for some. */
+  readonly #known = new Map<unknown, unknown>();
   readonly #running: Promise<void>[] = [];
 
   constructor(store: ObjectStore, logger: Logger, signal: AbortSignal) {
@@ -36,6 +38,12 @@ export class Caches {
 
   /** The one cache of a kind. `options` are those of whoever asks first; everybody else has to want the same. */
   cacheOf<T extends KubeObject>(resource: Resource<T>, options: () => CacheOptions<T>): ObjectCache<T> {
+    const cache = (this.#known.get(resource) as ObjectCache<T> | undefined) ?? this.#open(resource, options);
+    this.#known.set(resource, cache);
+    return cache;
+  }
+
+  #open<T extends KubeObject>(resource: Resource<T>, options: () => CacheOptions<T>): ObjectCache<T> {
     const id = `${resource.group}/${resource.plural}`;
     const known = this.#caches.get(id) as ObjectCache<T> | undefined;
     if (known !== undefined) return known;

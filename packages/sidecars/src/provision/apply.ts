@@ -7,7 +7,7 @@ import {
   type PersistentVolumeClaim,
   PersistentVolumes,
 } from "@mooring/store";
-import { Backoff } from "../common/backoff.ts";
+import { Backoff, type RequestKey } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
 import type { Intent, SourceRef } from "../common/create-volume/intent.ts";
 import { CLONE_SOURCE_FINALIZER, SELECTED_NODE, SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
@@ -55,7 +55,7 @@ export class ProvisionEffects {
     this.backoff = new Backoff({ ...context.retry, now: context.now });
   }
 
-  async apply(step: ProvisionStep, view: ProvisionView, uid: string, requestKey: string): Promise<void> {
+  async apply(step: ProvisionStep, view: ProvisionView, uid: string, requestKey: RequestKey): Promise<void> {
     switch (step.do) {
       case "announce-populator":
         this.#announcePopulator(step, view);
@@ -130,7 +130,7 @@ export class ProvisionEffects {
   }
 
   /** From here on the volume may exist. A secret that cannot be read is found out before that. */
-  async #open(intent: Intent, { claim }: ProvisionView, uid: string, requestKey: string): Promise<void> {
+  async #open(intent: Intent, { claim }: ProvisionView, uid: string, requestKey: RequestKey): Promise<void> {
     try {
       await readSecret(this.#context.store, intent.secret);
       await this.journal.record(intent);
@@ -146,7 +146,7 @@ export class ProvisionEffects {
     intent: Intent,
     wanted: boolean,
     view: ProvisionView,
-    { uid, requestKey }: { uid: string; requestKey: string },
+    { uid, requestKey }: { uid: string; requestKey: RequestKey },
   ): Promise<void> {
     const { driver, retry, logger } = this.#context;
     const stopAnnouncing = this.#announceIfSlow(intent, view);
@@ -197,7 +197,7 @@ export class ProvisionEffects {
     intent: Intent,
     { handle, error }: { handle: string; error: string | undefined },
     view: ProvisionView,
-    { uid, requestKey }: { uid: string; requestKey: string },
+    { uid, requestKey }: { uid: string; requestKey: RequestKey },
   ): Promise<void> {
     const { driver, store } = this.#context;
     try {

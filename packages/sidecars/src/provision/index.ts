@@ -42,7 +42,7 @@ export async function runProvision(
   await records.informer.synced(signal);
   // What an earlier life has left open may have had its effect.
   for (const uid of effects.journal.open()) effects.uncertainty.note(uid);
-  const controller = sidecarController<ProvisionView & { requestKey: string }, ProvisionStep>(context, {
+  const controller = sidecarController<ProvisionView & { requestKey: () => string }, ProvisionStep>(context, {
     name: "provision",
     failpoints,
     ...sourcesOf(context, effects.journal),

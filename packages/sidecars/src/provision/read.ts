@@ -23,7 +23,7 @@ import { type Plan, type PlanInput, type ProvisionOptions, plan, type SourceRule
 /** What is known about one claim UID, and the key of the request that the driver would get. */
 interface ClaimInput {
   view: Omit<ProvisionView, "backoffMs" | "mayExist">;
-  requestKey: string;
+  requestKey: () => string;
 }
 
 /** How far the claim's volume is. */
@@ -74,7 +74,7 @@ export async function readClaim(
       plan: planned,
       sourceProtected: intent?.source === undefined || isProtected(context, intent.source),
     },
-    requestKey: requestKeyOf(intent, planned),
+    requestKey: () => requestKeyOf(intent, planned),
   };
 }
 

@@ -22,5 +22,5 @@ export async function readClaim(
     result: effects.results.get(uid),
     backoffMs: 0,
   };
-  return { ...view, backoffMs: effects.backoff.remaining(uid, resizeRequestKey(view)) };
+  return { ...view, backoffMs: effects.backoff.remaining(uid, () => resizeRequestKey(view)) };
 }

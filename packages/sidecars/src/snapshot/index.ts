@@ -34,7 +34,7 @@ export async function runSnapshot(context: SidecarContext, signal: AbortSignal):
     ],
     read: async (key, from, fresh) => {
       const view = await readSnapshot(key, from, fresh);
-      return { ...view, backoffMs: backoff.remaining(view.snapshot, snapshotRequestKey(view)) };
+      return { ...view, backoffMs: backoff.remaining(view.snapshot, () => snapshotRequestKey(view)) };
     },
     isGone: ({ snapshot }: SnapshotView) => snapshot === undefined,
     decide: decideSnapshot,

@@ -1,6 +1,7 @@
 import type { KubeObject } from "../object/meta.ts";
 import { keyOf, parseKey, type Resource } from "../object/resource.ts";
 import { isNotFound } from "../object/status-error.ts";
+import { isNewerVersion } from "../object/version.ts";
 import type { ObjectStore } from "../object-store.ts";
 import type { Informer } from "./informer.ts";
 import { RecentMap } from "./recent-map.ts";
@@ -42,11 +43,13 @@ export class WrittenCache<T extends KubeObject> {
 
   /** Objects of an index, each as {@link get} sees it. */
   byIndex(index: string, value: string): T[] {
+    if (this.#written.size === 0) return this.informer.byIndex(index, value);
     const matches = (object: T) => this.informer.indexers[index]?.(object).includes(value) ?? false;
     return this.#current(this.informer.byIndex(index, value), matches).filter(matches);
   }
 
   list(): T[] {
+    if (this.#written.size === 0) return this.informer.list();
     return this.#current(this.informer.list(), () => true);
   }
 
@@ -113,9 +116,8 @@ export class WrittenCache<T extends KubeObject> {
   }
 }
 
-/** Resource versions are numbers that grow (KEP-5504); where they are not, what we wrote wins until it is seen. */
+/** Where versions are no numbers, what we wrote wins until it is seen. */
 function isNewer(a: KubeObject, b: KubeObject): boolean {
   const [x = "", y = ""] = [a.metadata.resourceVersion, b.metadata.resourceVersion];
-  if (x === y) return false;
-  return /^\d+$/.test(x) && /^\d+$/.test(y) ? BigInt(x) > BigInt(y) : true;
+  return x !== y && (isNewerVersion(x, y) ?? true);
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { KubeObject } from "../../object/meta.ts";
 import { groupResource, keyOf, type Resource } from "../../object/resource.ts";
+import { isNewerVersion } from "../../object/version.ts";
 import type { ChangeListener, Informer } from "../informer.ts";
 import type { WatchedInformer } from "./contract.ts";
 import {
@@ -127,11 +128,12 @@ export class ReadTracker {
     this.#wakeGroup(followed.groups.get(objectId(key)), matters);
     this.#wakeGroup(followed.groups.get(LIST), matters);
     for (const name of followed.indexes.keys()) {
-      const before = valuesOf(followed, name, old);
-      const after = valuesOf(followed, name, current);
-      for (const value of new Set([...before, ...after])) {
-        const [id, isIn] = [indexId(name, value), after.includes(value)];
-        const moved = before.includes(value) !== isIn;
+      const before = new Set(valuesOf(followed, name, old));
+      const after = new Set(valuesOf(followed, name, current));
+      for (const value of before.size === 0 ? after : new Set([...before, ...after])) {
+        const [id, isIn] = [indexId(name, value), after.has(value)];
+        if (!followed.groups.has(id)) continue;
+        const moved = before.has(value) !== isIn;
         const news = (pass: OpenPass) => !pass.knows(followed, id, { key, current, isIn });
         this.#wakeGroup(followed.groups.get(id), moved ? () => true : matters, news);
       }
@@ -310,7 +312,7 @@ function valuesOf({ informer }: Followed, name: string, object: KubeObject | und
   return object === undefined ? [] : (informer.indexers[name]?.(object) ?? []);
 }
 
-/** The read has seen this already, or something newer (resource versions are numbers that grow, KEP-5504). */
+/** The read has seen this already, or something newer. */
 function isKnown({ of, seen }: LiveRead, current: KubeObject | undefined): boolean {
   if (seen === "unknown" || seen === "asked") return false;
   if (current === undefined || seen === "absent") return current === undefined && seen === "absent";
@@ -319,10 +321,5 @@ function isKnown({ of, seen }: LiveRead, current: KubeObject | undefined): boole
 }
 
 function isNoNewer({ metadata: { resourceVersion = "" } }: KubeObject, than: string): boolean {
-  if (resourceVersion === than) return true;
-  return isNumber(resourceVersion) && isNumber(than) && BigInt(resourceVersion) < BigInt(than);
-}
-
-function isNumber(version: string): boolean {
-  return /^\d+$/.test(version);
+  return resourceVersion === than || isNewerVersion(than, resourceVersion) === true;
 }
