@@ -36,6 +36,7 @@ import { explainGroupRevert } from "./explain-group-revert.ts";
 import { explainPersistentVolume } from "./explain-persistent-volume.ts";
 import { explainPod } from "./explain-pod.ts";
 import { explainPool } from "./explain-pool.ts";
+import { EndpointSlices, Endpoints, explainService } from "./explain-service.ts";
 import { explainEngineSnapshot, explainSnapshot } from "./explain-snapshot.ts";
 import { explainVolume } from "./explain-volume.ts";
 import { explainVolumeGroup } from "./explain-volume-group.ts";
@@ -94,6 +95,9 @@ const KINDS: readonly (readonly [names: readonly string[], explain: Explain])[] 
   [["csistoragecapacity", "csistoragecapacities"], any(CSIStorageCapacities)],
   [["controllerrevision", "controllerrevisions"], any(ControllerRevisions)],
   [["configmap", "configmaps", "cm"], any(ConfigMaps)],
+  [["service", "services", "svc"], explainService],
+  [["endpoints", "ep"], any(Endpoints)],
+  [["endpointslice", "endpointslices"], any(EndpointSlices)],
   [["secret", "secrets"], any(Secrets)],
   [["serviceaccount", "serviceaccounts", "sa"], any(ServiceAccounts)],
   [["lease", "leases"], any(Leases)],
