@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { open, readdir, rm, writeFile } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { eventually, thorough } from "@mooring/store/testing";
 import { createHost } from "../host/create-host.ts";
+import { allocateAll } from "../testing/allocate-all.ts";
 import { MIB, scratch } from "../testing/scratch.ts";
 import { createPool } from "./create-pool.ts";
 
@@ -20,21 +21,6 @@ async function writeInPieces(path: string): Promise<void> {
   await handle.close();
 }
 
-/** No disk is left without a block group: a quarter of the data is free, everywhere a bit. */
-async function allocateAll(folder: string): Promise<void> {
-  for (let index = 0; ; index++) {
-    const path = join(folder, `filler-${index}`);
-    await writeFile(path, "");
-    const { exitCode } = await host.exec.try("fallocate", ["--length", String(4 * MIB), path]);
-    if (exitCode === 0) continue;
-    await rm(path);
-    break;
-  }
-  const fillers = (await readdir(folder)).filter((name) => name.startsWith("filler-"));
-  for (const [index, name] of fillers.entries()) if (index % 4 === 0) await rm(join(folder, name));
-  await host.exec.run("sync", ["--file-system", folder]);
-}
-
 test(
   "a btrfs pool whose metadata is nearly used up is full, takes no copies, and takes them again when there is room",
   thorough(),
@@ -44,7 +30,7 @@ test(
     await pool.open();
     const image = await pool.create("v-p-1", ((PIECES * 8192) / MIB) * MIB);
     await writeInPieces(image.path);
-    await allocateAll(join(path, "mnt"));
+    await allocateAll(host, join(path, "mnt"));
     assert.ok((await pool.usage()).freeBytes > 64 * MIB, "there is room for data");
 
     let copies = 0;
