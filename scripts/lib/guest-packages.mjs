@@ -17,6 +17,8 @@ const PACKAGES = [
   { command: "ceph-osd", package: "ceph-osd", why: "keeps the cluster's data" },
   { command: "rbd", package: "ceph-common", why: "makes images" },
   { command: "qemu-storage-daemon", package: "qemu-system-common", why: "opens images on this machine" },
+  // It has no program of its own: where the one above is missing, so is its driver of Ceph images.
+  { command: "qemu-storage-daemon", package: "qemu-block-extra", why: "knows images of Ceph" },
 ];
 
 /** Not a failure: what can be seen elsewhere only. */
