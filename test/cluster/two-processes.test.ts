@@ -1,61 +1,19 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { connect } from "@mooring/csi";
-import { CSINodes, KubeVolumeAttachments, Nodes } from "@mooring/store";
+import { KubeVolumeAttachments } from "@mooring/store";
 import { eventually } from "@mooring/store/testing";
-import { cleanUp } from "../../packages/driver/src/testing/world.ts";
 import { thorough } from "../../packages/store/src/testing/sample.ts";
-import { host } from "../csi/support/driver.ts";
-import { MooringProcess, plainEnvironment } from "../csi/support/process.ts";
 import { capability } from "../csi/support/volumes.ts";
-import { nothingRemains } from "../support/remains.ts";
-import { sleepersSocket } from "../support/sleepers.ts";
-import { clusterServer } from "./support/cluster-server.ts";
-import { kubeletAt } from "./support/kubelet.ts";
 import { leftOf } from "./support/left.ts";
+import { ClusterProcesses } from "./support/processes.ts";
 
 const NODE = "worker-1";
-const { kubectl, store, accountKubeconfig, stop } = await clusterServer();
-const folder = await mkdtemp(join(tmpdir(), "mooring-cluster-"));
-const processes: MooringProcess[] = [];
-after(async () => {
-  for (const each of processes) await each.end("SIGKILL");
-  await cleanUp(host, folder);
-  await rm(folder, { recursive: true, force: true });
-  await stop();
-  await nothingRemains(folder);
-});
-const kubeletDir = join(folder, "kubelet");
-await mkdir(kubeletDir);
-
-async function start(account: string, ...args: string[]): Promise<MooringProcess> {
-  const readyFile = join(folder, `${account}-ready`);
-  await rm(readyFile, { force: true });
-  const bound = account === "mooring-node" ? NODE : undefined;
-  const kubeconfig = await accountKubeconfig(account, join(folder, account), bound);
-  const child = new MooringProcess([...args, "--kubeconfig", kubeconfig, "--ready-file", readyFile], {
-    ...plainEnvironment(),
-    ...sleepersSocket(join(folder, `${account}.sleepers`)),
-  });
-  processes.push(child);
-  await eventually(`${account} to be ready; it printed ${child.stderr.slice(-3000)}`, async () => {
-    assert.ok(child.alive, child.stderr);
-    const content = await readFile(readyFile, "utf8").catch(() => "");
-    return content !== "" && !content.includes('"leading":false');
-  });
-  return child;
-}
-
-const startController = () =>
-  start("mooring-controller", "controller", "--engine", "--leader-election", "--namespace", "mooring");
-const startNode = () =>
-  start(
-    ...(["mooring-node", "node", "--kubelet-dir", kubeletDir, "--node-name", NODE] as const),
-    ...["--pool-size", "1Gi", "--state-dir", join(folder, "state")],
-  );
+const cluster = await ClusterProcesses.open(NODE);
+const { kubectl, store } = cluster.server;
+const { kubeletDir } = cluster;
+after(() => cluster.close());
 
 const CLASS = `
 apiVersion: storage.k8s.io/v1
@@ -83,58 +41,25 @@ driver: csi.mooring.dev
 deletionPolicy: Delete
 `;
 
-const shows = (target: string[], path: string, wanted: string | RegExp) =>
-  eventually(
-    `${target.join(" ")} ${path} to be ${wanted}; ${processes.map((p) => p.stderr.slice(-1500))}`,
-    async () => {
-      const seen = await kubectl.run("get", ...target, "-o", `jsonpath=${path}`);
-      return (typeof wanted === "string" ? seen === wanted : wanted.test(seen)) ? seen : undefined;
-    },
-  );
-
 test(
   "a controller and a node process, each with its own rights, serve a cluster's kubelet",
   thorough(),
   async () => {
-    await store.create(Nodes, { apiVersion: "v1", kind: "Node", metadata: { name: NODE } });
-    const controller = await startController();
-    let node = await startNode();
-    const kubelet = await kubeletAt(kubeletDir);
-    const found = await kubelet.findPlugin();
+    const controller = await cluster.startController();
+    let node = await cluster.startNode();
+    const { kubelet, found, client } = await cluster.register(node);
     assert.equal(found.type, "CSIPlugin");
     assert.equal(found.name, "csi.mooring.dev");
     assert.deepEqual(found.supportedVersions, ["1.0.0"]);
-    const client = await connect(`unix://${found.endpoint}`, { timeoutMs: 60_000 });
-    const info = await client.node.nodeGetInfo({});
-    await kubelet.accept();
-    await eventually("the node to say that it is registered", async () =>
-      /has registered the driver/.test(node.stderr),
-    );
-    // What the kubelet does with the response.
-    await store.create(CSINodes, {
-      ...{ apiVersion: "storage.k8s.io/v1", kind: "CSINode", metadata: { name: NODE } },
-      spec: {
-        drivers: [
-          {
-            ...{ name: found.name, nodeID: info.nodeId },
-            topologyKeys: Object.keys(info.accessibleTopology?.segments ?? {}),
-          },
-        ],
-      },
-    });
-    await kubectl.run(
-      ...["label", "node", NODE],
-      ...Object.entries(info.accessibleTopology?.segments ?? {}).map(([key, value]) => `${key}=${value}`),
-    );
     await kubectl.apply(CLASS);
     await kubectl.apply(CLAIM);
-    await shows(["pvc", "data"], "{.status.phase}", "Bound");
+    await cluster.shows(["pvc", "data"], "{.status.phase}", "Bound");
     const pv = await kubectl.run("get", "pvc", "data", "-o", "jsonpath={.spec.volumeName}");
     await store.create(KubeVolumeAttachments, {
       ...{ apiVersion: "storage.k8s.io/v1", kind: "VolumeAttachment", metadata: { name: "csi-one" } },
       spec: { attacher: found.name, nodeName: NODE, source: { persistentVolumeName: pv } },
     });
-    await shows(["volumeattachments.storage.k8s.io", "csi-one"], "{.status.attached}", "true");
+    await cluster.shows(["volumeattachments.storage.k8s.io", "csi-one"], "{.status.attached}", "true");
     const volumeId = await kubectl.run("get", "pv", pv, "-o", "jsonpath={.spec.csi.volumeHandle}");
     const { status } = await store.get(KubeVolumeAttachments, { name: "csi-one" });
     const at = {
@@ -154,16 +79,16 @@ test(
     assert.equal(await node.end(), 0, node.stderr);
     assert.equal(await readFile(join(targetPath, "file"), "utf8"), "written by a pod");
     assert.equal(await kubelet.socketIsThere(), false);
-    node = await startNode();
+    node = await cluster.startNode();
     assert.equal((await kubelet.findPlugin()).name, "csi.mooring.dev");
     await writeFile(join(targetPath, "more"), "after the upgrade");
     // And a crash.
     await node.end("SIGKILL");
     await writeFile(join(targetPath, "crash"), "after the crash");
-    node = await startNode();
+    node = await cluster.startNode();
     assert.equal((await kubelet.findPlugin()).name, "csi.mooring.dev");
     await kubectl.apply(SNAPSHOT);
-    await shows(["volumesnapshot", "first"], "{.status.readyToUse}", "true");
+    await cluster.shows(["volumesnapshot", "first"], "{.status.readyToUse}", "true");
 
     await client.node.nodeUnpublishVolume({ volumeId, targetPath });
     await client.node.nodeUnstageVolume({ volumeId, stagingTargetPath: at.stagingTargetPath });

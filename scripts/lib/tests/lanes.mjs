@@ -76,7 +76,7 @@ const THOROUGH = [
   "packages/engine/src/simulation/small-scope",
   ...["crd-kubectl", "large-list"].map((name) => `packages/standalone/src/apiserver/${name}`),
   // Tests of which every one is long: what they set up first has its price as well.
-  ...["doctor-rights", "several-drivers", "two-processes"].map((name) => `test/cluster/${name}`),
+  ...["doctor-rights", "own-kinds", "several-drivers", "two-processes"].map((name) => `test/cluster/${name}`),
   "packages/standalone/src/apiserver/fuzz/leases",
   // What a release has.
   "packages/csi/src/published",

@@ -14,7 +14,7 @@ import { SERVICE_ADDRESS, startControlPlane } from "./support/control-plane.mjs"
 import { Kube } from "./support/kube.mjs";
 import { furnish } from "./support/namespaces.mjs";
 import { admit, startNode } from "./support/node.mjs";
-import { explain, say, timed } from "./support/report.mjs";
+import { explain, timed } from "./support/report.mjs";
 
 const [folder, bin, cgroup] = process.argv.slice(2);
 
@@ -51,7 +51,7 @@ try {
   await timed("kill -9 of the node's process and the controller", () => crashes(kube));
   await timed("claims go", () => takeDataAway(kube));
   await timed("nothing sleeps", () => atRest(kube));
-  await timed("rights", () => evaluateRights(cluster, say));
+  await timed("rights", () => evaluateRights(cluster));
   await timed("uninstall", () => uninstall(kube));
   await timed("the commands of the page", () => page(kube, join(folder, "containerd", "containerd.sock")));
 } catch (error) {

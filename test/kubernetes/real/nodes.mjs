@@ -15,7 +15,7 @@ import { shortTokens, tokens, tokensExpire } from "./flow/tokens.mjs";
 import { bothAtOnce, placed, stays } from "./flow/two-nodes.mjs";
 import { takeBack, upgrade } from "./flow/upgrades.mjs";
 import { helmOf } from "./helm.mjs";
-import { readAudit } from "./support/audit.mjs";
+import { nothingRefused } from "./support/audit.mjs";
 import { SERVICE_ADDRESS, startControlPlane } from "./support/control-plane.mjs";
 import { Kube } from "./support/kube.mjs";
 import { furnish } from "./support/namespaces.mjs";
@@ -79,8 +79,7 @@ try {
   await timed("tokens that end", () => tokensExpire(kube, { first, data }));
   await timed("drains", () => drains(kube));
   await timed("lost machines", () => lostMachines(kube, workers));
-  const { refused } = await readAudit(cluster.audit);
-  if (refused.length > 0) throw new Error(`refused:\n${refused.join("\n")}`);
+  await nothingRefused(cluster);
   // Helm takes the roles away before the processes have ended: what they are refused then counts no more.
   const install = () => installOn(kube, helm, values);
   await timed("uninstalled while in use", () => uninstalledInUse(kube, helm, { workers, install }));

@@ -24,6 +24,7 @@ import {
 import { busyboxImage, suiteImages } from "./support/images.mjs";
 import { detachLoops, makeCgroups, removeCgroups, runApart } from "./support/namespaces.mjs";
 import { recorded } from "./support/record.mjs";
+import { recordedRights, unusedInManifests, usedIn } from "./support/used-rights.mjs";
 import { makeVersionBefore } from "./support/version-before.mjs";
 
 const USAGE = `npm run test:kubernetes -- [OPTION...]
@@ -33,6 +34,8 @@ const USAGE = `npm run test:kubernetes -- [OPTION...]
   --focus REGEX   of the storage suite: specs whose name has it
   --record        keep what was shown of requirements, for \`npm run conformance\`
 MOORING_KUBERNETES_BIN=FOLDER has the programs, MOORING_KEEP=1 keeps what a run leaves`;
+
+const STEPS = ["api-server", "cluster", "nodes", "storage-suite"];
 
 /** What a machine with pods needs besides. */
 const FOR_PODS = [
@@ -59,13 +62,32 @@ if (values.help) {
   say(USAGE);
   process.exit(0);
 }
+if (values.record && values.focus !== "") {
+  process.stderr.write("--record keeps what a whole step has shown: leave --focus out\n");
+  process.exit(2);
+}
+
+/** Rights that Mooring's accounts have used, by step. */
+const used = {};
+
+/** No role gives what no step has used, now or when it was recorded. What is not known of every step says nothing yet. */
+async function compareRights() {
+  const steps = { ...(await recordedRights()), ...used };
+  const unknown = STEPS.filter((name) => !(name in steps));
+  if (unknown.length > 0)
+    return say(`rights that nobody uses are known when these are recorded, too: ${unknown.join(", ")}`);
+  const unused = await unusedInManifests(steps);
+  for (const line of unused) say(`given, and used neither now nor in recorded runs: ${line}`);
+  if (unused.length > 0) throw new Error("roles give what nobody uses: see above");
+}
 
 /** Runs it where it is wanted. Some only are by their name. */
 async function step(name, work, always = true) {
   if (values.only === undefined ? !always : values.only !== name) return;
   const from = Date.now();
   say(`\n=== ${name}`);
-  await (values.record ? recorded(name, folder, work) : work());
+  const rights = () => usedIn(join(folder, `rights-${name}`), work);
+  used[name] = { used: await (values.record ? recorded(name, folder, rights) : rights()) };
   say(`=== ${name}: ${Math.round((Date.now() - from) / 1000)} s`);
 }
 
@@ -124,6 +146,7 @@ try {
   await cluster("cluster");
   await cluster("nodes", { groups: WORKERS, more: versionBefore });
   await cluster("storage-suite", { groups: WORKERS, more: suite }, false);
+  await compareRights();
 } finally {
   if (process.env.MOORING_KEEP === undefined) await rm(folder, { recursive: true, force: true });
   else say(`kept: ${folder}`);

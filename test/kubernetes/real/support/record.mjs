@@ -2,10 +2,11 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { ON_KUBERNETES, revision } from "../../../../scripts/lib/tests/record.mjs";
 import { KUBERNETES } from "./components.mjs";
+import { recordRights } from "./used-rights.mjs";
 
 /**
  * Runs a step and keeps what it has shown, also when it fails: what it did not come to is proved no more. Other steps' results stay
- * as they are. `folder`: of this run.
+ * as they are. `folder`: of this run. `work` returns the rights that were used, which are recorded when it succeeds.
  */
 export async function recorded(name, folder, work) {
   const file = `${folder}/proved-${name.replaceAll(" ", "-")}`;
@@ -14,8 +15,10 @@ export async function recorded(name, folder, work) {
   process.env.MOORING_PROVED = file;
   let passed = false;
   try {
-    await work();
+    const used = await work();
     passed = true;
+    await recordRights(name, { at: new Date().toISOString(), ...at, used });
+    return used;
   } finally {
     delete process.env.MOORING_PROVED;
     const lines = (await readFile(file, "utf8")).split("\n").filter((line) => line !== "");

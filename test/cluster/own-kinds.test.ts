@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { eventually } from "@mooring/store/testing";
+import { thorough } from "../../packages/store/src/testing/sample.ts";
+import type { MooringProcess } from "../csi/support/process.ts";
+import { FOREIGN_KINDS } from "./support/foreign-kinds.ts";
+import { leftOf } from "./support/left.ts";
+import { ClusterProcesses } from "./support/processes.ts";
+
+// What no pod is needed for, of Mooring's own kinds: on a real API server this is where the accounts' rights for them are used.
+const NODE = "own-kinds";
+const CLASS = "own-kinds";
+const cluster = await ClusterProcesses.open(NODE);
+const { kubectl } = cluster.server;
+let controller: MooringProcess;
+let node: MooringProcess;
+after(() => cluster.close());
+
+const CLASSES = `
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: ${CLASS}}
+provisioner: csi.mooring.dev
+allowVolumeExpansion: true
+---
+apiVersion: snapshot.storage.k8s.io/v1
+kind: VolumeSnapshotClass
+metadata: {name: ${CLASS}}
+driver: csi.mooring.dev
+deletionPolicy: Delete
+---
+apiVersion: groupsnapshot.storage.k8s.io/v1
+kind: VolumeGroupSnapshotClass
+metadata: {name: ${CLASS}}
+driver: csi.mooring.dev
+deletionPolicy: Delete
+---
+apiVersion: storage.mooring.dev/v1alpha1
+kind: VolumeGroupClass
+metadata: {name: ${CLASS}}
+driver: csi.mooring.dev
+deletionPolicy: Delete
+deleteMembers: "true"
+`;
+const claim = (name: string, app = "db") => `
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: ${name}, namespace: default, labels: {own-kinds: ${app}}}
+spec: {accessModes: [ReadWriteOnce], volumeMode: Block, storageClassName: ${CLASS}, resources: {requests: {storage: 8Mi}}}
+`;
+/** An object of this kind in the default namespace. */
+const object = (kind: string, name: string, spec: object) =>
+  kubectl.apply(
+    JSON.stringify({
+      ...{ apiVersion: "storage.mooring.dev/v1alpha1", kind, metadata: { name, namespace: "default" } },
+      spec,
+    }),
+  );
+const isTrue = (target: string[], type: string) =>
+  cluster.shows(target, `{.status.conditions[?(@.type=="${type}")].status}`, "True");
+const bound = (name: string) => cluster.shows(["pvc", name], "{.status.phase}", "Bound");
+const remove = (...targets: string[]) => kubectl.run("delete", ...targets, "--timeout=120s");
+
+async function begin(): Promise<void> {
+  for (const kind of FOREIGN_KINDS) await kubectl.apply(kind);
+  controller = await cluster.startController();
+  node = await cluster.startNode();
+  const { kubelet, client } = await cluster.register(node);
+  kubelet.close();
+  client.close();
+  await kubectl.apply(CLASSES);
+}
+
+/** Claims that are asked for together share the record of calls that are under way. */
+async function groupWithItsMembers(): Promise<void> {
+  await kubectl.apply(["data", "log", "third"].map((name) => claim(name)).join(""));
+  for (const name of ["data", "log", "third"]) await bound(name);
+  await object("VolumeGroup", "db", {
+    ...{ volumeGroupClassName: CLASS, source: { selector: { matchLabels: { "own-kinds": "db" } } } },
+  });
+  await isTrue(["volumegroup", "db"], "MembersSynced");
+  await kubectl.run("label", "pvc", "third", "own-kinds-");
+  await cluster.shows(["volumegroup", "db"], "{.status.members[*].claimName}", "data log");
+}
+
+async function cloneOfIt(): Promise<void> {
+  await object("VolumeGroupClone", "copy", {
+    source: { volumeGroupName: "db" },
+    volumeGroupSnapshotClassName: CLASS,
+    defaults: { labels: { "own-kinds": "copy" } },
+  });
+  await isTrue(["volumegroupclone", "copy"], "Ready");
+  for (const name of ["data-copy", "log-copy"]) await bound(name);
+  assert.equal(await kubectl.run("get", "volumegroupsnapshots,volumegrouprestores", "-o", "name"), "");
+  await remove("volumegroupclone/copy");
+}
+
+async function backInPlace(): Promise<void> {
+  await kubectl.apply(`
+apiVersion: groupsnapshot.storage.k8s.io/v1
+kind: VolumeGroupSnapshot
+metadata: {name: noon, namespace: default}
+spec: {volumeGroupSnapshotClassName: ${CLASS}, source: {selector: {matchLabels: {own-kinds: db}}}}
+`);
+  await cluster.shows(["volumegroupsnapshot", "noon"], "{.status.readyToUse}", "true");
+  await object("VolumeGroupRevert", "back", { source: { volumeGroupSnapshotName: "noon" } });
+  await isTrue(["volumegrouprevert", "back"], "Complete");
+  await remove("volumegrouprevert/back", "volumegroupsnapshot/noon");
+}
+
+/** One of a volume that a label chooses, at the next full minute. */
+async function byTheClock(): Promise<void> {
+  const handle = await kubectl.run(
+    "get",
+    "pv",
+    await volumeOf("data"),
+    "-o",
+    "jsonpath={.spec.csi.volumeHandle}",
+  );
+  const label = "recurring-job.storage.mooring.dev/own-kinds=enabled";
+  await kubectl.run("label", "volumes.storage.mooring.dev", handle, label);
+  await kubectl.apply(`
+apiVersion: storage.mooring.dev/v1alpha1
+kind: RecurringJob
+metadata: {name: own-kinds}
+spec: {cron: "* * * * *", task: snapshot, retain: 1}
+`);
+  await cluster.shows(["recurringjob", "own-kinds"], "{.status.lastRun.tasks[*].volume}", handle);
+  await remove("recurringjob/own-kinds");
+}
+const volumeOf = (name: string) => kubectl.run("get", "pvc", name, "-o", "jsonpath={.spec.volumeName}");
+
+/** Groups go with their members. */
+async function end(): Promise<void> {
+  await remove("volumegroup/db", "volumegroup/copy");
+  await remove("pvc/third");
+  const own = "volumesets,volumegroupcontents,volumes.storage.mooring.dev,snapshots.storage.mooring.dev";
+  await kubectl.run("delete", "snapshots.storage.mooring.dev", "--all", "--timeout=120s");
+  await eventually("everything to be gone", async () => {
+    const left = await leftOf(kubectl, "csi.mooring.dev", CLASS);
+    return left.length === 0 && (await kubectl.run("get", own, "-A", "-o", "name")) === "";
+  });
+  for (const each of [node, controller]) await each.atRest();
+  for (const each of [node, controller]) {
+    assert.equal(await each.end(), 0, each.stderr);
+    assert.doesNotMatch(each.stderr, /forbidden|missing right/i);
+  }
+}
+
+test(
+  "groups, their clones and reverts, and snapshots by the clock, each process with its own rights",
+  thorough(),
+  async () => {
+    await begin();
+    await groupWithItsMembers();
+    await cloneOfIt();
+    await backInPlace();
+    await byTheClock();
+    await end();
+  },
+);

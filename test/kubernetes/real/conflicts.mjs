@@ -1,0 +1,79 @@
+// Somebody else writes an object in the very moment in which Mooring's controller changes it: the API server asks us before it stores the
+// change, we write first, and the controller's write is refused as a conflict. So what it reads again then is read on every run.
+import { readFileSync } from "node:fs";
+import { createServer } from "node:https";
+
+/** Changes of a kind that are met. Not all of them insist on a version; and one object after another gets through. */
+const MEETINGS = 6;
+const NAME = "conflicts";
+const CONTROLLER = "system:serviceaccount:mooring:mooring-controller";
+const RESOURCES = {
+  "": ["persistentvolumeclaims", "persistentvolumes", "configmaps"],
+  "snapshot.storage.k8s.io": ["volumesnapshots", "volumesnapshotcontents"],
+  "groupsnapshot.storage.k8s.io": ["volumegroupsnapshots", "volumegroupsnapshotcontents"],
+  "storage.mooring.dev": ["volumegroups", "volumegroupcontents", "volumegrouprestores", "volumegroupclones"],
+};
+
+const webhook = (port, authority) => ({
+  ...{ apiVersion: "admissionregistration.k8s.io/v1", kind: "ValidatingWebhookConfiguration" },
+  metadata: { name: NAME },
+  webhooks: [
+    {
+      ...{ name: "conflicts.example.com", admissionReviewVersions: ["v1"], timeoutSeconds: 30 },
+      ...{ sideEffects: "NoneOnDryRun", failurePolicy: "Fail" },
+      clientConfig: { url: `https://127.0.0.1:${port}/`, caBundle: authority.toString("base64") },
+      matchConditions: [{ name: "controller", expression: `request.userInfo.username == '${CONTROLLER}'` }],
+      rules: Object.entries(RESOURCES).map(([group, resources]) => ({
+        ...{ apiGroups: [group], apiVersions: ["*"], operations: ["UPDATE"] },
+        resources: resources.flatMap((name) => [name, `${name}/status`]),
+      })),
+    },
+  ],
+});
+
+/** Writes first, whoever comes; `met`: how often by kind. */
+async function meet(kubectl, { resource: { group, resource }, namespace = "", name }, met) {
+  const kind = group === "" ? resource : `${resource}.${group}`;
+  const times = met.get(kind) ?? 0;
+  if (times === MEETINGS) return;
+  met.set(kind, times + 1);
+  const where = namespace === "" ? [] : ["-n", namespace];
+  await kubectl(...where, "annotate", "--overwrite", kind, name, `example.com/met=${times}`);
+}
+
+async function bodyOf(request) {
+  const parts = [];
+  for await (const part of request) parts.push(part);
+  return JSON.parse(Buffer.concat(parts).toString());
+}
+
+/** While `work` runs; returns its exit code. Throws when all of it has passed, and the writes of a kind were met by nobody. */
+export async function withConflicts(kube, work) {
+  const { pki, kubectl } = kube.cluster;
+  await pki.certificate(NAME, "/CN=conflicts", "IP:127.0.0.1");
+  const met = new Map();
+  const server = createServer(
+    { cert: readFileSync(pki.at(`${NAME}.crt`)), key: readFileSync(pki.at(`${NAME}.key`)) },
+    async (request, response) => {
+      const { apiVersion, kind, request: asked } = await bodyOf(request);
+      // It may be gone by now; then there is nothing to write first.
+      await meet(kubectl, asked, met).catch(() => {});
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify({ apiVersion, kind, response: { uid: asked.uid, allowed: true } }));
+    },
+  );
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    await kube.apply(webhook(server.address().port, readFileSync(pki.at("ca.crt"))));
+    const exit = await work();
+    const missed = Object.entries(RESOURCES)
+      .flatMap(([group, names]) => names.map((name) => (group === "" ? name : `${name}.${group}`)))
+      .filter((kind) => !met.has(kind));
+    if (exit === 0 && missed.length > 0) throw new Error(`nothing of these was changed: ${missed.join(", ")}`);
+    return exit;
+  } finally {
+    await kubectl("delete", "validatingwebhookconfiguration", NAME, "--ignore-not-found");
+    server.closeAllConnections();
+    server.close();
+  }
+}
