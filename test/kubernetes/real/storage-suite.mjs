@@ -1,14 +1,15 @@
 // The first process of a machine of its own: a cluster with two nodes and Mooring, and Kubernetes' own storage tests on it.
 // `node storage-suite.mjs FOLDER BIN CGROUP IMAGES [FOCUS]`.
-import { mkdir } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { parse, stringify } from "yaml";
 import { ROOT } from "../../../scripts/lib/setup.mjs";
 import { nothingOfVolumes } from "./flow/leave.mjs";
 import { containers } from "./flow/restarts.mjs";
 import { helmOf } from "./helm.mjs";
-import { leftOut } from "./suite/left-out.mjs";
-import { printReport, readReport } from "./suite/report.mjs";
-import { readAudit } from "./support/audit.mjs";
+import { AT_ONCE, leftOut } from "./suite/left-out.mjs";
+import { printReport, readReport, together } from "./suite/report.mjs";
+import { nothingRefused } from "./support/audit.mjs";
 import { SERVICE_ADDRESS, startControlPlane } from "./support/control-plane.mjs";
 import { Kube } from "./support/kube.mjs";
 import { furnish } from "./support/namespaces.mjs";
@@ -22,25 +23,46 @@ const DRIVER = join(ROOT, "deploy/e2e-driver.yaml");
 const left = leftOut(bin);
 const images = names.split(",").map((name) => join(folder, name));
 
-/** Runs the specs whose name has `focus`; returns the file of the report. Three at once: most of the time they wait. */
-async function runSuite(cluster) {
-  const out = join(cluster.logs, "suite");
+/**
+ * Runs the specs whose name has `focus` and none of `without`; returns the file of the report. Three at once: most of the time they
+ * wait. `name`: of its logs.
+ */
+async function runSuite(cluster, { name, driver, focus: wanted, without }) {
+  const out = join(cluster.logs, name);
   await mkdir(out);
-  const without = left.flatMap(([pattern]) => ["--skip", pattern]);
   const program = new Program(
     "ginkgo",
     [
       ...[join(bin, "ginkgo"), "--procs=3", "--timeout=4h", "--no-color"],
       ...["--poll-progress-after=10m", "--json-report=report.json", `--output-dir=${out}`],
-      ...["--focus", `External.Storage.*(${focus})`, ...without],
+      ...["--focus", `External.Storage.*(${wanted})`, ...without.flatMap((pattern) => ["--skip", pattern])],
       ...[join(bin, "e2e.test"), "--", `--kubeconfig=${cluster.admin}`, "--provider=skeleton"],
-      ...[`--repo-root=${ROOT}`, `--storage.testdriver=${DRIVER}`, "--dump-logs-on-failure=false"],
+      ...[`--repo-root=${ROOT}`, `--storage.testdriver=${driver}`, "--dump-logs-on-failure=false"],
       ...[`--e2e-output-dir=${out}`, `--report-dir=${out}`],
     ],
-    { log: join(cluster.logs, "suite.log") },
+    { log: join(cluster.logs, `${name}.log`) },
   ).start();
   await program.ended();
-  return join(out, "report.json");
+  return readReport(join(out, "report.json"), left);
+}
+
+/** The same driver, with a class as the API server makes one of which nothing is said: it binds at once. */
+async function driverThatBindsAtOnce() {
+  const driver = { ...parse(await readFile(DRIVER, "utf8")), StorageClass: { FromName: true } };
+  const file = join(folder, "e2e-driver-at-once.yaml");
+  await writeFile(file, stringify(driver));
+  return file;
+}
+
+/** All specs with the chart's class, then those that need another one. */
+async function runSpecs(cluster) {
+  const without = left.map(([pattern]) => pattern);
+  const first = { name: "suite", driver: DRIVER, focus, without: [...without, AT_ONCE] };
+  const results = await runSuite(cluster, first);
+  if (!new RegExp(focus).test(AT_ONCE)) return results;
+  const driver = await driverThatBindsAtOnce();
+  const second = { name: "suite-at-once", driver, focus: AT_ONCE, without };
+  return together(results, await runSuite(cluster, second));
 }
 
 await furnish(folder, { hostname: "control-plane", addresses: [SERVICE_ADDRESS] });
@@ -51,16 +73,14 @@ try {
   await timed("two nodes", () => startWorkers(cluster, { home: folder, bin, images, cgroup }));
   await timed("install", () => installOn(kube, helmOf(cluster), ["node.pool.size=20Gi"]));
   const before = await containers(kube);
-  const report = await timed("Kubernetes' storage tests", () => runSuite(cluster));
-  const results = await readReport(report, left);
+  const results = await timed("Kubernetes' storage tests", () => runSpecs(cluster));
   printReport(results, say);
   const all = async () => {
     if (results.failed.length > 0 || results.passed.length === 0) throw new Error("not all specs passed");
   };
   await timed("their results", all, focus === "" ? ["CSI-005"] : []);
   await timed("after them: nothing refused, no process ended, no volume left", async () => {
-    const { refused } = await readAudit(cluster.audit);
-    if (refused.length > 0) throw new Error(`refused:\n${refused.join("\n")}`);
+    await nothingRefused(cluster);
     if ((await containers(kube)) !== before) throw new Error("a process of Mooring has ended");
     await nothingOfVolumes(kube);
   });

@@ -6,14 +6,16 @@ import { POPULATOR } from "../support/components.mjs";
 const ALWAYS = [
   ["\\[Feature:Windows\\]", "nodes with Windows"],
   [
-    "multiple pods should modify volumes with a different volumeAttributesClass",
-    "changes claims that no pod uses, which the class does not bind before a pod does",
-  ],
-  [
     "should create snapshots for StatefulSet volumes and verify data consistency after restore",
     "restores into claims of 1 MiB, whatever sizes a driver has: a volume with ext4 has 8 MiB at least, and so has its snapshot; Kubernetes' own provisioner refuses a claim that asks for less, too",
   ],
 ];
+
+/**
+ * Specs that change claims which no pod uses, and wait for that: the chart's class binds those only when a pod comes. They are run
+ * with a class that binds at once.
+ */
+export const AT_ONCE = "multiple pods should modify volumes with a different volumeAttributesClass";
 
 /** Patterns of a spec's full name. `bin`: where the programs are. */
 export function leftOut(bin) {

@@ -38,6 +38,15 @@ export async function readReport(file, left) {
   return { passed, failed, skipped };
 }
 
+/** Of two runs: what one of them has run is not left out. */
+export function together(one, other) {
+  const passed = [...one.passed, ...other.passed];
+  const failed = [...one.failed, ...other.failed];
+  const skipped = new Map([...other.skipped, ...one.skipped]);
+  for (const name of [...passed, ...failed.map((each) => each.name)]) skipped.delete(name);
+  return { passed, failed, skipped };
+}
+
 /** Prints it, the reasons with most specs first. */
 export function printReport({ passed, failed, skipped }, say) {
   for (const { name, state, why } of failed) say(`${state}: ${name}\n    ${why.split("\n").join("\n    ")}`);
