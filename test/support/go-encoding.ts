@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { apiVersionOf, groupResource, type KubeObject, type Resource } from "@mooring/store";
+import { apiVersionOf, defineResource, groupResource, type KubeObject, type Resource } from "@mooring/store";
 import { parseAllDocuments } from "yaml";
 import { builtinKinds } from "../../packages/standalone/src/builtin/index.ts";
 import { bundledCrds, type CustomResourceDefinition } from "../../packages/standalone/src/crd/index.ts";
@@ -21,19 +21,27 @@ export async function goEncoding(): Promise<(object: KubeObject, resource: Resou
 
 async function allSchemas(): Promise<Map<string, Schema>> {
   const schemas = new Map<string, Schema>();
-  for (const { resource, schema } of builtinKinds)
+  for (const { resource, schema } of [...builtinKinds, ...(await ownKinds())])
     schemas.set(`${groupResource(resource)} ${apiVersionOf(resource)}`, schema);
+  return schemas;
+}
+
+/** Every version of every kind in deploy/crds. */
+export async function ownKinds(): Promise<{ resource: Resource; schema: Schema }[]> {
+  const kinds = [];
   for (const file of await bundledCrds()) {
     for (const document of parseAllDocuments(await readFile(file, "utf8"))) {
       const { spec } = document.toJS() as CustomResourceDefinition;
-      const { group, names, versions } = spec;
-      for (const { name, schema } of versions) {
+      const { group, names, scope, versions } = spec;
+      const { kind, plural } = names;
+      for (const { name: version, schema } of versions) {
         const { openAPIV3Schema } = schema as { openAPIV3Schema: Schema };
-        schemas.set(`${names.plural}.${group} ${group}/${name}`, openAPIV3Schema);
+        const resource = defineResource({ group, version, kind, plural, namespaced: scope === "Namespaced" });
+        kinds.push({ resource, schema: openAPIV3Schema });
       }
     }
   }
-  return schemas;
+  return kinds;
 }
 
 /** Other programs' maps, in which an entry is data. */
