@@ -47,6 +47,9 @@ async function bodyOf(request) {
   return JSON.parse(Buffer.concat(parts).toString());
 }
 
+/** Changed only where claims come together: nobody can be sure of that. */
+const SOMETIMES = new Set(["configmaps"]);
+
 /** While `work` runs; returns its exit code. Throws when all of it has passed, and the writes of a kind were met by nobody. */
 export async function withConflicts(kube, work) {
   const { pki, kubectl } = kube.cluster;
@@ -68,8 +71,9 @@ export async function withConflicts(kube, work) {
     const exit = await work();
     const missed = Object.entries(RESOURCES)
       .flatMap(([group, names]) => names.map((name) => (group === "" ? name : `${name}.${group}`)))
-      .filter((kind) => !met.has(kind));
-    if (exit === 0 && missed.length > 0) throw new Error(`nothing of these was changed: ${missed.join(", ")}`);
+      .filter((kind) => !met.has(kind) && !SOMETIMES.has(kind));
+    if (exit === 0 && missed.length > 0)
+      throw new Error(`nothing of these was changed: ${missed.join(", ")}`);
     return exit;
   } finally {
     await kubectl("delete", "validatingwebhookconfiguration", NAME, "--ignore-not-found");
