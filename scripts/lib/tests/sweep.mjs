@@ -54,14 +54,36 @@ async function seesMounts(pid, folder) {
   return (await readFile(`/proc/${pid}/mountinfo`, "utf8").catch(() => "")).includes(`${folder}/`);
 }
 
-/** The kernel lists those that have a file; one that was there once stays for ever. */
-function loopsOf(folder) {
+/**
+ * Of files below the folder, and of files in file systems on those devices: where nothing of ours has such a file system mounted any
+ * more, the kernel shows its files by a path that begins in it.
+ */
+async function loopsOf(folder) {
+  const all = attachedLoops();
+  let added = all.filter(({ file }) => file.startsWith(`${folder}/`));
+  if (added.length === 0) return [];
+  const below = await devicesBelow();
   const found = [];
-  for (const [name] of readFileSync("/proc/partitions", "utf8").matchAll(/\bloop\d+$/gm)) {
-    const file = backingFile(name);
-    if (file.startsWith(`${folder}/`)) found.push({ path: `/dev/${name}`, file: file.trim() });
+  while (added.length > 0) {
+    found.push(...added);
+    const devices = added.map(({ path }) => path);
+    added = all.filter((loop) => !found.includes(loop) && devices.includes(below.get(loop.path)));
   }
-  return found;
+  return found.reverse();
+}
+
+/** The kernel lists those that have a file; one that was there once stays for ever. */
+function attachedLoops() {
+  const names = [...readFileSync("/proc/partitions", "utf8").matchAll(/\bloop\d+$/gm)].map(([name]) => name);
+  return names.map((name) => ({ path: `/dev/${name}`, file: backingFile(name).trim() }));
+}
+
+/** By loop device: the loop device that its file is on. */
+async function devicesBelow() {
+  const columns = ["--list", "--noheadings", "--output", "NAME,BACK-MAJ:MIN"];
+  const { stdout } = await execute("losetup", columns).catch(() => ({ stdout: "" }));
+  const lines = [...stdout.matchAll(/^(\S+) +7:(\d+) *$/gm)];
+  return new Map(lines.map(([, path, minor]) => [path, `/dev/loop${minor}`]));
 }
 
 function backingFile(name) {
@@ -86,7 +108,7 @@ export async function leftBehind(folder) {
     return `process ${pid}: ${words.replaceAll("\0", " ").trim()}`;
   });
   const mounts = (await mountsOf(folder)).map((target) => `mount ${target}`);
-  const loops = loopsOf(folder).map(({ path, file }) => `${path} of ${file}`);
+  const loops = (await loopsOf(folder)).map(({ path, file }) => `${path} of ${file}`);
   return [...(await Promise.all(commands)), ...mounts, ...loops];
 }
 
@@ -96,7 +118,7 @@ export async function sweep(folder) {
     const pids = await processesOf(folder);
     for (const pid of pids) kill(pid);
     for (const target of await mountsOf(folder)) await execute("umount", ["-l", target]).catch(nothing);
-    const loops = loopsOf(folder);
+    const loops = await loopsOf(folder);
     for (const { path } of loops) await execute("losetup", ["-d", path]).catch(nothing);
     if (pids.length === 0 && loops.length === 0) break;
     await sleep(100);
