@@ -15,7 +15,7 @@ import { shortTokens, tokens, tokensExpire } from "./flow/tokens.mjs";
 import { bothAtOnce, placed, stays } from "./flow/two-nodes.mjs";
 import { takeBack, upgrade } from "./flow/upgrades.mjs";
 import { helmOf } from "./helm.mjs";
-import { nothingRefused } from "./support/audit.mjs";
+import { nothingRefused, requestsSoFar } from "./support/audit.mjs";
 import { SERVICE_ADDRESS, startControlPlane } from "./support/control-plane.mjs";
 import { Kube } from "./support/kube.mjs";
 import { furnish } from "./support/namespaces.mjs";
@@ -66,6 +66,7 @@ try {
   await timed("upgrade", () => upgrade(kube, helm, workers));
   await timed("back to the version before", () => takeBack(kube, helm, { workers, folder }));
   await timed("upgrade again", () => upgrade(kube, helm, workers));
+  const ofThisVersion = await requestsSoFar(cluster);
   await timed("pods with short tokens", () => shortTokens(kube));
   const first = await tokens(kube);
   await timed("a pod stays where its volume is", () => stays(kube), ["CSI-052"]);
@@ -79,7 +80,7 @@ try {
   await timed("tokens that end", () => tokensExpire(kube, { first, data }));
   await timed("drains", () => drains(kube));
   await timed("lost machines", () => lostMachines(kube, workers));
-  await nothingRefused(cluster);
+  await nothingRefused(cluster, ofThisVersion);
   // Helm takes the roles away before the processes have ended: what they are refused then counts no more.
   const install = () => installOn(kube, helm, values);
   await timed("uninstalled while in use", () => uninstalledInUse(kube, helm, { workers, install }));
