@@ -5,6 +5,7 @@ import { thorough } from "../../packages/store/src/testing/sample.ts";
 import type { MooringProcess } from "../csi/support/process.ts";
 import { FOREIGN_KINDS } from "./support/foreign-kinds.ts";
 import { leftOf } from "./support/left.ts";
+import { PATIENT } from "./support/patience.ts";
 import { ClusterProcesses } from "./support/processes.ts";
 
 // What no pod is needed for, of Mooring's own kinds: on a real API server this is where the accounts' rights for them are used.
@@ -60,7 +61,7 @@ const object = (kind: string, name: string, spec: object) =>
 const isTrue = (target: string[], type: string) =>
   cluster.shows(target, `{.status.conditions[?(@.type=="${type}")].status}`, "True");
 const bound = (name: string) => cluster.shows(["pvc", name], "{.status.phase}", "Bound");
-const remove = (...targets: string[]) => kubectl.run("delete", ...targets, "--timeout=120s");
+const remove = (...targets: string[]) => kubectl.run("delete", ...targets, "--timeout=600s");
 
 async function begin(): Promise<void> {
   for (const kind of FOREIGN_KINDS) await kubectl.apply(kind);
@@ -136,11 +137,12 @@ async function end(): Promise<void> {
   await remove("volumegroup/db", "volumegroup/copy");
   await remove("pvc/third");
   const own = "volumesets,volumegroupcontents,volumes.storage.mooring.dev,snapshots.storage.mooring.dev";
-  await kubectl.run("delete", "snapshots.storage.mooring.dev", "--all", "--timeout=120s");
-  await eventually("everything to be gone", async () => {
+  await kubectl.run("delete", "snapshots.storage.mooring.dev", "--all", "--timeout=600s");
+  const isGone = async () => {
     const left = await leftOf(kubectl, "csi.mooring.dev", CLASS);
     return left.length === 0 && (await kubectl.run("get", own, "-A", "-o", "name")) === "";
-  });
+  };
+  await eventually("everything to be gone", isGone, PATIENT);
   for (const each of [node, controller]) await each.atRest();
   for (const each of [node, controller]) {
     assert.equal(await each.end(), 0, each.stderr);

@@ -9,10 +9,11 @@ import { sleepersSocket } from "../support/sleepers.ts";
 import { clusterServer } from "./support/cluster-server.ts";
 import { ALL, DriverProcess } from "./support/driver-process.ts";
 import { leftOf } from "./support/left.ts";
+import { PATIENT } from "./support/patience.ts";
 
 /** Says in the end what there was instead. */
 const eventually = <T>(what: string, probe: () => Promise<T>) =>
-  eventuallyOnce(what, probe, { mayThrow: true, withinMs: 90_000 });
+  eventuallyOnce(what, probe, { mayThrow: true, ...PATIENT });
 
 const NODE = "several-drivers";
 const [A, B, C] = ["a.several.example.com", "b.several.example.com", "c.several.example.com"] as const;
@@ -136,9 +137,9 @@ async function aWorks(): Promise<void> {
   await shows(attachment(name), "{.status.attached}", "true");
   await snapshot(name, A, name);
   await shows(["volumesnapshot", name], "{.status.readyToUse}", "true");
-  await kubectl.run("delete", "volumesnapshot", name, "--timeout=60s");
-  await kubectl.run("delete", ...attachment(name), "--timeout=60s");
-  await kubectl.run("delete", "pvc", name, "--timeout=60s");
+  await kubectl.run("delete", "volumesnapshot", name, "--timeout=600s");
+  await kubectl.run("delete", ...attachment(name), "--timeout=600s");
+  await kubectl.run("delete", "pvc", name, "--timeout=600s");
   await eventually(`${volume} to be gone`, async () => {
     const left = await kubectl.run("get", "pv", volume, "--ignore-not-found", "-o", "name");
     return left === "";
@@ -213,7 +214,7 @@ test(
     await bound("of-c");
     await claim("of-b", B);
     await aWorks();
-    await kubectl.run("delete", "pvc", "of-c", "--timeout=60s");
+    await kubectl.run("delete", "pvc", "of-c", "--timeout=600s");
     await b.leave();
     await b.start(B);
     await bound("of-b");

@@ -7,6 +7,7 @@ import { eventually } from "@mooring/store/testing";
 import { thorough } from "../../packages/store/src/testing/sample.ts";
 import { capability } from "../csi/support/volumes.ts";
 import { leftOf } from "./support/left.ts";
+import { PATIENT } from "./support/patience.ts";
 import { ClusterProcesses } from "./support/processes.ts";
 
 const NODE = "worker-1";
@@ -92,17 +93,21 @@ test(
 
     await client.node.nodeUnpublishVolume({ volumeId, targetPath });
     await client.node.nodeUnstageVolume({ volumeId, stagingTargetPath: at.stagingTargetPath });
-    await kubectl.run("delete", "volumeattachments.storage.k8s.io", "csi-one", "--timeout=120s");
-    await kubectl.run("delete", "volumesnapshot", "first", "--timeout=120s");
-    await kubectl.run("delete", "pvc", "data", "--timeout=120s");
+    await kubectl.run("delete", "volumeattachments.storage.k8s.io", "csi-one", "--timeout=600s");
+    await kubectl.run("delete", "volumesnapshot", "first", "--timeout=600s");
+    await kubectl.run("delete", "pvc", "data", "--timeout=600s");
     const own = "volumes.storage.mooring.dev,snapshots.storage.mooring.dev";
-    await eventually("everything of the volume to be gone", async () => {
+    const isGone = async () => {
       const left = await leftOf(kubectl, found.name, "at-once", "mooring");
       return left.length === 0 && (await kubectl.run("get", own, "-A", "-o", "name")) === "";
-    }).catch(async (cause: unknown) => {
-      const left = await kubectl.run("get", own, "-A", "-o", "yaml");
-      const others = await leftOf(kubectl, found.name, "at-once", "mooring");
-      throw new Error(`left: ${others.join(" ")}\n${left}\n${controller.stderr.slice(-4000)}`, { cause });
+    };
+    await eventually("everything of the volume to be gone", isGone, {
+      ...PATIENT,
+      lastSeen: async () => ({
+        own: await kubectl.run("get", own, "-A", "-o", "yaml"),
+        others: await leftOf(kubectl, found.name, "at-once", "mooring"),
+        controller: controller.stderr.slice(-4000),
+      }),
     });
     client.close();
     kubelet.close();

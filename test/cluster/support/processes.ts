@@ -12,6 +12,7 @@ import { nothingRemains } from "../../support/remains.ts";
 import { sleepersSocket } from "../../support/sleepers.ts";
 import { type ClusterServer, clusterServer } from "./cluster-server.ts";
 import { kubeletAt } from "./kubelet.ts";
+import { PATIENT } from "./patience.ts";
 
 /** `mooring controller` and `mooring node` on a cluster's API server, each with its own rights, and a kubelet's half. */
 export class ClusterProcesses {
@@ -68,10 +69,14 @@ export class ClusterProcesses {
       ...sleepersSocket(join(this.folder, `${account}.sleepers`)),
     });
     this.#processes.push(child);
-    await eventually(`${account} to be ready; it printed ${child.stderr.slice(-3000)}`, async () => {
+    const isReady = async () => {
       assert.ok(child.alive, child.stderr);
       const content = await readFile(readyFile, "utf8").catch(() => "");
       return content !== "" && !content.includes('"leading":false');
+    };
+    await eventually(`${account} to be ready`, isReady, {
+      ...PATIENT,
+      lastSeen: () => child.stderr.slice(-3000),
     });
     return child;
   }
@@ -83,9 +88,8 @@ export class ClusterProcesses {
     const client = await connect(`unix://${found.endpoint}`, { timeoutMs: 60_000 });
     const info = await client.node.nodeGetInfo({});
     await kubelet.accept();
-    await eventually("the node to say that it is registered", async () =>
-      /has registered the driver/.test(node.stderr),
-    );
+    const isRegistered = () => /has registered the driver/.test(node.stderr);
+    await eventually("the node to say that it is registered", isRegistered, PATIENT);
     const segments = Object.entries(info.accessibleTopology?.segments ?? {});
     await this.server.store.create(CSINodes, {
       ...{ apiVersion: "storage.k8s.io/v1", kind: "CSINode", metadata: { name: this.node } },
@@ -100,11 +104,19 @@ export class ClusterProcesses {
 
   /** Until a field is so; returns what it is. */
   shows(target: string[], path: string, wanted: string | RegExp): Promise<string> {
+    const { kubectl } = this.server;
     return eventually(
-      `${target.join(" ")} ${path} to be ${wanted}; ${this.#processes.map((p) => p.stderr.slice(-1500))}`,
+      `${target.join(" ")} ${path} to be ${wanted}`,
       async () => {
-        const seen = await this.server.kubectl.run("get", ...target, "-o", `jsonpath=${path}`);
+        const seen = await kubectl.run("get", ...target, "-o", `jsonpath=${path}`);
         return (typeof wanted === "string" ? seen === wanted : wanted.test(seen)) ? seen : undefined;
+      },
+      {
+        ...PATIENT,
+        lastSeen: async () => ({
+          object: await kubectl.run("get", ...target, "-o", "json"),
+          processes: this.#processes.map(({ stderr }) => stderr.slice(-3_000)),
+        }),
       },
     );
   }
