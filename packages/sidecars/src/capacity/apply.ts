@@ -50,7 +50,7 @@ export class CapacityEffects {
   async #ask({ slot, parameters, now }: CapacityView): Promise<void> {
     const { logger } = this.#context;
     const key = slotKey(slot);
-    this.#results.asked(key, now, parameters);
+    this.#results.asked(slot, now, parameters);
     try {
       this.#results.received(key, await this.#amountOf(slot, parameters));
       if (this.#silent > 0) logger.info({}, "the driver reports its capacity again");

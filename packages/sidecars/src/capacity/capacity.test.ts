@@ -3,9 +3,12 @@ import { test } from "node:test";
 import {
   CSINodes,
   CSIStorageCapacities,
+  defined,
   type KubeObject,
   type Logger,
   Nodes,
+  type PersistentVolume,
+  PersistentVolumes,
   type Resource,
   StorageClasses,
   silentLogger,
@@ -13,6 +16,7 @@ import {
 import { covers } from "@mooring/store/testing";
 import { type Harness, startHarness } from "../testing/harness.ts";
 import { csiNode, DRIVER, node, storageClass } from "../testing/objects.ts";
+import { nodeAffinity, type Segments } from "../topology/terms.ts";
 
 const late = storageClass({
   metadata: { name: "late" },
@@ -115,4 +119,34 @@ test("a driver that does not respond is logged once, what was published stays, a
     logged.filter((line) => /capacity|reconciliation/.test(line)),
     [old, "the driver reports its capacity again"],
   );
+});
+
+test("a volume that comes has the driver asked where it is reached from, and what becomes of it later nowhere", async (t) => {
+  const h = await startHarness(t, { ...options, sidecars: {} });
+  h.driver.availableBytes = () => 1024n;
+  await shows(h, "late a 1Ki, late b 1Ki");
+  const asked = (zone: string) =>
+    h.driver.calls.filter(
+      ({ method, request }) =>
+        method === "GetCapacity" &&
+        (request as { accessibleTopology: { segments: Segments } }).accessibleTopology.segments.zone === zone,
+    ).length;
+  const volume = (name: string): PersistentVolume => ({
+    apiVersion: "v1",
+    kind: "PersistentVolume",
+    metadata: { name },
+    spec: {
+      accessModes: ["ReadWriteOnce"],
+      capacity: { storage: "1Gi" },
+      csi: { driver: DRIVER, volumeHandle: name },
+      ...defined({ nodeAffinity: nodeAffinity([{ zone: "a" }]) }),
+    },
+  });
+  for (const name of ["v1", "v2"]) {
+    const before = asked("a");
+    const created = await h.store.create(PersistentVolumes, volume(name));
+    await h.until("it is asked of zone a", () => asked("a") > before);
+    await h.store.updateStatus(PersistentVolumes, { ...created, status: { phase: "Available" } });
+  }
+  assert.deepEqual([asked("a"), asked("b")], [3, 1]);
 });

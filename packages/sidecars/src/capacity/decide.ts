@@ -13,9 +13,9 @@ import { capacityManager, type Here } from "../common/here.ts";
 import { CAPACITY_DRIVER_LABEL, CAPACITY_MANAGER_LABEL } from "../common/names.ts";
 import type { Slot } from "../kube/capacity-slot.ts";
 import { segmentsOf, topologyKeys } from "../topology/requirement.ts";
-import { canonicalTerms, type Segments, termKey } from "../topology/terms.ts";
+import { type Segments, termKey } from "../topology/terms.ts";
 
-/** Every place where the driver runs. A driver without topology has one, which is everywhere. */
+/** The place of each node where the driver runs. A driver without topology has one, which is everywhere. */
 export function placesOf(
   driver: { name: string; topology: boolean },
   csiNodes: readonly CSINode[],
@@ -23,14 +23,12 @@ export function placesOf(
 ): Segments[] {
   if (!driver.topology) return [{}];
   const byName = new Map(nodes.map((node) => [node.metadata.name, node]));
-  const places: Segments[] = [];
-  for (const csiNode of csiNodes) {
+  return csiNodes.flatMap((csiNode) => {
     const keys = topologyKeys(csiNode, driver.name);
     const node = byName.get(csiNode.metadata.name);
     const place = node === undefined || keys.length === 0 ? undefined : segmentsOf(node, keys);
-    if (place !== undefined) places.push(place);
-  }
-  return canonicalTerms(places);
+    return place === undefined ? [] : [place];
+  });
 }
 
 /** Whether a class's capacity matters to the scheduler: it chooses nodes only for late binding. */

@@ -1,9 +1,10 @@
 import type { PersistentVolume } from "@mooring/store";
-import { stepFailpoints } from "@mooring/store";
+import { selectsNode, stepFailpoints } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
 import { source } from "../common/source.ts";
 import { slotKey, slotOf } from "../kube/capacity-slot.ts";
+import { canonicalTerms, type Segments } from "../topology/terms.ts";
 import { CapacityEffects } from "./apply.ts";
 import { type CapacityStep, type CapacityView, decideCapacity } from "./decide.ts";
 import { readPlaces, readSlot } from "./read.ts";
@@ -35,7 +36,7 @@ export async function runCapacity(
   const effects = new CapacityEffects(context, results, signal);
   const { cluster, driver } = context;
   const ofClass = (className: string) =>
-    readPlaces(context).map((segments) => slotKey({ className, segments }));
+    canonicalTerms(readPlaces(context)).map((segments) => slotKey({ className, segments }));
   const everything = () => cluster.classes.list().flatMap(({ metadata }) => ofClass(metadata.name));
   const hasPlaces = driver.info.topology && context.here === undefined;
   const places = hasPlaces ? [cluster.csiNodes, cluster.nodes] : [];
@@ -66,14 +67,24 @@ export async function runCapacity(
     decide: decideCapacity,
     apply: (step: CapacityStep, view) => effects.apply(step, view),
   });
-  // What the driver reports changes with its volumes.
+  // What the driver reports changes with its volumes, where they are.
   const unfollow = cluster.volumes.informer.onChange((old, current) => {
-    if (![old, current].some((volume) => volume !== undefined && isOf(volume, driver.info.name))) return;
-    results.changed();
-    for (const key of everything()) controller.add(key);
+    const volume = current ?? old;
+    if (volume === undefined || !isOf(volume, driver.info.name)) return;
+    if (old !== undefined && current !== undefined && isAsLarge(old, current)) return;
+    for (const key of results.changed(reachOf(volume))) controller.add(key);
   });
   await cluster.volumes.informer.synced(signal);
   await controller.run(signal).finally(unfollow);
+}
+
+const isAsLarge = (a: PersistentVolume, b: PersistentVolume): boolean =>
+  a.metadata.uid === b.metadata.uid && a.spec?.capacity?.storage === b.spec?.capacity?.storage;
+
+/** The places from which a volume is reached. */
+function reachOf({ spec }: PersistentVolume): (segments: Segments) => boolean {
+  const selector = spec?.nodeAffinity?.required;
+  return (segments) => selectsNode(selector, { metadata: { name: "", labels: { ...segments } } });
 }
 
 const isOf = ({ spec }: PersistentVolume, driver: string): boolean => spec?.csi?.driver === driver;

@@ -1,10 +1,10 @@
 import type { SidecarContext } from "../common/context.ts";
-import { parseSlotKey, slotKey } from "../kube/capacity-slot.ts";
-import type { Segments } from "../topology/terms.ts";
+import { parseSlotKey } from "../kube/capacity-slot.ts";
+import { isSameTerm, type Segments } from "../topology/terms.ts";
 import { type CapacityView, capacityName, isPublished, placesOf } from "./decide.ts";
 import type { CapacityResults } from "./results.ts";
 
-/** Every place where the driver runs. */
+/** The place of each node where the driver runs. Nodes may share one. */
 export function readPlaces({ cluster, driver, here }: SidecarContext): Segments[] {
   if (here !== undefined) return [here.segments];
   if (!driver.info.topology) return placesOf(driver.info, [], []);
@@ -26,7 +26,7 @@ export function readSlot(
   const name = capacityName(driver.info.name, slot, here?.node);
   const storageClass = cluster.classes.get(slot.className);
   const parameters = storageClass?.parameters ?? {};
-  const isThere = (segments: Segments) => slotKey({ ...slot, segments }) === key;
+  const isThere = (segments: Segments) => isSameTerm(segments, slot.segments);
   return {
     ...{ slot, parameters, pollMs, now: now() },
     wanted:

@@ -24,6 +24,11 @@ export function includesTerm(larger: Segments, smaller: Segments): boolean {
   return Object.entries(smaller).every(([key, value]) => larger[key] === value);
 }
 
+/** True when both have the same pairs, in whatever order. */
+export function isSameTerm(a: Segments, b: Segments): boolean {
+  return Object.keys(a).length === Object.keys(b).length && includesTerm(a, b);
+}
+
 /** Class terms list several values per key; CSI wants every combination as a term of its own. */
 export function flattenAllowed(allowed: SelectorTerms): Segments[] {
   return canonicalTerms(allowed.flatMap(flattenTerm));
