@@ -24,6 +24,8 @@ export interface ExecOptions {
   inherit?: readonly number[];
   /** Never killed before it ends, whatever the signal does: mkfs, fsck, resize. */
   uninterruptible?: boolean;
+  /** Killed when this process ends, in whatever way: it runs for long, and what it makes is of no use to another life. */
+  endsWithUs?: boolean;
 }
 
 /** How a program ended, and the end of what it wrote. */

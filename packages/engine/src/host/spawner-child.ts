@@ -11,6 +11,7 @@ interface SpawnRequest {
   /** Descriptors of the spawner that the program gets, from 3 on. */
   inherit: readonly number[];
   uninterruptible: boolean;
+  endsWithUs: boolean;
 }
 
 /** What the process sends to its spawner. */
@@ -39,6 +40,8 @@ interface SpawnerState {
   /** So many bytes are kept of a program's output, its end. */
   limit: number;
   running: Map<number, ChildProcess>;
+  /** Those of them that are killed when the parent has ended. */
+  endingWithParent: Set<number>;
 }
 
 /** Of one program. */
@@ -96,6 +99,7 @@ function runProgram(state: SpawnerState, request: SpawnRequest): void {
       env: request.env,
       ...(request.cwd === undefined ? {} : { cwd: request.cwd }),
     });
+    if (request.endsWithUs) state.endingWithParent.add(request.id);
     child.stdin?.on("error", () => {});
     child.stdin?.end(Buffer.from(request.input ?? "", "base64"));
     const texts = request.uninterruptible
@@ -108,16 +112,21 @@ function runProgram(state: SpawnerState, request: SpawnRequest): void {
   }
 }
 
+/** False: it is forgotten already. */
+function forgetProgram({ running, endingWithParent }: SpawnerState, id: number): boolean {
+  endingWithParent.delete(id);
+  return running.delete(id);
+}
+
 function watchProgram(state: SpawnerState, id: number, child: ChildProcess, output: ProgramOutput): void {
-  const { running } = state;
-  running.set(id, child);
+  state.running.set(id, child);
   child.once("error", (error: NodeJS.ErrnoException) => {
-    if (!running.delete(id)) return;
+    if (!forgetProgram(state, id)) return;
     output.release();
     reply({ id, failed: error.message, ...(error.code === undefined ? {} : { code: error.code }) });
   });
   child.once("exit", (exitCode, signal) => {
-    if (!running.delete(id)) return;
+    if (!forgetProgram(state, id)) return;
     const done = (): void => {
       clearTimeout(timer);
       child.removeListener("close", done);
@@ -143,6 +152,12 @@ function killProgram({ running }: SpawnerState, id: number, signal: NodeJS.Signa
   }
 }
 
+/** The parent has ended. */
+function end(state: SpawnerState): never {
+  for (const id of state.endingWithParent) killProgram(state, id, "SIGKILL");
+  process.exit(0);
+}
+
 function carryOut(state: SpawnerState, order: SpawnerOrder): void {
   if ("run" in order) runProgram(state, order.run);
   else if ("kill" in order) killProgram(state, order.kill, order.signal);
@@ -152,7 +167,7 @@ function carryOut(state: SpawnerState, order: SpawnerOrder): void {
   }
 }
 
-/** Ends with its input, which is when its parent ends, whatever the way; programs that are under way stay. */
+/** Ends with its input, which is when its parent ends, whatever the way; most programs that are under way stay. */
 function spawnerMain(load: (name: string) => unknown): void {
   const { spawn } = load("node:child_process") as typeof import("node:child_process");
   const { tmpdir } = load("node:os") as typeof import("node:os");
@@ -163,6 +178,7 @@ function spawnerMain(load: (name: string) => unknown): void {
     newFile: () => `${tmpdir()}/mooring-output-${randomUUID()}`,
     limit: 1024 * 1024,
     running: new Map(),
+    endingWithParent: new Set(),
   };
   // An operator who stops the service means the parent, which may still need us to put things in order.
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => {});
@@ -173,8 +189,8 @@ function spawnerMain(load: (name: string) => unknown): void {
     rest = lines.pop() ?? "";
     for (const line of lines) carryOut(state, JSON.parse(line));
   });
-  for (const event of ["end", "error"]) process.stdin.on(event, () => process.exit(0));
-  process.stdout.on("error", () => process.exit(0));
+  for (const event of ["end", "error"]) process.stdin.on(event, () => end(state));
+  process.stdout.on("error", () => end(state));
 }
 
 const PARTS = [
@@ -183,8 +199,10 @@ const PARTS = [
   tailOfFile,
   tailOfStream,
   runProgram,
+  forgetProgram,
   watchProgram,
   killProgram,
+  end,
   carryOut,
 ];
 

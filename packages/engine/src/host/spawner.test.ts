@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { open, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -48,6 +48,17 @@ test("kill -9 of the parent: what must finish finishes, and no spawner is left",
   await eventually("the spawner to end", () => !alive(spawner));
   await writeFile(join(dir, "go"), "");
   await eventually("the program to finish", () => existsSync(join(dir, "end")));
+});
+
+test("kill -9 of the parent: what is of no use without it ends", async (t) => {
+  const dir = await scratch(t, host);
+  const [parent, spawner] = await parentOf(t, `echo $$ >${dir}/pid; exec sleep 600`, "{ endsWithUs: true }");
+  const program = () => Number(readFileSync(join(dir, "pid"), "utf8"));
+  await eventually("the program to begin", () => existsSync(join(dir, "pid")) && program() > 0);
+  assert.ok(alive(program()));
+  parent.kill("SIGKILL");
+  await eventually("the program to end", () => !alive(program()));
+  await eventually("the spawner to end", () => !alive(spawner));
 });
 
 test("a parent that has nothing else to do ends, and its spawner with it", async (t) => {

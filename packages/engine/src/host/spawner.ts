@@ -67,7 +67,7 @@ export class Spawner {
 
   async run(file: string, args: readonly string[], options: ExecOptions): Promise<ExecResult> {
     const id = this.#next++;
-    const { input, cwd, signal, uninterruptible = false } = options;
+    const { input, cwd, signal, uninterruptible = false, endsWithUs = false } = options;
     const inherit = (options.inherit ?? []).flatMap((fd) => this.#files.get(fd) ?? []);
     const result = new Promise<ExecResult>((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
     const stopKilling = uninterruptible ? undefined : this.#killOnAbort(id, signal);
@@ -79,7 +79,7 @@ export class Spawner {
         args,
         env: { ...process.env, LC_ALL: "C", ...options.env },
         inherit,
-        uninterruptible,
+        ...{ uninterruptible, endsWithUs },
         ...defined({ cwd }),
         ...(input === undefined ? {} : { input: Buffer.from(input).toString("base64") }),
       },

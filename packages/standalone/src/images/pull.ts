@@ -71,7 +71,7 @@ async function copyAndUnpack(
   requireFewLayers(await manifestOf(join(folder, LAYOUT)));
   const unpack = ["raw", "unpack", "--image", `${LAYOUT}:image`, "rootfs"];
   const result = await within(LIMIT_MS, options.signal, (signal) =>
-    options.exec.try("umoci", unpack, { cwd: folder, signal }),
+    options.exec.try("umoci", unpack, { cwd: folder, signal, endsWithUs: true }),
   );
   if (result.exitCode !== 0) throw new Error(`umoci cannot unpack it: ${lastLine(result)}`);
   return readConfig(join(folder, LAYOUT));
@@ -135,7 +135,7 @@ async function skopeo(
 ): Promise<ExecResult> {
   const more = defined({ cwd });
   const result = await within(LIMIT_MS, signal, (limited) =>
-    exec.try("skopeo", ["--command-timeout", LIMIT, ...args], { ...more, signal: limited }),
+    exec.try("skopeo", ["--command-timeout", LIMIT, ...args], { ...more, signal: limited, endsWithUs: true }),
   );
   if (result.exitCode === 0) return result;
   throw new Error(`cannot get ${nameOf(image)}: ${lastMessage(result)}. ${adviceFor(image)}`);
