@@ -35,7 +35,7 @@ export async function apiServerStep({ folder, bin, say }) {
   try {
     say(await cluster.kubectl("version"));
     await timed("the chart by helm", () => helmStep(cluster, say), ["K8S-113"]);
-    await cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s");
+    await cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=900s");
     await cluster.kubectl("apply", "-f", join(ROOT, "deploy/manifests"));
     await nodePoliciesStep(cluster, say);
     const exits = await runTests(cluster);

@@ -20,12 +20,12 @@ const [folder, bin, cgroup] = process.argv.slice(2);
 
 async function install(kube) {
   await kube.kubectl("apply", "--server-side", "-f", join(ROOT, "deploy/crds"));
-  await kube.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s");
+  await kube.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=900s");
   await kube.kubectl("create", "namespace", "mooring");
   await kube.kubectl("apply", "-f", join(ROOT, "deploy/manifests"));
   await haveRestAsked(kube);
   for (const target of ["daemonset/mooring-node", "deployment/mooring-controller"])
-    await kube.kubectl("-n", "mooring", "rollout", "status", target, "--timeout=240s");
+    await kube.kubectl("-n", "mooring", "rollout", "status", target, "--timeout=900s");
 }
 
 const ADDRESS = "10.250.0.1";

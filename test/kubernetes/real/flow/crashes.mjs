@@ -27,7 +27,7 @@ export async function killAll(kube, command, target) {
     const now = await processesOf(command);
     return now.length > 0 && now.every((pid) => !killed.includes(pid));
   });
-  await kube.kubectl("-n", "mooring", "rollout", "status", target, "--timeout=180s");
+  await kube.kubectl("-n", "mooring", "rollout", "status", target, "--timeout=900s");
 }
 
 const numbers = async (kube) => countNumbers(await kube.sh("writer", "cat /data/numbers"));

@@ -5,7 +5,7 @@ import { ON, WORKERS } from "./two-nodes.mjs";
 
 const drain = (kube, node) =>
   kube.kubectl(
-    ...["drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout=240s"],
+    ...["drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout=900s"],
   );
 
 export async function drains(kube) {
@@ -21,7 +21,7 @@ export async function drains(kube) {
     await bringBack(kube, ON[node]);
     // Whoever was evicted is back, so that nothing hinders the next drain.
     await kube.kubectl(
-      ...["-n", "mooring", "rollout", "status", "deployment/mooring-controller", "--timeout=240s"],
+      ...["-n", "mooring", "rollout", "status", "deployment/mooring-controller", "--timeout=900s"],
     );
   }
   await endMover(kube);

@@ -12,7 +12,7 @@ export async function leaveNodes(kube, helm, { workers, fast }) {
   await nothingOfVolumes(kube);
   await kube.delete("pools.storage.mooring.dev", "--all");
   await helm("uninstall", "mooring", "--wait");
-  await kube.kubectl("delete", "-f", join(ROOT, "deploy/crds"), "--timeout=180s");
+  await kube.kubectl("delete", "-f", join(ROOT, "deploy/crds"), "--timeout=900s");
   await kube.delete("namespace/mooring");
   const all = "clusterroles,clusterrolebindings,storageclasses,csidrivers,validatingadmissionpolicies";
   const left = await kube.kubectl("get", all, "-l", "app.kubernetes.io/name=mooring", "-o", "name");

@@ -30,8 +30,8 @@ export async function nothingOfVolumes(kube) {
 /** Pools first, while their nodes can take away what is on the disk; then what runs; then the kinds. */
 export async function uninstall(kube) {
   await kube.delete("pools.storage.mooring.dev", "--all");
-  await kube.kubectl("delete", "-f", join(ROOT, "deploy/manifests"), "--timeout=180s");
-  await kube.kubectl("delete", "-f", join(ROOT, "deploy/crds"), "--timeout=180s");
+  await kube.kubectl("delete", "-f", join(ROOT, "deploy/manifests"), "--timeout=900s");
+  await kube.kubectl("delete", "-f", join(ROOT, "deploy/crds"), "--timeout=900s");
   await nothingOfMooring(kube);
 }
 

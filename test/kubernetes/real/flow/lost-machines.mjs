@@ -15,7 +15,6 @@ const TAINT = "node.kubernetes.io/out-of-service";
 const AT_ONCE = ["unreachable", "not-ready"].map((why) => ({
   ...{ key: `node.kubernetes.io/${why}`, operator: "Exists", effect: "NoExecute", tolerationSeconds: 1 },
 }));
-const SECONDS = 600;
 
 /** Nothing reaches the machine, and what runs on it runs on. */
 const CUT_OFF = {
@@ -46,23 +45,19 @@ async function fileOf(kube, { name }, worker) {
 /** How many numbers were on disk when no more could be written: the last that was seen may not have been. */
 async function untilNobodyWrites(path) {
   let seen = 0;
-  await until(
-    "the lost machine's device to be disconnected",
-    async () => {
-      const text = await readFile(path, "utf8").catch(({ code }) => code);
-      if (text === "EIO") return true;
-      seen = countNumbers(text);
-      return false;
-    },
-    SECONDS,
-  );
+  await until("the lost machine's device to be disconnected", async () => {
+    const text = await readFile(path, "utf8").catch(({ code }) => code);
+    if (text === "EIO") return true;
+    seen = countNumbers(text);
+    return false;
+  });
   return seen - 1;
 }
 
 const nodeReady = (kube, node, wanted) =>
-  kube.shows(`node/${node}`, '{.status.conditions[?(@.type=="Ready")].status}', wanted, SECONDS);
+  kube.shows(`node/${node}`, '{.status.conditions[?(@.type=="Ready")].status}', wanted);
 const agentIs = (kube, node, wanted) =>
-  kube.shows(`nodeagents.storage.mooring.dev/${node}`, "{.status.state}", wanted, SECONDS);
+  kube.shows(`nodeagents.storage.mooring.dev/${node}`, "{.status.state}", wanted);
 
 async function lost(kube, workers, { name, lose, bringBack: comeBack }) {
   const { node, ...old } = await running(kube);
@@ -76,11 +71,7 @@ async function lost(kube, workers, { name, lose, bringBack: comeBack }) {
   await agentIs(kube, node, "Fenced");
   await nodeReady(kube, node, "Unknown");
   await kube.kubectl("taint", "node", node, `${TAINT}=nodeshutdown:NoExecute`);
-  await until(
-    `${name}: the pod to run on ${other}`,
-    async () => (await running(kube)).node === other,
-    SECONDS,
-  );
+  await until(`${name}: the pod to run on ${other}`, async () => (await running(kube)).node === other);
   const after = await counted(kube, onDisk + 10);
   await comeBack(worker);
   await nodeReady(kube, node, "True");
@@ -89,14 +80,13 @@ async function lost(kube, workers, { name, lose, bringBack: comeBack }) {
   await until(
     `${name}: the old pod's volume to be unmounted`,
     async () => !(await worker.mounts()).some((line) => line.includes(volume)),
-    SECONDS,
   );
   // Whatever the old pod had written would be between these.
   await counted(kube, after + 10);
   await bringBack(kube, ON[node]);
-  await kube.kubectl("-n", "mooring", "rollout", "status", "daemonset/mooring-node", "--timeout=240s");
+  await kube.kubectl("-n", "mooring", "rollout", "status", "daemonset/mooring-node", "--timeout=900s");
   await kube.kubectl(
-    ...["-n", "mooring", "rollout", "status", "deployment/mooring-controller", "--timeout=240s"],
+    ...["-n", "mooring", "rollout", "status", "deployment/mooring-controller", "--timeout=900s"],
   );
   await everythingWorks(kube, `after-${name.replace(" ", "-")}`);
 }

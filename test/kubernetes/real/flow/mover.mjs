@@ -23,7 +23,7 @@ export async function startMover(kube, tolerations = []) {
   const template = pod("mover", { mounts: { "/data": CLAIM }, run: COUNT_ON });
   const size = { storageClassName: "fast" };
   await kube.apply(claim(CLAIM, "300Mi", size), deployment("mover", template, tolerations));
-  await kube.kubectl("rollout", "status", "deployment/mover", "--timeout=240s");
+  await kube.kubectl("rollout", "status", "deployment/mover", "--timeout=900s");
 }
 
 /** The pod that runs, and where; neither has a name when there is none. */

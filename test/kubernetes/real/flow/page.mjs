@@ -68,11 +68,11 @@ export async function page(kube, socket) {
   const sh = await checkout(kube, { database: list(...DATABASE), noon, again, reader: list(READER) });
   await mkdir("/run/containerd", { recursive: true });
   await symlink(socket, "/run/containerd/containerd.sock");
-  // `kubectl wait` gives up after half a minute, which other machines do not need.
+  // `kubectl wait` gives up after half a minute, which is too short for a busy machine.
   for (const command of way)
-    await sh(command.startsWith("kubectl wait ") ? `${command} --timeout=240s` : command);
+    await sh(command.startsWith("kubectl wait ") ? `${command} --timeout=900s` : command);
   const readsWhatWasKept = async () => {
-    await sh("kubectl apply -f reader.yaml && kubectl wait --for=condition=Ready pod/reader --timeout=240s");
+    await sh("kubectl apply -f reader.yaml && kubectl wait --for=condition=Ready pod/reader --timeout=900s");
     assert.equal(await sh("kubectl exec reader -- cat /data/file /log/file"), "kept\nkept\n");
     await kube.delete("pod/reader");
   };
@@ -80,7 +80,7 @@ export async function page(kube, socket) {
   for (const commands of [upgrade, back]) {
     for (const command of commands) await sh(command);
     for (const target of ["daemonset/mooring-node", "deployment/mooring-controller"])
-      await kube.kubectl("-n", "mooring", "rollout", "status", target, "--timeout=240s");
+      await kube.kubectl("-n", "mooring", "rollout", "status", target, "--timeout=900s");
     await readsWhatWasKept();
   }
   // "claims and snapshots first"

@@ -15,7 +15,7 @@ export async function uninstalledInUse(kube, helm, { workers, install }) {
     const names = await volumes(kube);
     return names.split(" ").length === Object.keys(ON).length ? names : undefined;
   });
-  await helm("uninstall", "mooring", "--wait", "--timeout=5m");
+  await helm("uninstall", "mooring", "--wait", "--timeout=15m");
   await until(
     "no process of Mooring to be left",
     async () => (await kube.kubectl("-n", "mooring", "get", "pods", "-o", "name")) === "",

@@ -35,7 +35,7 @@ export async function shortTokens(kube) {
     const volumeMounts = [{ name: VOLUME.name, mountPath: AT, readOnly: true }];
     const spec = { volumes: [VOLUME], containers: [{ name: container, volumeMounts }] };
     await mooring("patch", target, "--patch", JSON.stringify({ spec: { template: { spec } } }));
-    await mooring("rollout", "status", target, "--timeout=240s");
+    await mooring("rollout", "status", target, "--timeout=900s");
   }
 }
 
@@ -93,7 +93,7 @@ export async function tokensExpire(kube, { first, data }) {
     return true;
   };
   const left = Math.max(0, ends - Date.now() / 1000) + LEEWAY_S;
-  await until("the first tokens to be refused", refused, left + 60);
+  await until("the first tokens to be refused", refused, left + 600);
   const now = await tokens(kube);
   assert.deepEqual([...now.keys()].sort(), [...first.keys()].sort(), "there are other pods");
   for (const [pod, token] of now) {

@@ -58,7 +58,7 @@ async function become(kube, workers, { to, change }) {
 export async function upgrade(kube, helm, workers) {
   const change = async () => {
     await applyKinds(kube, join(ROOT, "deploy/crds"));
-    await helm("upgrade", "mooring", CHART, "--wait", "--timeout=5m");
+    await helm("upgrade", "mooring", CHART, "--wait", "--timeout=15m");
   };
   await become(kube, workers, { to: await now(helm), change });
 }
@@ -66,7 +66,7 @@ export async function upgrade(kube, helm, workers) {
 /** The other way round: what runs first. `folder`: where the version before was made. */
 export async function takeBack(kube, helm, { workers, folder }) {
   const change = async () => {
-    await helm("rollback", "mooring", "1", "--wait", "--timeout=5m");
+    await helm("rollback", "mooring", "1", "--wait", "--timeout=15m");
     await applyKinds(kube, filesOfVersionBefore(folder).kinds);
   };
   await become(kube, workers, { to: BEFORE, change });

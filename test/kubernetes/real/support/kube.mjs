@@ -28,7 +28,7 @@ export class Kube {
   }
 
   /** Until a field is as wanted; reports what it was, and what has happened to the object. */
-  async shows(target, path, wanted, seconds = 180) {
+  async shows(target, path, wanted, seconds) {
     let seen;
     const matches = async () => {
       seen = await this.get(target, path);
@@ -44,7 +44,7 @@ export class Kube {
   /** Until pods are ready. */
   async ready(...pods) {
     for (const pod of pods)
-      await this.shows(`pod/${pod}`, '{.status.conditions[?(@.type=="Ready")].status}', "True", 240);
+      await this.shows(`pod/${pod}`, '{.status.conditions[?(@.type=="Ready")].status}', "True");
   }
 
   /** A shell line in a pod; returns what it prints. */
@@ -53,6 +53,6 @@ export class Kube {
   }
 
   async delete(...targets) {
-    await this.kubectl("delete", ...targets, "--timeout=180s");
+    await this.kubectl("delete", ...targets, "--timeout=900s");
   }
 }

@@ -14,7 +14,7 @@ process.on("message", async ({ what, name }) => {
   if (what === "end") await programs[name].end("SIGKILL");
   else programs[name].start();
   // A kubelet that finds none ends.
-  if (what === "start" && name === "containerd") await until("containerd", () => programs.ctr("version"), 60);
+  if (what === "start" && name === "containerd") await until("containerd", () => programs.ctr("version"));
   process.send(what);
 });
 process.send("ready");

@@ -80,7 +80,7 @@ export async function startNode(node, { folder: home, logs, bin, images, cgroup 
   const log = (name) => ({ log: join(logs, `${name}-${node.name}.log`) });
   const containerd = new Program("containerd", ["containerd", "-c", config], log("containerd")).start();
   const ctr = (...args) => execute("ctr", ["-a", socket, "-n", "k8s.io", ...args]);
-  await until("containerd", () => ctr("version"), 60);
+  await until("containerd", () => ctr("version"));
   for (const image of images) await ctr("images", "import", image);
   const settings = join(home, "kubelet.json");
   await writeFile(settings, JSON.stringify(kubeletConfig({ node, cgroup, socket })));
@@ -95,6 +95,6 @@ export async function startNode(node, { folder: home, logs, bin, images, cgroup 
   ).start();
   const ready = '{.status.conditions[?(@.type=="Ready")].status}';
   const ask = ["--kubeconfig", node.admin, "get", "node", node.name, "-o", `jsonpath=${ready}`];
-  await until("the node to be ready", async () => (await execute("kubectl", ask)).stdout === "True", 120);
+  await until("the node to be ready", async () => (await execute("kubectl", ask)).stdout === "True");
   return { kubelet, containerd, ctr };
 }

@@ -5,8 +5,11 @@ import { openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Tries until it returns something; reports what it waited for, and why it did not happen. */
-export async function until(what, check, seconds = 180) {
+/**
+ * Tries until it returns something; reports what it waited for, and why it did not happen. On a busy machine a pod alone takes minutes to
+ * start: nothing fails because it is late.
+ */
+export async function until(what, check, seconds = 900) {
   const deadline = Date.now() + seconds * 1000;
   for (let last; ; await sleep(200)) {
     try {

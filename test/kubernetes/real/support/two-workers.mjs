@@ -26,7 +26,7 @@ export async function installOn(kube, helm, values, chart = CHART) {
   // The kernel shows files of both by their paths only.
   const apart = "node.extraArgs[0]=--state-dir=/var/lib/mooring/$(NODE_NAME)";
   const set = [apart, ...values].flatMap((value) => ["--set", value]);
-  await helm("install", "mooring", chart, "--create-namespace", ...set, "--wait", "--timeout=5m");
+  await helm("install", "mooring", chart, "--create-namespace", ...set, "--wait", "--timeout=15m");
   for (const name of WORKERS)
     await kube.shows(`csinode/${name}`, "{.spec.drivers[*].name}", "csi.mooring.dev");
 }
