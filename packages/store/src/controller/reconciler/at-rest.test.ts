@@ -8,7 +8,7 @@ function run(t: TestContext, passOf: () => unknown): void {
   const checked = {
     ...{ name: "one", store: undefined, idle: true, taken: 0, backlog: { ready: 0, oldestMs: 0 }, passOf },
     keys: () => ["key"],
-    forgotten: async () => ({ do: "step" }),
+    forgotten: async () => ({ step: { do: "step" }, awaitsEvent: false }),
   };
   t.after(enlist(checked));
 }
@@ -16,7 +16,7 @@ function run(t: TestContext, passOf: () => unknown): void {
 test("what nobody reads sleeps", async (t) => {
   const pass = {};
   run(t, () => pass);
-  const found = await lastingSleepers({ forMs: 150 });
+  const found = await lastingSleepers({ checks: 2 });
   assert.deepEqual(found, [{ controller: "one", key: "key", step: "step" }]);
 });
 
@@ -29,19 +29,23 @@ test("a step is named with what it records and what it is taken for", () => {
   );
 });
 
-test("what is tried again and again does not sleep, also when it is due at every glance", async (t) => {
+test("what is tried again and again does not sleep, also when it is due at every check", async (t) => {
   run(t, () => ({}));
-  assert.deepEqual(await lastingSleepers({ forMs: 150 }), []);
+  assert.deepEqual(await lastingSleepers({ checks: 2 }), []);
 });
 
 test("what another system of the process does or leaves undone is not asked about", async (t) => {
   const [own, other] = [{}, {}];
   const busy = {
     ...{ name: "busy", store: other, idle: false, taken: 0, backlog: { ready: 1, oldestMs: 0 } },
-    ...{ passOf: () => undefined, keys: () => ["key"], forgotten: async () => ({ do: "step" }) },
+    ...{
+      passOf: () => undefined,
+      keys: () => ["key"],
+      forgotten: async () => ({ step: { do: "step" }, awaitsEvent: false }),
+    },
   };
   t.after(enlist(busy));
   await atRest({ withinMs: 0, store: own });
-  assert.deepEqual(await lastingSleepers({ forMs: 150, store: own }), []);
+  assert.deepEqual(await lastingSleepers({ checks: 2, store: own }), []);
   await assert.rejects(atRest({ withinMs: 0, store: other }), /no rest: busy/);
 });

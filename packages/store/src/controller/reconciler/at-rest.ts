@@ -16,7 +16,14 @@ export interface Checked {
   keys(): Iterable<string>;
   /** Another one whenever the key has been read anew; undefined before. */
   passOf(key: string): unknown;
-  forgotten(key: string): Promise<{ do: string } | undefined>;
+  forgotten(key: string): Promise<Due | undefined>;
+}
+
+/** A step that a read for nothing but that has found due, and for which nothing has asked yet. */
+export interface Due {
+  step: { do: string };
+  /** The event that asks for it may still be on its way: the read has seen more than the informers. */
+  awaitsEvent: boolean;
 }
 
 /** A step that is due and for which no event has asked. */
@@ -63,6 +70,7 @@ function those({ store }: OfStore): Checked[] {
 
 interface Found {
   sleeper: Sleeper;
+  awaitsEvent: boolean;
   /** The last read of the key. */
   read: unknown;
 }
@@ -72,10 +80,10 @@ async function pass(options: OfStore): Promise<Found[]> {
   for (const controller of those(options)) {
     for (const key of controller.keys()) {
       // What cannot be read cannot be decided; the worker of the key reports it.
-      const step = await controller.forgotten(key).catch(() => undefined);
-      if (step === undefined) continue;
-      const sleeper = { controller: controller.name, key, step: stepName(step) };
-      found.push({ sleeper, read: controller.passOf(key) });
+      const due = await controller.forgotten(key).catch(() => undefined);
+      if (due === undefined) continue;
+      const sleeper = { controller: controller.name, key, step: stepName(due.step) };
+      found.push({ sleeper, awaitsEvent: due.awaitsEvent, read: controller.passOf(key) });
     }
   }
   return found;
@@ -92,19 +100,22 @@ export async function atRest({
   const deadline = performance.now() + withinMs;
   for (;;) {
     const takenBefore = taken(of);
-    const sleepers = busy(of).length === 0 ? await findSleepers(of) : [];
+    const due = busy(of).length === 0 ? await pass(of) : [];
     const stirring = busy(of);
-    if (stirring.length === 0 && sleepers.length === 0 && taken(of) === takenBefore) return;
-    if (performance.now() > deadline) {
-      const steps = sleepers.map(({ controller, key, step }) => `${controller} ${key}: ${step}`);
-      throw new Error(
-        sleepers.length > 0
-          ? `nothing asks for what is due: ${steps.join("; ")}`
-          : `no rest: ${stirring.join(", ")}`,
-      );
-    }
+    if (stirring.length === 0 && due.length === 0 && taken(of) === takenBefore) return;
+    if (performance.now() > deadline) throw new Error(unrest(due, stirring));
     await delay(50);
   }
+}
+
+function unrest(due: readonly Found[], stirring: readonly string[]): string {
+  const named = (found: readonly Found[]): string =>
+    found.map(({ sleeper: { controller, key, step } }) => `${controller} ${key}: ${step}`).join("; ");
+  const asleep = due.filter(({ awaitsEvent }) => !awaitsEvent);
+  if (asleep.length > 0) return `nothing asks for what is due: ${named(asleep)}`;
+  return due.length > 0
+    ? `no rest: events are on their way for ${named(due)}`
+    : `no rest: ${stirring.join(", ")}`;
 }
 
 function busy(of: OfStore): string[] {
@@ -117,22 +128,30 @@ function taken(of: OfStore): number {
   return those(of).reduce((sum, controller) => sum + controller.taken, 0);
 }
 
+/** Milliseconds between two checks, in which events come. */
+const CHECK_MS = 100;
+/** An event that the informers are seen to be waiting for has so many times as many checks. */
+const PATIENCE = 12;
+
 /**
- * The steps that are still due, and that nothing has asked for, through all of the time: an event that is on its way
- * comes within it, and a key that is read anew meanwhile, as one that is tried again and again, has not slept. Resolves
- * at once when a pass finds none, however much is being worked on.
+ * The steps that are still due, and that nothing has asked for, at so many checks. Events come between them, so these
+ * are counted and not the time: a process that gets no processor for a while makes no check either. A key whose event
+ * is seen to be on its way is checked longer, and one that is read anew meanwhile, as by a controller that tries again
+ * and again, has not slept. Resolves at once when a check finds none, however much is being worked on.
  */
 export async function lastingSleepers({
-  forMs = 5_000,
+  checks = 50,
   ...of
-}: { forMs?: number } & OfStore = {}): Promise<Sleeper[]> {
-  const deadline = performance.now() + forMs;
+}: { checks?: number } & OfStore = {}): Promise<Sleeper[]> {
   let lasting = await pass(of);
-  while (lasting.length > 0 && performance.now() < deadline) {
-    await delay(100);
+  const isOpen = ({ awaitsEvent }: Found, check: number) => check < checks * (awaitsEvent ? PATIENCE : 1);
+  for (let check = 0; lasting.some((each) => isOpen(each, check)); check += 1) {
+    await delay(CHECK_MS);
     const now = await pass(of);
-    lasting = lasting.filter((before) =>
-      now.some(({ read, sleeper }) => read === before.read && isDeepStrictEqual(sleeper, before.sleeper)),
+    lasting = lasting.flatMap(
+      (before) =>
+        now.find(({ read, sleeper }) => read === before.read && isDeepStrictEqual(sleeper, before.sleeper)) ??
+        [],
     );
   }
   return lasting.map(({ sleeper }) => sleeper);

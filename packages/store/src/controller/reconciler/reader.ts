@@ -72,6 +72,12 @@ export interface Notes {
   /** Before an object is asked for: "asked"; afterwards what was seen. */
   live(resource: Resource, key: string, seen: Seen, of?: Projection): void;
   liveList(resource: Resource, matches: (object: KubeObject) => boolean): void;
+  /** What such a list had. */
+  liveListed?(
+    resource: Resource,
+    objects: readonly KubeObject[],
+    matches: (object: KubeObject) => boolean,
+  ): void;
   topic(topic: string): void;
 }
 
@@ -128,7 +134,10 @@ function followStore(
 ): Pick<ObjectStore, "get" | "list"> {
   return {
     get: (resource, key, signal) => noted(store, { notes, resource }, key, signal),
-    list<T extends KubeObject>(resource: Resource<T>, options: ListOptions = {}): Promise<ListResult<T>> {
+    async list<T extends KubeObject>(
+      resource: Resource<T>,
+      options: ListOptions = {},
+    ): Promise<ListResult<T>> {
       const { namespace, labelSelector } = options;
       const labels = parseLabelSelector(labelSelector);
       // Field selectors are evaluated by the server: any change of a field may matter.
@@ -136,7 +145,9 @@ function followStore(
         (namespace === undefined || metadata.namespace === namespace) &&
         matchesLabels(labels, metadata.labels ?? {});
       notes.liveList(resource, matches);
-      return store.list(resource, options);
+      const listed = await store.list(resource, options);
+      notes.liveListed?.(resource, listed.items, matches);
+      return listed;
     },
   };
 }

@@ -5,17 +5,19 @@ import { isConflict } from "../../object/status-error.ts";
 import { type Logger, silentLogger } from "../../runtime/logger.ts";
 import { allowManyListeners, backoffMs, delay } from "../../runtime/wait.ts";
 import { WorkQueue } from "../work-queue.ts";
-import { enlist } from "./at-rest.ts";
+import { AheadOfEvents } from "./ahead.ts";
+import { type Due, enlist } from "./at-rest.ts";
 import {
   type ReadContext,
   type ReconcileContext,
   ReconcileFailure,
   type ReconcilerOptions,
+  type WatchedInformer,
 } from "./contract.ts";
 import { countEndless, countsOf } from "./metrics.ts";
 import { DONE, isOutcome, type Outcome, stepName } from "./outcome.ts";
 import { type Pass, ReadTracker } from "./read-tracker.ts";
-import { createReader, type Notes } from "./reader.ts";
+import { createReader } from "./reader.ts";
 import { keepResyncing } from "./resync.ts";
 import type { ControllerSource } from "./source.ts";
 
@@ -52,8 +54,7 @@ export class Reconciler<View, Step extends { do: string }> {
     this.#logger = (options.logger ?? silentLogger).child({ controller: options.name });
     this.#queue = new WorkQueue(options.backoff);
     this.#counts = countsOf(options.name);
-    const informers = [...options.sources.map(({ informer }) => informer), ...(options.watched ?? [])];
-    this.#tracker = new ReadTracker(options.name, informers, (pass) => this.#wake(pass));
+    this.#tracker = new ReadTracker(options.name, this.#informers, (pass) => this.#wake(pass));
   }
 
   get store(): unknown {
@@ -73,15 +74,14 @@ export class Reconciler<View, Step extends { do: string }> {
 
   /** Works until the signal aborts; resolves when the last step has ended. */
   async run(signal: AbortSignal): Promise<void> {
-    const { sources, watched = [], concurrency = 4, resyncMs } = this.#options;
+    const { sources, concurrency = 4, resyncMs } = this.#options;
     this.#signal = signal;
     const close = () => this.#queue.close();
     allowManyListeners(signal);
     signal.addEventListener("abort", close, { once: true });
     const stops = [enlist(this), () => this.#tracker.stop(), ...sources.map((each) => this.#follow(each))];
     try {
-      const informers = [...sources.map(({ informer }) => informer), ...watched];
-      await Promise.all(informers.map((informer) => informer.synced(signal)));
+      await Promise.all(this.#informers.map((informer) => informer.synced(signal)));
       for (const key of this.#due()) this.#queue.add(key);
       this.#begun = true;
       const workers = Array.from({ length: concurrency }, () => this.#work());
@@ -119,21 +119,23 @@ export class Reconciler<View, Step extends { do: string }> {
   }
 
   /** The step that is due for a key that nothing has asked for; reads and decides, and changes nothing. */
-  async forgotten(key: string): Promise<Step | undefined> {
+  async forgotten(key: string): Promise<Due | undefined> {
     const isPlanned = () => this.#queue.isPlanned(key);
     const isComing = () =>
       this.#queue.isBusy(key) || this.#queue.failures(key) > 0 || (this.#deferred.has(key) && isPlanned());
     // A controller that has not begun, or is ending, leaves all to those that run.
     if (!this.#begun || this.#signal.aborted || isComing()) return undefined;
     const pass = this.#passes.get(key);
-    const reader = createReader(this.#options.store, UNNOTED);
+    const ahead = new AheadOfEvents(this.#informers);
+    const reader = createReader(this.#options.store, ahead);
     const context = readContext(this.#context(key), { reader, fresh: false, dry: true });
     const view = await this.#options.read(key, context);
     if (view === undefined) return undefined;
     const step = this.#options.decide(view);
     if (isOutcome(step) || isComing() || this.#passes.get(key) !== pass) return undefined;
     const { polls = [] } = this.#options as { polls?: readonly string[] };
-    return polls.includes(step.do) && isPlanned() ? undefined : step;
+    if (polls.includes(step.do) && isPlanned()) return undefined;
+    return { step, awaitsEvent: ahead.found };
   }
 
   /** A resync has found it forgotten. */
@@ -141,6 +143,11 @@ export class Reconciler<View, Step extends { do: string }> {
     this.#counts.resyncFound += 1;
     this.#logger.error({ key, step: stepName(step) }, "a resync found work that no event had asked for");
     this.#queue.add(key);
+  }
+
+  get #informers(): readonly WatchedInformer[] {
+    const { sources, watched = [] } = this.#options;
+    return [...sources.map(({ informer }) => informer), ...watched];
   }
 
   /** Those from which a step may follow. */
@@ -357,10 +364,3 @@ function readContext(
     },
   };
 }
-
-const nothing = (): void => {};
-/** For reads that are to change nothing, also not what wakes the key. */
-const UNNOTED: Notes = {
-  ...{ object: nothing, index: nothing, list: nothing },
-  ...{ live: nothing, liveList: nothing, topic: nothing },
-};

@@ -1,11 +1,12 @@
 import { delay } from "../../runtime/wait.ts";
-import type { Checked } from "./at-rest.ts";
+import type { Checked, Due } from "./at-rest.ts";
 
 const EVERY_MS = 1_800_000;
 /** An event that is on its way comes within this time. */
 const CONFIRM_MS = 5_000;
 
 interface Resynced extends Checked {
+  add(key: string): void;
   found(key: string, step: { do: string }): void;
 }
 
@@ -38,10 +39,13 @@ async function resync(controller: Resynced, key: string, sleep: () => Promise<vo
   if ((await forgotten(controller, key)) === undefined) return;
   const pass = controller.passOf(key);
   await sleep();
-  const step = await forgotten(controller, key);
-  if (step !== undefined && controller.passOf(key) === pass) controller.found(key, step);
+  const due = await forgotten(controller, key);
+  if (due === undefined || controller.passOf(key) !== pass) return;
+  // Asked for all the same: should the watch have lost the event, nothing else ever asks.
+  if (due.awaitsEvent) controller.add(key);
+  else controller.found(key, due.step);
 }
 
-function forgotten(controller: Checked, key: string): Promise<{ do: string } | undefined> {
+function forgotten(controller: Checked, key: string): Promise<Due | undefined> {
   return controller.forgotten(key).catch(() => undefined);
 }
