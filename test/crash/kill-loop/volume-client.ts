@@ -94,14 +94,17 @@ export class VolumeClient implements Client {
   async waitForRecords(life: Life): Promise<void> {
     const folder = this.#folder(this.key("claim").name);
     const goal = (await acknowledged(folder)) + 3;
-    await life.until(`${this.key("pod").name} to write`, async () => {
-      this.#check(life, await resultsOf(folder, this.key("pod").name));
+    const { name } = this.key("pod");
+    await life.until(`${name} to write`, async () => {
+      this.#check(life, await resultsOf(folder, name));
       return (await acknowledged(folder)) >= goal;
     });
     if (life.isOver) return;
-    // While it is not reported, those of the pod before may still be writing.
     const container = containerOf(await life.store.get(Pods, this.key("pod")));
-    if (container.id !== undefined) this.#container = container;
+    // Each container begins with a result. The one that writes may not be reported yet, but still the one before it.
+    const begun = (await resultsOf(folder, name)).length;
+    const isReported = (container.restarts ?? -1) >= begun - 1;
+    if (container.id !== undefined && isReported) this.#container = container;
   }
 
   async createSnapshot({ store }: Life): Promise<void> {
