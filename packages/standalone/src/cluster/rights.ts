@@ -20,11 +20,14 @@ const status = (resource: Resource): Right => ({ resource, subresource: "status"
 
 /** What the engine's part of the controller does, beside the sidecars: deploy/manifests/rbac.yaml gives it. */
 export const CONTROLLER_RIGHTS: readonly Right[] = [
-  ...[Volumes, VolumeAttachments, Snapshots, GroupSnapshots, ShareManagers].flatMap((resource) => [
+  ...[Volumes, VolumeAttachments, GroupSnapshots].flatMap((resource) => [
     right(resource, "create", "update", "delete"),
     status(resource),
   ]),
-  right(VolumeSets, "create", "update", "delete"),
+  // Their status is the nodes' to write.
+  right(Snapshots, "create", "delete"),
+  right(ShareManagers, "create", "update", "delete"),
+  { resource: VolumeSets, verbs: ["get", "list", "create", "update", "delete"] },
   right(RecurringJobs),
   status(RecurringJobs),
   right(VolumeGroupReverts, "update"),
