@@ -1,13 +1,15 @@
 // Long proofs, in the order of days: where the time is short, the gate runs the ones of the day first, and so all in three days.
 
 /**
- * By day, each about as long: kills at more failpoints of one part, longer random histories, larger sets and tables. What they are about
- * is met every day by a shorter test of `npm test`, and `test/crash` kills the whole every day. `npm run test:all` runs each.
+ * By day, each about as long: kills at more failpoints of one part, longer random histories, larger sets and tables, the same flow once
+ * more on Ceph, on three nodes or with a database. What they are about is met every day by a shorter test of `npm test`, and
+ * `test/crash` kills the whole every day. `npm run test:all` runs each.
  */
 const TURNS = [
   [
     ...[
       "cluster/services/crash",
+      "node/group-snapshot/ceph",
       "node/group-snapshot/cluster-crash",
       "node/group-snapshot/crash",
       "histories",
@@ -18,23 +20,30 @@ const TURNS = [
     ...["csi/crash", "fuzz/driver", "release/release", "scale/two-hundred", "situations/situations"].map(
       (name) => `test/${name}`,
     ),
+    ...["cluster/several-drivers", "e2e/bad-input", "e2e/postgresql-chart"].map((name) => `test/${name}`),
   ],
   [
     "packages/driver/src/crash/crash",
-    ...["cluster/group-revert/crash", "node/group-snapshot/one-moment"].map(
+    ...["cluster/group-revert/crash", "node/group-snapshot/one-moment", "node/share/ceph"].map(
       (name) => `packages/engine/src/${name}`,
     ),
     ...["group-clone/crash", "volume-group/churn", "volume-group/crash"].map(
       (name) => `packages/sidecars/src/${name}`,
     ),
-    ...["apiserver/fuzz/fuzz", "controllers/workloads/crash", "kubelet/crash"].map(
-      (name) => `packages/standalone/src/${name}`,
+    ...[
+      "apiserver/fairness/many-connections",
+      "apiserver/fuzz/fuzz",
+      "controllers/workloads/crash",
+      "kubelet/crash",
+    ].map((name) => `packages/standalone/src/${name}`),
+    ...["e2e/groups-bad-input", "e2e/rbd-import", "group/postgresql", "group/two-nodes"].map(
+      (name) => `test/${name}`,
     ),
-    ...["e2e/groups-bad-input", "e2e/rbd-import", "group/two-nodes"].map((name) => `test/${name}`),
+    "test/nodes/data-services",
   ],
   [
     "packages/driver/src/crash/groups",
-    ...["node/crash", "node/migration/crash", "node/sharing/crash"].map(
+    ...["node/crash", "node/migration/crash", "node/migration/rbd", "node/sharing/crash"].map(
       (name) => `packages/engine/src/${name}`,
     ),
     ...["histories", "small-scope"].map((name) => `packages/engine/src/simulation/${name}`),
@@ -43,6 +52,10 @@ const TURNS = [
     ),
     "packages/standalone/src/controllers/workloads/histories",
     ...["crash/kill-loop", "group/ordered-writers", "group/revert-kills"].map((name) => `test/${name}`),
+    ...["cluster/two-processes", "e2e/shared-volumes", "e2e/tickets-bad-input", "nodes/restart"].map(
+      (name) => `test/${name}`,
+    ),
+    "test/kubernetes/attach-detach/attach-detach",
   ],
 ].map((names) => names.map((name) => `${name}.test.ts`));
 
