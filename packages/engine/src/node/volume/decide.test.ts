@@ -259,6 +259,43 @@ test("a shared pool's device that shows a replaced file is dropped before anythi
   );
 });
 
+test("a fenced device that only its users keep is not dropped again: who they are is told, or the volume leaves without it", () => {
+  const lease = { held: true, takenFrom: undefined };
+  const device = { path: "/dev/loop1", sizeBytes: 512, fenced: true };
+  let told = 0;
+  let released = 0;
+  fc.assert(
+    fc.property(views, fc.boolean(), ({ fault: _, ...start }, deleted) => {
+      assert.deepEqual(decide({ ...start, fault: undefined, device, lease }), { do: "drop-device" });
+      const fault = { cause: "filesystem" as const, message: "it was shut down" };
+      const marked = { ...device, deleted, autoclear: true };
+      const users = ["mounted at /pods/p"];
+      // The machine keeps it, whatever becomes of the record.
+      for (let view: VolumeView = { ...start, fault, lease, users, device: marked }, steps = 0; ; steps++) {
+        const step = decide(view);
+        if (view.volume.spec.nodeID === NODE) {
+          assert.ok(step.do === "fail" && step.code === "FAILED_PRECONDITION", step.do);
+          assert.match(step.message, /loop1 was fenced .* v-p-1, and is still in use: mounted at \/pods\/p;/);
+          assert.match(step.hint ?? "", /^end the pod or process/);
+          told += 1;
+          return;
+        }
+        assert.ok(!["drop-device", "close-device", "refresh-device"].includes(step.do), step.do);
+        if (step.do === "record") {
+          assert.notEqual(step.status.salvage?.cause, "filesystem");
+          if (step.what === "released") released += 1;
+        }
+        const next = perform(view, step);
+        if (next === undefined) return;
+        assert.ok(steps < 20, "no rest");
+        view = { ...next, device: marked };
+      }
+    }),
+    { numRuns: howMany({ everyday: 3_000, deep: 30_000 }) },
+  );
+  assert.ok(told > 0 && released > 0, `told ${told} times, released ${released} times`);
+});
+
 test("a fenced device is not refreshed: however often, it does not get the size of its image", () => {
   let refreshed = 0;
   fc.assert(

@@ -31,15 +31,29 @@ function sharedStep(view: VolumeView, lease: LeaseState): VolumeStep {
   if (lease.unguarded === true) return { do: "guard-device" };
   if (lease.takenFrom !== undefined) return { do: "renew-image" };
   // Fenced when an earlier lease was lost; what is mounted from it fails until it is unmounted.
-  if (device?.fenced === true) return { do: "drop-device" };
+  const fenced = device?.fenced === true;
+  if (fenced && device.autoclear !== true) return { do: "drop-device" };
   // Another node has put a new file in the image's place while nothing here could fence the device. What it shows, and
   // takes, belongs to no agent any more: its users must be notified, and nothing may be mounted from it again.
-  if (device?.deleted === true && view.image !== undefined) return { do: "drop-device" };
+  if (!fenced && device?.deleted === true && view.image !== undefined) return { do: "drop-device" };
+  // It goes with its last user, which sends no event. Where nobody wants the volume it counts as closed: another node gets it.
+  if (fenced && volume.spec.nodeID === nodeID) return stillUsed(view, device.path);
+  const present = fenced ? { ...view, device: undefined, fault: undefined } : view;
   // The node that has the lease and the device is the owner, whatever a hand-written status has.
-  if (device !== undefined && ownerID !== nodeID) return record("settled", view);
-  const step = ownStep(view);
+  if (present.device !== undefined && ownerID !== nodeID) return record("settled", present);
+  const step = ownStep(present);
   const unneeded = state === "detached" && (volume.spec.nodeID ?? "") !== nodeID && ownerID !== "";
-  return isAtRest(step) && unneeded ? record("released", view) : step;
+  return isAtRest(step) && unneeded ? record("released", present) : step;
+}
+
+function stillUsed({ volume, users = [] }: VolumeView, path: string): VolumeStep {
+  const { name } = volume.metadata;
+  const who = users.length === 0 ? "a process has it open" : users.join(", ");
+  return fail(
+    "FAILED_PRECONDITION",
+    `${path} was fenced when this node lost volume ${name}, and is still in use: ${who}; nothing gets through it any more`,
+    "end the pod or process that uses it: the device goes then, and the volume gets a new one",
+  );
 }
 
 function isAtRest({ do: what }: VolumeStep): boolean {

@@ -44,12 +44,16 @@ export async function readVolume(context: ReadContext, name: string): Promise<Vo
   const jobs = await jobsOf(context, volume);
   const fault = context.faults.get(name);
   const now = host.clock.now();
-  const inUse = device !== undefined && open !== undefined && isDoubtful(volume, nodeID);
-  const users = inUse ? await deviceUsers(context, open, device.path) : undefined;
+  const known = device !== undefined && open !== undefined;
+  const isLeaving = loop?.fenced === true && loop.autoclear === true;
+  const users =
+    known && (isLeaving || isDoubtful(volume, nodeID))
+      ? await deviceUsers(context, open, device.path)
+      : undefined;
+  const inUse = users !== undefined && isDoubtful(volume, nodeID) ? users.length > 0 : undefined;
   return {
     ...{ volume, nodeID, pool, image: file, device, source, fault, jobs, now, open, file, loop },
-    ...(users === undefined ? {} : { inUse: users.length > 0 }),
-    ...defined({ lease }),
+    ...defined({ lease, inUse, users }),
   };
 }
 

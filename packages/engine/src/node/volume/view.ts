@@ -38,6 +38,8 @@ export interface VolumeView {
     | undefined;
   /** A pod, or another process of this machine, has it mounted. Only known where a record that cannot be true has to be distinguished from one that can. */
   inUse?: boolean;
+  /** Who has a fenced device mounted that goes away with its last user. */
+  users?: readonly string[];
   source: SourceView;
   /** Why the device, or the file system mounted from it, has failed under its users; undefined when it has not. */
   fault: Fault | undefined;
