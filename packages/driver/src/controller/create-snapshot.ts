@@ -163,7 +163,8 @@ async function untilReady(
   }
   const error = snapshot.status?.error;
   if (isReady(snapshot) || error === undefined) return snapshot;
-  if (!failedForGood(snapshot)) throw fromEngine(error);
+  // Lost before the caller had it: what is left of it helps nobody, and whoever asked for it could never delete it.
+  if (!failedForGood(snapshot) && error.code !== "DATA_LOSS") throw fromEngine(error);
   await withdraw(driver, Snapshots, snapshot, signal);
   throw nothingMade(fromEngine(error));
 }

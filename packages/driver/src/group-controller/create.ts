@@ -160,7 +160,8 @@ async function untilReady(
   }
   if (group.status?.state === "ready") return group;
   const error = fromEngine(group.status?.error ?? { code: "INTERNAL", message: "no reason is recorded" });
-  if (group.status?.state !== "failed") throw asUnfinished(error);
+  // A member that is lost does not come back by itself, and a group without it is none.
+  if (group.status?.state !== "failed" && error.codeName !== "DATA_LOSS") throw asUnfinished(error);
   await withdraw(driver, GroupSnapshots, group, signal);
   throw asRefusal(error);
 }
