@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import "@mooring/standalone";
 import { failpointNames } from "@mooring/store";
 import { currentPart, thorough } from "@mooring/store/testing";
@@ -23,22 +23,32 @@ const SYSTEMS = Number(process.env["MOORING_KILL_SYSTEMS"] ?? 1);
 /** A deep run takes long: who waits for it reads how far it is. */
 const REPORT_EVERY = Number(process.env["MOORING_KILL_REPORT"] ?? 100);
 
-/** `kills` of one system, then its end. Resolves with what was done to it. */
-async function killed(t: TestContext, pool: "xfs" | "btrfs", seed: number, kills: number): Promise<string> {
+/** A system that is killed so many times, then its end. Resolves with what was done to it; nothing of it goes on then. */
+async function killed(pool: "xfs" | "btrfs", seed: number, kills: number): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "kill-loop-"));
   const random = new Random(seed);
   const loop = await KillLoop.create({ pool, folder, random, failpoints: failpointNames() });
-  t.after(async () => {
+  try {
+    const report = await killsOf(loop, `${pool}, seed ${seed}`, kills);
     await loop.up.dispose();
+    return report;
+  } catch (error) {
+    // A system that has failed is not asked for anything more, and the others have to end as well.
+    await loop.up.discard();
+    throw new Error(`${pool}, seed ${seed}: ${error}`, { cause: error });
+  } finally {
     await rm(folder, { recursive: true, force: true });
-  });
+  }
+}
+
+async function killsOf(loop: KillLoop, of: string, kills: number): Promise<string> {
   const begun = performance.now();
   const report = (): string => {
     const { created, patched, deleted } = loop.ledger.acknowledged;
     const events = [...loop.events].map(([name, times]) => `${name} ${times}`).join(", ");
     const audits = loop.volumes.reduce((sum, each) => sum + each.audits, 0);
     const seconds = Math.round((performance.now() - begun) / 1_000);
-    return `${pool}, seed ${seed}: ${loop.kills} kills in ${seconds} s; acknowledged ${created} creates, ${patched} patches, ${deleted} deletes; ${audits} restores read, ${loop.excluded} objects put back by restores of the state; ${events}`;
+    return `${of}: ${loop.kills} kills in ${seconds} s; acknowledged ${created} creates, ${patched} patches, ${deleted} deletes; ${audits} restores read, ${loop.excluded} objects put back by restores of the state; ${events}`;
   };
   while (loop.kills < kills) {
     assert.deepEqual(await loop.live(), [], report());
@@ -55,7 +65,7 @@ for (const [index, pool] of POOLS.entries())
     async (t) => {
       const kills = Math.ceil(KILLS / 2 / SYSTEMS);
       const seeds = Array.from({ length: SYSTEMS }, (_, system) => SEED + index + system * POOLS.length);
-      const all = await Promise.allSettled(seeds.map((seed) => killed(t, pool, seed, kills)));
+      const all = await Promise.allSettled(seeds.map((seed) => killed(pool, seed, kills)));
       for (const each of all) if (each.status === "fulfilled") t.diagnostic(each.value);
       const failed = all.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
       if (failed.length > 0) throw new AggregateError(failed, failed.map(String).join("\n"));

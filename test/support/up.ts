@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { RestStore } from "@mooring/store";
+import { defined, RestStore } from "@mooring/store";
 import { eventually } from "@mooring/store/testing";
 import { nothingLeftOver } from "./left-over.ts";
 import { nothingSleeps, sleepersSocket } from "./sleepers.ts";
@@ -22,6 +22,8 @@ export interface UpOptions {
   stateDir?: string;
   /** More arguments. */
   args?: readonly string[];
+  /** Milliseconds until a start that gets nowhere has failed; default two minutes. */
+  startWithinMs?: number;
   /** What runs `mooring`; default the bundle, by the Node.js that runs this. */
   program?: readonly [string, ...string[]];
 }
@@ -88,14 +90,17 @@ export class Up {
         this.output += chunk.toString();
       });
     }
-    await eventually(`mooring up to be ready\n${this.output.slice(-2000)}`, async () => {
+    const isReady = async () => {
       if (!this.alive && mayDie) return true;
       if (!this.alive) throw new Error(`mooring up ended early:\n${this.output.slice(-4000)}`);
       return readFile(readyFile).then(
         () => true,
         () => undefined,
       );
-    });
+    };
+    const { startWithinMs } = this.#options;
+    const what = `mooring up to be ready\n${this.output.slice(-2000)}`;
+    await eventually(what, isReady, defined({ withinMs: startWithinMs }));
   }
 
   /** Sends a signal and waits for the end; resolves to the exit code. */
@@ -149,6 +154,15 @@ export class Up {
     } finally {
       await this.#remove();
     }
+  }
+
+  /** The end of one that has failed: cleanly where it still can, and no check fails it once more. */
+  async discard(): Promise<void> {
+    const child = this.#child;
+    if (this.alive) child?.kill("SIGTERM");
+    await eventually("it to end", () => !this.alive).catch(() => this.end("SIGKILL"));
+    await rm(this.stateDir, { recursive: true, force: true }).catch(() => {});
+    await rm(this.#sleepers, { force: true });
   }
 
   async #remove(): Promise<void> {

@@ -63,6 +63,8 @@ export class KillLoop {
     const up = await Up.create({
       ...{ pool: options.pool, poolSize: "768Mi", env: clock.env },
       args: ["--pool-overcommit", "10"],
+      // Several systems share the processors, and each has to find what its last life left.
+      startWithinMs: 600_000,
     });
     return new KillLoop(up, options, clock);
   }
