@@ -2,16 +2,20 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import {
   CSINodes,
+  defined,
   type KubeObject,
   KubeVolumeAttachments,
   Nodes,
   type ObjectStore,
   PersistentVolumeClaims,
+  PersistentVolumes,
   type Resource,
   StorageClasses,
   VolumeGroupSnapshotClasses,
+  VolumeGroupSnapshotContents,
   VolumeGroupSnapshots,
   VolumeSnapshotClasses,
+  VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
 import { eventually } from "@mooring/store/testing";
@@ -20,6 +24,7 @@ import {
   DRIVER,
   groupClass,
   node,
+  persistentVolume,
   snapshotClass,
   storageClass,
 } from "../../packages/sidecars/src/testing/objects.ts";
@@ -49,6 +54,10 @@ const FEWER: Sizes = SHORT
       snapshots: Math.ceil(CLAIMS / 50),
       groups: Math.ceil(CLAIMS / 500),
     };
+/** What a large cluster has: nothing of it is to be done, and all of it is read. */
+const LARGE = { volumes: sized(20_000, 40), nodes: sized(200, 4) };
+/** Seconds after a start in a large cluster in which the control plane is at work, and MiB that it takes then. */
+const LARGE_LIMITS = { started: 10, resident: 300 };
 /** Members of a group. */
 const MEMBERS = 8;
 const IN_FLIGHT = 32;
@@ -96,10 +105,42 @@ async function measure<T extends KubeObject>(
   return figures(cluster, { name, count: objects.length, limit, seconds, before });
 }
 
+/** Objects that are to go, with what was made for them. */
+interface Deletion<T extends KubeObject> {
+  name: string;
+  resource: Resource<T>;
+  /** When none of these is left, it is done. */
+  last: Resource;
+}
+
+/** Deletes all objects of a kind, waits until the last of what was made for them is gone, and says what that cost. */
+async function measureDeletion<T extends KubeObject>(
+  cluster: BenchCluster,
+  { name, resource, last }: Deletion<T>,
+): Promise<Measurement[]> {
+  const { store, audit } = cluster;
+  await quiet(cluster);
+  await audit.take();
+  const { items } = await store.list(resource);
+  const [before, from] = [await cluster.processor(), performance.now()];
+  await load(items.length, IN_FLIGHT, async (index) => {
+    await store.delete(resource, objectKey((items[index] as T).metadata));
+  });
+  await eventually(name, async () => (await store.list(last)).items.length === 0, {
+    ...{ everyMs: 200, withinMs: 600_000 },
+  });
+  const seconds = (performance.now() - from) / 1000;
+  await quiet(cluster);
+  return figures(cluster, { name, count: items.length, seconds, before });
+}
+
+const objectKey = ({ name, namespace }: KubeObject["metadata"]) => ({ name, ...defined({ namespace }) });
+
 interface Work {
   name: string;
   count: number;
-  limit: number;
+  /** Absent: none was set. */
+  limit?: number;
   seconds: number;
   /** Processor time of the controller before it. */
   before: number;
@@ -114,7 +155,7 @@ async function figures(cluster: BenchCluster, work: Work): Promise<Measurement[]
   });
   return [
     row("elapsed time of each", "ms", (1000 * seconds) / count),
-    { ...row("writes of each", "", requests.writes / count), limit },
+    { ...row("writes of each", "", requests.writes / count), ...defined({ limit }) },
     { ...row("reads of each", "", requests.reads / count), limit: 0 },
     row("processor time of each", "ms", (1000 * (after - before)) / count),
     row("resident", "MiB", await cluster.resident()),
@@ -192,13 +233,27 @@ async function prepare(store: ObjectStore): Promise<void> {
   await store.create(CSINodes, csiNode("n0", []));
 }
 
+/** The same with volumes that others have declared, on nodes of which each is a place of its own. */
+async function prepareLarge(store: ObjectStore): Promise<void> {
+  await prepare(store);
+  const create = <T extends KubeObject>(resource: Resource<T>, count: number, one: (name: string) => T) =>
+    load(count, IN_FLIGHT, (index) => store.create(resource, one(`there-${index}`)));
+  await create(Nodes, LARGE.nodes, (name) => node(name, { rack: name }));
+  await create(CSINodes, LARGE.nodes, (name) => csiNode(name, ["rack"]));
+  await create(PersistentVolumes, LARGE.volumes, (name) => {
+    const { metadata: _, ...volume } = persistentVolume(name, { persistentVolumeReclaimPolicy: "Retain" });
+    return { ...volume, metadata: { name } };
+  });
+}
+
 /**
- * The control plane around a driver that takes no time, on a real API server: what it asks for, and what it uses. Beside
- * it, one after the other, the sidecars of the Kubernetes project, where they are there.
+ * The control plane around a driver that takes no time, on a real API server: what it asks for, and what it uses. The same in a
+ * large cluster; and beside it, one after the other, the sidecars of the Kubernetes project, where they are there.
  */
 export async function run(): Promise<Measurement[]> {
   const bin = await buildPrograms(PROGRAMS);
-  const ours = await runSide(bin, MOORING, SIZES);
+  const small = await runSide(bin, MOORING, SIZES);
+  const ours = [...small, ...(await runLarge(bin, small))];
   if (isWithoutSidecars()) {
     process.stderr.write(`${withoutSidecars()}\n`);
     return ours;
@@ -208,7 +263,7 @@ export async function run(): Promise<Measurement[]> {
     [sidecars(true), SIZES],
     [sidecars(false), FEWER],
   ] as const)
-    beside.push(...compare(ours, await runSide(bin, side, sizes), side.name));
+    beside.push(...compare(small, await runSide(bin, side, sizes), side.name));
   return [...ours, ...beside];
 }
 
@@ -223,22 +278,66 @@ function compare(
   }));
 }
 
+/** What was made goes in the reverse order. Members of groups go with these. */
+async function deletions(cluster: BenchCluster): Promise<Measurement[]> {
+  return [
+    ...(await measureDeletion(cluster, {
+      ...{ name: `deleted groups of ${MEMBERS}`, resource: VolumeGroupSnapshots },
+      last: VolumeGroupSnapshotContents,
+    })),
+    ...(await measureDeletion(cluster, {
+      ...{ name: "deleted snapshots", resource: VolumeSnapshots, last: VolumeSnapshotContents },
+    })),
+    ...(await measureDeletion(cluster, {
+      ...{ name: "deleted attachments", resource: KubeVolumeAttachments, last: KubeVolumeAttachments },
+    })),
+    ...(await measureDeletion(cluster, {
+      ...{ name: "deleted claims", resource: PersistentVolumeClaims, last: PersistentVolumes },
+    })),
+  ];
+}
+
+async function claimsAndAttachments(cluster: BenchCluster, sizes: Sizes): Promise<Measurement[]> {
+  return [
+    ...(await measure(cluster, {
+      ...{ name: "claims", resource: PersistentVolumeClaims, objects: claims(sizes), limit: 3 },
+      isDone: ({ spec }) => Boolean(spec?.volumeName),
+    })),
+    ...(await measure(cluster, {
+      ...{ name: "attachments", resource: KubeVolumeAttachments, limit: 3 },
+      objects: await attachments(cluster.store),
+      isDone: ({ status }) => status?.attached === true,
+    })),
+  ];
+}
+
+/** What a control plane takes in a large cluster (see LARGE), beside the figures of a small one. */
+async function runLarge(bin: string, small: readonly Measurement[]): Promise<Measurement[]> {
+  const there = `beside ${LARGE.volumes} volumes on ${LARGE.nodes} nodes`;
+  process.stderr.write(`  mooring ${there}:\n`);
+  const cluster = await startCluster(bin, MOORING, prepareLarge);
+  try {
+    const row = (what: string, unit: string, value: number, limit: number): Measurement => ({
+      ...{ name: `${there}: ${what}`, unit, value, limit },
+    });
+    return [
+      row("at work after", "s", cluster.started, LARGE_LIMITS.started),
+      row("resident at first", "MiB", await cluster.resident(), LARGE_LIMITS.resident),
+      ...compare(await claimsAndAttachments(cluster, SIZES), small, "mooring in a small cluster").map(
+        (measured) => ({ ...measured, name: `${there}: ${measured.name}` }),
+      ),
+    ];
+  } finally {
+    await cluster.end();
+  }
+}
+
 async function runSide(bin: string, side: Side, sizes: Sizes): Promise<Measurement[]> {
   process.stderr.write(`  ${side.name}:\n`);
-  const cluster = await startCluster(bin, side);
-  const { store } = cluster;
+  const cluster = await startCluster(bin, side, prepare);
   try {
-    await prepare(store);
     return [
-      ...(await measure(cluster, {
-        ...{ name: "claims", resource: PersistentVolumeClaims, objects: claims(sizes), limit: 3 },
-        isDone: ({ spec }) => Boolean(spec?.volumeName),
-      })),
-      ...(await measure(cluster, {
-        ...{ name: "attachments", resource: KubeVolumeAttachments, limit: 3 },
-        objects: await attachments(store),
-        isDone: ({ status }) => status?.attached === true,
-      })),
+      ...(await claimsAndAttachments(cluster, sizes)),
       ...(await measure(cluster, {
         ...{ name: "snapshots", resource: VolumeSnapshots, objects: snapshots(sizes), limit: 6 },
         isDone: ({ status }) => status?.readyToUse === true,
@@ -248,6 +347,7 @@ async function runSide(bin: string, side: Side, sizes: Sizes): Promise<Measureme
         limit: 3 + 4 * MEMBERS,
         isDone: ({ status }) => status?.readyToUse === true,
       })),
+      ...(await deletions(cluster)),
     ];
   } finally {
     await cluster.end();

@@ -23,13 +23,19 @@ export interface BenchCluster {
   audit: AuditLog;
   /** Seconds of processor time that the control plane has used. */
   processor(): Promise<number>;
+  /** Seconds from the control plane's start until it was at work. */
+  started: number;
   /** MiB that all its processes have of the machine's memory. */
   resident(): Promise<number>;
   end(): Promise<void>;
 }
 
-/** A real API server, a driver in memory, and a control plane between the two. */
-export async function startCluster(bin: string, side: Side): Promise<BenchCluster> {
+/** A real API server with what `prepare` makes, a driver in memory, and a control plane between the two. */
+export async function startCluster(
+  bin: string,
+  side: Side,
+  prepare: (store: RestStore) => Promise<void>,
+): Promise<BenchCluster> {
   const folder = await mkdtemp(join(tmpdir(), "mooring-bench-"));
   const undo: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
   const end = async () => {
@@ -48,6 +54,7 @@ export async function startCluster(bin: string, side: Side): Promise<BenchCluste
     const driver = await ScriptedDriver.start({ groups: true, nodeId: "n0" });
     undo.push(() => driver.stop());
     const store = await RestStore.fromKubeconfig(plane.admin);
+    await prepare(store);
     const kube = new AbortController();
     const binding = runMiniKube(store, kube.signal);
     undo.push(async () => {
@@ -56,12 +63,14 @@ export async function startCluster(bin: string, side: Side): Promise<BenchCluste
       store.close();
     });
     const ours = await plane.pki.identity(USER, `/O=system:masters/CN=${USER}`, undefined);
+    const from = performance.now();
     const running = await side.start({ folder, kubeconfig: ours, endpoint: driver.endpoint });
+    const started = (performance.now() - from) / 1000;
     undo.push(() => running.end());
     const sum = async (of: (pid: number) => Promise<number>) =>
       (await Promise.all(running.pids.map(of))).reduce((total, each) => total + each, 0);
     return {
-      ...{ store, audit: new AuditLog(plane.audit.file, USER), end },
+      ...{ store, audit: new AuditLog(plane.audit.file, USER), started, end },
       processor: () => sum(processorOf),
       resident: () => sum(async (pid) => (await resident(pid)).all),
     };

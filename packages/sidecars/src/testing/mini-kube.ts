@@ -1,13 +1,18 @@
 import {
   createInformer,
+  defined,
+  hasFinalizer,
   isDeleting,
   isNotFound,
+  type KubeObject,
   keyOf,
+  mutate,
   type ObjectStore,
   type PersistentVolume,
   type PersistentVolumeClaim,
   PersistentVolumeClaims,
   PersistentVolumes,
+  type Resource,
   retryOnConflict,
   StorageClasses,
   source,
@@ -17,7 +22,8 @@ import { STORAGE_PROVISIONER, STORAGE_RESIZER } from "../common/names.ts";
 
 /**
  * The few things that kube-controller-manager does and that sidecars depend on: it names the provisioner of a claim,
- * binds volumes to claims, and releases volumes whose claim is gone. On request also a kubelet's part of an expansion.
+ * binds volumes to claims, releases volumes whose claim is gone, and lets both go that a server has protected. On request also a
+ * kubelet's part of an expansion.
  */
 export async function runMiniKube(
   store: ObjectStore,
@@ -34,8 +40,13 @@ export async function runMiniKube(
   const running = [claims.run(signal), volumes.run(signal)];
   const act = async (key: string): Promise<void> => {
     const claim = claims.get(key);
-    for (const volume of volumes.byIndex("claim", key)) await settleVolume(store, volume, claim);
-    if (claim === undefined || isDeleting(claim)) return;
+    for (const volume of volumes.byIndex("claim", key)) {
+      await settleVolume(store, volume, claim);
+      await unprotect(store, PersistentVolumes, volume, "kubernetes.io/pv-protection");
+    }
+    if (claim === undefined) return;
+    await unprotect(store, PersistentVolumeClaims, claim, "kubernetes.io/pvc-protection");
+    if (isDeleting(claim)) return;
     await settleClaim(store, claim, volumes.byIndex("claim", key));
     if (options.kubelet === true) await expandOnNode(store, claim);
   };
@@ -65,6 +76,25 @@ async function settleVolume(
       { type: "merge", body: { status: { phase } } },
       { subresource: "status" },
     );
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}
+
+/** Servers put these finalizers on every claim and volume; nobody uses one here that is being deleted. */
+async function unprotect<T extends KubeObject>(
+  store: ObjectStore,
+  resource: Resource<T>,
+  object: T,
+  finalizer: string,
+): Promise<void> {
+  if (!isDeleting(object) || !hasFinalizer(object, finalizer)) return;
+  const { name, namespace } = object.metadata;
+  const key = { name, ...defined({ namespace }) };
+  try {
+    await mutate(store, resource, key, ({ metadata }) => {
+      metadata.finalizers = (metadata.finalizers ?? []).filter((each) => each !== finalizer);
+    });
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
