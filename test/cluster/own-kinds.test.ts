@@ -105,9 +105,20 @@ metadata: {name: noon, namespace: default}
 spec: {volumeGroupSnapshotClassName: ${CLASS}, source: {selector: {matchLabels: {own-kinds: db}}}}
 `);
   await cluster.shows(["volumegroupsnapshot", "noon"], "{.status.readyToUse}", "true");
+  await revert();
+  // Its successor reports the same once more: the event is there, and is counted.
+  assert.equal(await node.end(), 0, node.stderr);
+  node = await cluster.startNode();
+  await revert();
+  const restored = ["events", "--field-selector", "reason=Restored"];
+  await cluster.shows(restored, "{.items[*].count}", "2 2");
+  await remove("volumegroupsnapshot/noon");
+}
+
+async function revert(): Promise<void> {
   await object("VolumeGroupRevert", "back", { source: { volumeGroupSnapshotName: "noon" } });
   await isTrue(["volumegrouprevert", "back"], "Complete");
-  await remove("volumegrouprevert/back", "volumegroupsnapshot/noon");
+  await remove("volumegrouprevert/back");
 }
 
 /** One of a volume that a label chooses, at the next full minute. */

@@ -1,5 +1,6 @@
 // Somebody else writes an object in the very moment in which Mooring's controller changes it: the API server asks us before it stores the
-// change, we write first, and the controller's write is refused as a conflict. So what it reads again then is read on every run.
+// change, we write first, and the controller's write is refused as a conflict. So what it reads again then is read on every run. One
+// object of a kind is stored although the controller hears that the server was unavailable: what it asks for again is there then.
 import { readFileSync } from "node:fs";
 import { Agent, createServer, request } from "node:https";
 
@@ -14,6 +15,9 @@ const RESOURCES = {
   "storage.mooring.dev": ["volumegroups", "volumegroupcontents", "volumegrouprestores", "volumegroupclones"],
 };
 
+/** Stored once without a word to whoever asked for it. */
+const UNNOTICED = "configmaps";
+
 const webhook = (port, authority) => ({
   ...{ apiVersion: "admissionregistration.k8s.io/v1", kind: "ValidatingWebhookConfiguration" },
   metadata: { name: NAME },
@@ -23,10 +27,13 @@ const webhook = (port, authority) => ({
       ...{ sideEffects: "NoneOnDryRun", failurePolicy: "Fail" },
       clientConfig: { url: `https://127.0.0.1:${port}/`, caBundle: authority.toString("base64") },
       matchConditions: [{ name: "controller", expression: `request.userInfo.username == '${CONTROLLER}'` }],
-      rules: Object.entries(RESOURCES).map(([group, resources]) => ({
-        ...{ apiGroups: [group], apiVersions: ["*"], operations: ["UPDATE"] },
-        resources: resources.flatMap((name) => [name, `${name}/status`]),
-      })),
+      rules: [
+        ...Object.entries(RESOURCES).map(([group, resources]) => ({
+          ...{ apiGroups: [group], apiVersions: ["*"], operations: ["UPDATE"] },
+          resources: resources.flatMap((name) => [name, `${name}/status`]),
+        })),
+        { apiGroups: [""], apiVersions: ["*"], operations: ["CREATE"], resources: [UNNOTICED] },
+      ],
     },
   ],
 });
@@ -39,32 +46,49 @@ function writer({ pki, admin }) {
   const [{ cluster }] = JSON.parse(readFileSync(admin, "utf8")).clusters;
   const [ca, cert, key] = ["ca.crt", "admin.crt", "admin.key"].map((name) => readFileSync(pki.at(name)));
   const agent = new Agent({ keepAlive: true, ca, cert, key });
-  const headers = { "content-type": "application/merge-patch+json" };
-  const annotate = (path, annotations) =>
+  const send = (method, path, { type, body }) =>
     new Promise((resolve, reject) => {
-      const sent = request(`${cluster.server}${path}`, { agent, headers, method: "PATCH" }, (response) => {
+      const headers = { "content-type": type };
+      const sent = request(`${cluster.server}${path}`, { agent, headers, method }, (response) => {
         response.resume();
         response.on("end", () => resolve(response.statusCode));
       });
-      sent.on("error", reject).end(JSON.stringify({ metadata: { annotations } }));
+      sent.on("error", reject).end(JSON.stringify(body));
     });
-  return { annotate, end: () => agent.destroy() };
+  return {
+    annotate: (path, annotations) =>
+      send("PATCH", path, { type: "application/merge-patch+json", body: { metadata: { annotations } } }),
+    create: (path, body) => send("POST", path, { type: "application/json", body }),
+    end: () => agent.destroy(),
+  };
 }
 
-function pathOf({ resource: { group, version, resource }, namespace, name }) {
+function collectionOf({ resource: { group, version, resource }, namespace }) {
   const api = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
-  return `${api}${namespace === undefined ? "" : `/namespaces/${namespace}`}/${resource}/${name}`;
+  return `${api}${namespace === undefined ? "" : `/namespaces/${namespace}`}/${resource}`;
 }
 
 const kindOf = ({ group, resource }) => (group === "" ? resource : `${resource}.${group}`);
 
+/** Stores what is asked for, once; returns what the server says to whoever has asked. */
+async function storeUnnoticed({ create }, asked, met) {
+  const what = `new ${kindOf(asked.resource)}`;
+  if (met.has(what)) return undefined;
+  const { metadata, ...object } = asked.object;
+  const { name, labels, annotations } = metadata;
+  const code = await create(collectionOf(asked), { ...object, metadata: { name, labels, annotations } });
+  if (code !== 201) throw new Error(`${what} ${name}: ${code}`);
+  met.set(what, 1);
+  return { code: 503, reason: "ServiceUnavailable", message: "stored, but nobody is to know" };
+}
+
 /** Writes first, whoever comes; `met`: how often by kind. */
-async function meet(annotate, asked, met) {
+async function meet({ annotate }, asked, met) {
   const kind = kindOf(asked.resource);
   const times = met.get(kind) ?? 0;
   if (times === MEETINGS) return;
   met.set(kind, times + 1);
-  await annotate(pathOf(asked), { "example.com/met": String(times) });
+  await annotate(`${collectionOf(asked)}/${asked.name}`, { "example.com/met": String(times) });
 }
 
 async function bodyOf(request) {
@@ -81,30 +105,34 @@ export async function withConflicts(kube, work) {
   const { pki, kubectl } = kube.cluster;
   await pki.certificate(NAME, "/CN=conflicts", "IP:127.0.0.1");
   const met = new Map();
-  const { annotate, end } = writer(kube.cluster);
+  const write = writer(kube.cluster);
   const server = createServer(
     { cert: readFileSync(pki.at(`${NAME}.crt`)), key: readFileSync(pki.at(`${NAME}.key`)) },
-    async (request, response) => {
-      const { apiVersion, kind, request: asked } = await bodyOf(request);
+    async (incoming, response) => {
+      const { apiVersion, kind, request: asked } = await bodyOf(incoming);
+      const first = asked.operation === "CREATE" ? storeUnnoticed : meet;
       // It may be gone by now; then there is nothing to write first.
-      await meet(annotate, asked, met).catch(() => {});
+      const status = await first(write, asked, met).catch(() => undefined);
       response.setHeader("content-type", "application/json");
-      response.end(JSON.stringify({ apiVersion, kind, response: { uid: asked.uid, allowed: true } }));
+      const verdict = { uid: asked.uid, allowed: status === undefined, status };
+      response.end(JSON.stringify({ apiVersion, kind, response: verdict }));
     },
   );
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   try {
     await kube.apply(webhook(server.address().port, readFileSync(pki.at("ca.crt"))));
     const exit = await work();
-    const missed = Object.entries(RESOURCES)
-      .flatMap(([group, names]) => names.map((resource) => kindOf({ group, resource })))
-      .filter((kind) => !met.has(kind) && !SOMETIMES.has(kind));
-    if (exit === 0 && missed.length > 0)
-      throw new Error(`nothing of these was changed: ${missed.join(", ")}`);
+    const changed = Object.entries(RESOURCES).flatMap(([group, names]) =>
+      names.map((resource) => kindOf({ group, resource })),
+    );
+    const missed = [...changed.filter((kind) => !SOMETIMES.has(kind)), `new ${UNNOTICED}`].filter(
+      (kind) => !met.has(kind),
+    );
+    if (exit === 0 && missed.length > 0) throw new Error(`nobody met these: ${missed.join(", ")}`);
     return exit;
   } finally {
     await kubectl("delete", "validatingwebhookconfiguration", NAME, "--ignore-not-found");
-    end();
+    write.end();
     server.closeAllConnections();
     server.close();
   }
