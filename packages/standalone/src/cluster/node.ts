@@ -5,7 +5,7 @@ import { reportMissing } from "@mooring/sidecars";
 import { defined, type Logger, lockFolder, type ObjectStore } from "@mooring/store";
 import { startDriver, startNodeAgent } from "../storage/node-volumes.ts";
 import { Parts } from "../storage/parts.ts";
-import { failure, untilStopped } from "../storage/until-stopped.ts";
+import { failure, stopped, untilStopped } from "../storage/until-stopped.ts";
 import { openStateFolder } from "../up/state-folder.ts";
 import { type KubeletFolder, kubeletFolder } from "./kubelet-folder.ts";
 import { NODE_RIGHTS } from "./rights.ts";
@@ -106,8 +106,5 @@ async function register(
   const server = serveRegistration({ endpoint, driver: DRIVER_NAME, driverSocket, logger });
   await server.start();
   logger.info({ socket: registrationSocket }, "the kubelet can register the driver");
-  const stopped = new Promise<void>((resolve) => {
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-  return { done: stopped.then(() => server.stop()) };
+  return { done: stopped(signal).then(() => server.stop()) };
 }

@@ -3,6 +3,7 @@ import { type ControllerName, keepControlling, unregisterNode } from "@mooring/s
 import { defined, type Logger, managedBy, type ObjectStore } from "@mooring/store";
 import type { DriverHost } from "../kubelet/driver-registration/context.ts";
 import type { Running } from "./parts.ts";
+import { stopped } from "./until-stopped.ts";
 
 interface DriverHostOptions {
   /** Of the API server, wherever that is. */
@@ -32,9 +33,6 @@ export function startDriverHost(options: DriverHostOptions): DriverHost & Runnin
     await driver?.done;
     hosted.delete(name);
   };
-  const stopped = new Promise<void>((resolve) => {
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
   return {
     async begin({ name, endpoint }) {
       await stop(name);
@@ -46,7 +44,7 @@ export function startDriverHost(options: DriverHostOptions): DriverHost & Runnin
       await stop(name);
       await unregisterNode(store, name, nodeName);
     },
-    done: stopped.then(async () => void (await Promise.all([...hosted.keys()].map(stop)))),
+    done: stopped(signal).then(async () => void (await Promise.all([...hosted.keys()].map(stop)))),
   };
 }
 

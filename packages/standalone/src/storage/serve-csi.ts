@@ -1,5 +1,6 @@
 import { createServer, type ServerOptions, type Services } from "@mooring/csi";
 import type { Running } from "./parts.ts";
+import { stopped } from "./until-stopped.ts";
 
 /** CSI services as a part: served on the socket until the signal. */
 export async function serveCsi(
@@ -9,8 +10,5 @@ export async function serveCsi(
 ): Promise<Running> {
   const server = createServer(services, options);
   await server.start();
-  const done = new Promise<void>((resolve) => {
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  }).then(() => server.stop());
-  return { done };
+  return { done: stopped(signal).then(() => server.stop()) };
 }

@@ -47,7 +47,8 @@ export async function followSockets(
   const done = new Promise<void>((resolve, reject) => {
     failed = reject;
     watcher.once("error", reject);
-    signal.addEventListener("abort", () => resolve(), { once: true });
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
   }).finally(async () => {
     watcher.close();
     await reading;
