@@ -30,7 +30,7 @@ async function driverOn(t: TestContext): Promise<{ store: ObjectStore; driver: D
     await rm(path, { recursive: true });
   });
   // What is there already needs nothing else.
-  return { store, driver: { store } as DriverContext };
+  return { store, driver: { store } as Partial<DriverContext> as DriverContext };
 }
 
 /** As a restore of the state leaves it whose copy is from before the caller had its response, and before the deletion. */
