@@ -14,74 +14,71 @@ export interface Fill {
   volumes: number;
 }
 
-const ROWS = `
-xfs   ext4 synced bare  nothing grow
-xfs   ext4 lazy   bare  nothing grow
-xfs   ext4 direct bare  nothing grow
-xfs   ext4 synced apart keeper  grow
-xfs   ext4 lazy   apart keeper  grow
-xfs   ext4 direct apart keeper  grow
-xfs   ext4 synced bare  both    grow
-xfs   ext4 lazy   bare  both    grow
-xfs   ext4 synced bare  nothing remove-volume
-xfs   ext4 lazy   bare  nothing remove-volume
-xfs   ext4 direct bare  nothing remove-volume
-xfs   ext4 synced apart keeper  remove-volume
-xfs   ext4 lazy   apart keeper  remove-volume
-xfs   ext4 synced apart both    remove-volume
-xfs   ext4 synced bare  nothing remove-snapshot
-xfs   ext4 lazy   bare  nothing remove-snapshot
-xfs   ext4 lazy   apart keeper  remove-snapshot
-xfs   xfs  synced bare  nothing grow
-xfs   xfs  lazy   bare  nothing grow
-xfs   xfs  direct bare  nothing grow
-xfs   xfs  synced apart keeper  grow
-xfs   xfs  lazy   apart keeper  grow
-xfs   xfs  direct apart keeper  grow
-xfs   xfs  synced bare  both    grow
-xfs   xfs  lazy   bare  both    grow
-xfs   xfs  synced bare  nothing remove-volume
-xfs   xfs  lazy   bare  nothing remove-volume
-xfs   xfs  direct bare  nothing remove-volume
-xfs   xfs  synced apart keeper  remove-volume
-xfs   xfs  lazy   apart keeper  remove-volume
-xfs   xfs  synced apart both    remove-volume
-xfs   xfs  synced bare  nothing remove-snapshot
-xfs   xfs  lazy   bare  nothing remove-snapshot
-xfs   xfs  lazy   apart keeper  remove-snapshot
-xfs   raw  synced bare  nothing grow
-xfs   raw  lazy   bare  nothing grow
-xfs   raw  direct bare  nothing grow
-xfs   raw  synced apart keeper  grow
-xfs   raw  lazy   apart keeper  grow
-xfs   raw  direct apart keeper  grow
-xfs   raw  direct bare  both    grow
-xfs   raw  lazy   bare  both    grow
-xfs   raw  synced bare  nothing remove-volume
-xfs   raw  lazy   bare  nothing remove-volume
-xfs   raw  direct bare  nothing remove-volume
-xfs   raw  direct apart keeper  remove-volume
-xfs   raw  direct apart both    remove-volume
-xfs   raw  synced bare  nothing remove-snapshot
-xfs   raw  lazy   bare  keeper  remove-snapshot
-xfs   raw  direct bare  nothing remove-snapshot
-xfs   ext4 synced bare  nothing grow            4
-xfs   ext4 lazy   bare  nothing grow            4
-xfs   raw  direct bare  nothing grow            4
+/** On ext4 and on XFS. */
+const MOUNTED = `
+synced bare  nothing grow
+lazy   bare  nothing grow
+direct bare  nothing grow
+synced apart keeper  grow
+lazy   apart keeper  grow
+direct apart keeper  grow
+synced bare  both    grow
+lazy   bare  both    grow
+synced bare  nothing remove-volume
+lazy   bare  nothing remove-volume
+direct bare  nothing remove-volume
+synced apart keeper  remove-volume
+lazy   apart keeper  remove-volume
+synced apart both    remove-volume
+synced bare  nothing remove-snapshot
+lazy   bare  nothing remove-snapshot
+lazy   apart keeper  remove-snapshot
 `;
 
-const KINDS = ["pool", "on", "writer", "user", "kill", "room"] as const;
+const RAW = `
+synced bare  nothing grow
+lazy   bare  nothing grow
+direct bare  nothing grow
+synced apart keeper  grow
+lazy   apart keeper  grow
+direct apart keeper  grow
+direct bare  both    grow
+lazy   bare  both    grow
+synced bare  nothing remove-volume
+lazy   bare  nothing remove-volume
+direct bare  nothing remove-volume
+direct apart keeper  remove-volume
+direct apart both    remove-volume
+synced bare  nothing remove-snapshot
+lazy   bare  keeper  remove-snapshot
+direct bare  nothing remove-snapshot
+`;
 
-/** Each line on an XFS pool, and once more on a btrfs pool. */
-export const FILLS: readonly Fill[] = ["xfs", "btrfs"].flatMap((pool) =>
-  ROWS.trim()
+const SIMPLEST = { user: "bare", kill: "nothing", room: "grow", volumes: 4 } as const;
+
+const EACH_POOL: readonly Omit<Fill, "pool">[] = [
+  ...rows("ext4", MOUNTED),
+  ...rows("xfs", MOUNTED),
+  ...rows("raw", RAW),
+  { ...SIMPLEST, on: "ext4", writer: "synced" },
+  { ...SIMPLEST, on: "ext4", writer: "lazy" },
+  { ...SIMPLEST, on: "raw", writer: "direct" },
+];
+
+/** Each on an XFS pool, and once more on a btrfs pool. */
+export const FILLS: readonly Fill[] = (["xfs", "btrfs"] as const).flatMap((pool) =>
+  EACH_POOL.map((fill) => ({ ...fill, pool })),
+);
+
+function rows(on: Fill["on"], lines: string): Omit<Fill, "pool">[] {
+  return lines
+    .trim()
     .split("\n")
     .map((line) => {
-      const cells = line.split(/ +/);
-      const row = Object.fromEntries(KINDS.map((kind, index) => [kind, cells[index]]));
-      return { ...row, pool, volumes: Number(cells[KINDS.length] ?? 1) } as Fill;
-    }),
-);
+      const [writer, user, kill, room] = line.split(/ +/);
+      return { on, writer, user, kill, room, volumes: 1 } as Omit<Fill, "pool">;
+    });
+}
 
 /** The row as its test is called. */
 export function fillName({ pool, on, writer, user, kill, room, volumes }: Fill): string {
