@@ -5,9 +5,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import "@mooring/standalone";
 import { failpointNames } from "@mooring/store";
-import { currentPart, thorough } from "@mooring/store/testing";
+import { currentPart, Random, thorough } from "@mooring/store/testing";
 import { endLoop } from "./kill-loop/end.ts";
-import { Random } from "./kill-loop/random.ts";
 import { KillLoop } from "./kill-loop/run.ts";
 
 const KILLS = Number(

@@ -1,6 +1,6 @@
 import { open, stat, truncate } from "node:fs/promises";
 import { checkStore, listCopies, type StateCopy } from "@mooring/store";
-import type { Random } from "./random.ts";
+import type { Random } from "@mooring/store/testing";
 
 /** Ways to damage a file. A further one is a line. */
 const WAYS: readonly ((path: string, bytes: number, random: Random) => Promise<void>)[] = [
@@ -29,7 +29,7 @@ export async function damageFile(path: string, random: Random): Promise<void> {
 /** Damages some of the copies that Mooring has made of its state, by turning bits and cutting ends off. */
 export async function damageCopies(stateDir: string, random: Random): Promise<number> {
   const copies = await listCopies(stateDir);
-  const damaged = copies.filter(() => random.chance(50));
+  const damaged = copies.filter(() => random.chance(0.5));
   for (const { path } of damaged) await damageFile(path, random);
   return damaged.length;
 }

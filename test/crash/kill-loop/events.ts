@@ -30,7 +30,7 @@ export const EVENTS: readonly LoopEvent[] = [
     name: "keeper killed",
     weight: 1,
     alive: async ({ up, random }) => {
-      for (const pid of await keepersBelow(up.stateDir)) if (random.chance(60)) process.kill(pid, "SIGKILL");
+      for (const pid of await keepersBelow(up.stateDir)) if (random.chance(0.6)) process.kill(pid, "SIGKILL");
     },
   },
   ...[

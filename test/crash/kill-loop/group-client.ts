@@ -5,10 +5,10 @@ import {
   type VolumeGroupSnapshot,
   VolumeGroupSnapshots,
 } from "@mooring/store";
+import type { Random } from "@mooring/store/testing";
 import { claim } from "../../support/manifests.ts";
 import type { Ledger } from "./ledger.ts";
 import { type Client, type Life, NAMESPACE } from "./life.ts";
-import type { Random } from "./random.ts";
 
 const CLASS = "together";
 const MEMBERS = ["a", "b"];

@@ -1,8 +1,7 @@
 import { isStatus, Namespaces, type ObjectStore } from "@mooring/store";
-import { eventually } from "@mooring/store/testing";
+import { eventually, type Random } from "@mooring/store/testing";
 import type { Up } from "../../support/up.ts";
 import type { Ledger } from "./ledger.ts";
-import type { Random } from "./random.ts";
 
 /** Where everything is that clients make. */
 export const NAMESPACE = "churn";

@@ -1,6 +1,6 @@
 import { type ConfigMap, ConfigMaps } from "@mooring/store";
+import type { Random } from "@mooring/store/testing";
 import { type Client, type Life, NAMESPACE } from "./life.ts";
-import type { Random } from "./random.ts";
 
 const NAMES = 6;
 
@@ -19,7 +19,7 @@ export class ObjectClient implements Client {
       const object: ConfigMap = { apiVersion: "v1", kind: "ConfigMap", metadata: key, data: { text } };
       return ledger.create(store, ConfigMaps, object);
     }
-    if (random.chance(40)) return ledger.delete(store, ConfigMaps, key);
+    if (random.chance(0.4)) return ledger.delete(store, ConfigMaps, key);
     return ledger.patch(store, ConfigMaps, key, { data: { text } });
   }
 }

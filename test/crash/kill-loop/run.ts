@@ -10,6 +10,7 @@ import {
   type Resource,
   RestStore,
 } from "@mooring/store";
+import type { Random } from "@mooring/store/testing";
 import { Up } from "../../support/up.ts";
 import { Clock } from "./clock.ts";
 import { EVENTS, type LoopEvent } from "./events.ts";
@@ -17,7 +18,6 @@ import { GROUP_CLASS, GroupClient } from "./group-client.ts";
 import { Ledger } from "./ledger.ts";
 import { churn, Life, NAMESPACE } from "./life.ts";
 import { ObjectClient } from "./object-client.ts";
-import type { Random } from "./random.ts";
 import { VolumeClient } from "./volume-client.ts";
 
 /** Events that there may be, for a developer who is after one of them. */
@@ -72,7 +72,7 @@ export class KillLoop {
   /** One life: an event, clients, a kill. Resolves with what is wrong. */
   async live(): Promise<string[]> {
     const event = this.random.weighted(EVENTS.filter(({ name }) => ONLY.test(name)));
-    const failpoint = this.random.chance(40) ? this.#failpoint() : undefined;
+    const failpoint = this.random.chance(0.4) ? this.#failpoint() : undefined;
     // One kills where its failpoint is, or, when nothing comes by there, when so much is acknowledged.
     const operations = failpoint === undefined ? this.random.between(1, 40) : 60;
     const of = `event ${event.name}, failpoint ${failpoint}, after ${operations}`;

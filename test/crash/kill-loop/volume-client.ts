@@ -8,10 +8,10 @@ import {
   type Resource,
   VolumeSnapshots,
 } from "@mooring/store";
+import type { Random } from "@mooring/store/testing";
 import { claim, snapshot } from "../../support/manifests.ts";
 import type { Ledger } from "./ledger.ts";
 import { type Client, type Life, NAMESPACE } from "./life.ts";
-import type { Random } from "./random.ts";
 import { ACKS, acknowledged, DATA, inspect, recordsCommand, resultsOf } from "./records.ts";
 import { VOLUME_ACTS } from "./volume-acts.ts";
 

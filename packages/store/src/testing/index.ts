@@ -9,6 +9,7 @@ export { withCeph } from "./ceph/install.ts";
 export { covers } from "./covers.ts";
 export { eventuallyObject } from "./eventually-object.ts";
 export { endAtRest, type NothingSleepsOptions, nothingSleeps } from "./nothing-sleeps.ts";
+export { Random } from "./random.ts";
 export { refusingStore } from "./refusing-store.ts";
 export {
   type Amounts,

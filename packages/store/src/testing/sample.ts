@@ -1,3 +1,5 @@
+import { Random } from "./random.ts";
+
 /**
  * Which part of the tests runs, from `MOORING_TESTS`:
  *
@@ -107,18 +109,12 @@ function seedOf(env: NodeJS.ProcessEnv): number {
   return Number(env["MOORING_SEED"] ?? Math.floor(Date.now() / 86_400_000));
 }
 
-/** The numbers below `length` in an order that the seed decides (Fisher and Yates; mulberry32). */
+/** The numbers below `length` in an order that the seed decides (Fisher and Yates). */
 function shuffled(length: number, seed: number): number[] {
   const order = Array.from({ length }, (_, index) => index);
-  let state = seed >>> 0;
-  const random = () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+  const random = new Random(seed);
   for (let last = length - 1; last > 0; last -= 1) {
-    const at = Math.floor(random() * (last + 1));
+    const at = random.below(last + 1);
     [order[last], order[at]] = [order[at] ?? 0, order[last] ?? 0];
   }
   return order;

@@ -1,4 +1,4 @@
-import { Dice } from "./dice.ts";
+import { Random } from "@mooring/store/testing";
 import { EXAMPLES } from "./examples.ts";
 import {
   ACCEPTS,
@@ -57,65 +57,71 @@ const REVIEW_FIELDS = [
 
 /** The request with this number: the same for the same seed and kinds, whatever was asked before. */
 export function requestOf(seed: number, number: number, collections: readonly Collection[]): FuzzRequest {
-  const dice = new Dice(Math.imul(seed, 0x9e3779b1) ^ Math.imul(number + 1, 0x85ebca6b));
-  for (let warm = 0; warm < 3; warm++) dice.next();
-  const target = dice.of(collections);
-  const method = dice.chance(0.03) ? dice.of(ODD_METHODS) : dice.of(METHODS);
-  const headers = headersOf(dice);
-  const path = pathOf(dice, target, method);
+  const random = new Random(Math.imul(seed, 0x9e3779b1) ^ Math.imul(number + 1, 0x85ebca6b));
+  for (let warm = 0; warm < 3; warm++) random.next();
+  const target = random.one(collections);
+  const method = random.chance(0.03) ? random.one(ODD_METHODS) : random.one(METHODS);
+  const headers = headersOf(random);
+  const path = pathOf(random, target, method);
   if (method === "GET" || method === "HEAD" || method === "TRACE") return { method, path, headers };
-  const type = dice.chance(0.1) ? dice.of(ODD_TYPES) : dice.of(method === "PATCH" ? PATCH_TYPES : BODY_TYPES);
+  const type = random.chance(0.1)
+    ? random.one(ODD_TYPES)
+    : random.one(method === "PATCH" ? PATCH_TYPES : BODY_TYPES);
   headers["content-type"] = type;
-  if (method === "DELETE") return { method, path, headers, ...deletion(dice, target) };
-  return { method, path, headers, body: bodyOf(dice, target, type) };
+  if (method === "DELETE") return { method, path, headers, ...deletion(random, target) };
+  return { method, path, headers, body: bodyOf(random, target, type) };
 }
 
-function headersOf(dice: Dice): Record<string, string> {
-  const headers: Record<string, string> = { accept: dice.of(dice.chance(0.07) ? ODD_ACCEPTS : ACCEPTS) };
-  const user = dice.chance(0.85) ? "untrusted" : dice.of(["someone", "system:node:seed"]);
+function headersOf(random: Random): Record<string, string> {
+  const headers: Record<string, string> = { accept: random.one(random.chance(0.07) ? ODD_ACCEPTS : ACCEPTS) };
+  const user = random.chance(0.85) ? "untrusted" : random.one(["someone", "system:node:seed"]);
   headers["impersonate-user"] = user;
   if (user.startsWith("system:node")) headers["impersonate-group"] = "system:nodes";
-  if (dice.chance(0.1)) {
-    const [name, value] = dice.of(HEADERS);
+  if (random.chance(0.1)) {
+    const [name, value] = random.one(HEADERS);
     headers[name] = value;
   }
   return headers;
 }
 
-function pathOf(dice: Dice, target: Collection, method: string): string {
-  let path = dice.chance(0.03) ? dice.of(OTHER_PATHS) : dice.chance(0.03) ? dice.of(REVIEWS) : target.path;
-  const one = dice.chance(method === "POST" ? 0.1 : 0.85);
-  if (one) path += `/${dice.chance(0.8) ? "seed" : dice.of(NAMES)}`;
-  if (dice.chance(0.12)) path += `/${dice.of(SUBRESOURCES)}`;
-  const query = Array.from({ length: dice.below(3) }, () => dice.of(QUERY));
+function pathOf(random: Random, target: Collection, method: string): string {
+  let path = random.chance(0.03)
+    ? random.one(OTHER_PATHS)
+    : random.chance(0.03)
+      ? random.one(REVIEWS)
+      : target.path;
+  const one = random.chance(method === "POST" ? 0.1 : 0.85);
+  if (one) path += `/${random.chance(0.8) ? "seed" : random.one(NAMES)}`;
+  if (random.chance(0.12)) path += `/${random.one(SUBRESOURCES)}`;
+  const query = Array.from({ length: random.below(3) }, () => random.one(QUERY));
   // Everything is tried and hardly anything is kept: what a run leaves would slow the rest of it down, and what is needed stays.
   const kept = method === "DELETE" ? 0 : 0.2;
-  if (!dice.chance(kept)) query.push("dryRun=All");
+  if (!random.chance(kept)) query.push("dryRun=All");
   return query.length === 0 ? path : `${path}${path.includes("?") ? "&" : "?"}${query.join("&")}`;
 }
 
-function bodyOf(dice: Dice, target: Collection, type: string): string | Buffer {
+function bodyOf(random: Random, target: Collection, type: string): string | Buffer {
   const fields = [...target.fields, ...REVIEW_FIELDS];
-  const kind = dice.below(20);
-  if (kind < 3) return rawBody(dice);
-  if (type.includes("yaml") && kind < 8) return yamlBody(dice);
+  const kind = random.below(20);
+  if (kind < 3) return rawBody(random);
+  if (type.includes("yaml") && kind < 8) return yamlBody(random);
   const [group] = target.apiVersion.includes("/") ? target.apiVersion.split("/") : [""];
   const example = { ...EXAMPLES[`${group}/${target.kind}`] };
   const named = { apiVersion: target.apiVersion, kind: target.kind, ...example };
-  if (type.includes("json-patch")) return JSON.stringify(jsonPatch(dice, named, fields));
-  if (kind < 6) return JSON.stringify(anyValue(dice, fields, 5));
+  if (type.includes("json-patch")) return JSON.stringify(jsonPatch(random, named, fields));
+  if (kind < 6) return JSON.stringify(anyValue(random, fields, 5));
   if (kind < 9)
     return JSON.stringify({
       ...named,
-      spec: anyValue(dice, fields, 5),
-      ...(dice.chance(0.3) ? { metadata: anyValue(dice, fields, 3) } : {}),
+      spec: anyValue(random, fields, 5),
+      ...(random.chance(0.3) ? { metadata: anyValue(random, fields, 3) } : {}),
     });
-  return JSON.stringify(mutated(dice, named, fields));
+  return JSON.stringify(mutated(random, named, fields));
 }
 
 /** Options in the body stand for those of the query: without `dryRun` there, a collection would be gone. */
-function deletion(dice: Dice, target: Collection): { body?: string } {
-  if (dice.chance(0.4)) return {};
+function deletion(random: Random, target: Collection): { body?: string } {
+  if (random.chance(0.4)) return {};
   const options = {
     apiVersion: "v1",
     kind: "DeleteOptions",
@@ -123,15 +129,15 @@ function deletion(dice: Dice, target: Collection): { body?: string } {
     preconditions: { uid: "u" },
   };
   const asked = mutated(
-    dice,
+    random,
     { ...options, propagationPolicy: "Orphan", orphanDependents: true },
     target.fields,
   );
   return { body: JSON.stringify({ ...(asked as object), dryRun: ["All"] }) };
 }
 
-function jsonPatch(dice: Dice, example: object, fields: readonly string[]): unknown {
-  const operations = Array.from({ length: 1 + dice.below(dice.chance(0.02) ? 2_000 : 4) }, () => {
+function jsonPatch(random: Random, example: object, fields: readonly string[]): unknown {
+  const operations = Array.from({ length: 1 + random.below(random.chance(0.02) ? 2_000 : 4) }, () => {
     const pointers = [
       ...pointersOf(example),
       "",
@@ -142,13 +148,13 @@ function jsonPatch(dice: Dice, example: object, fields: readonly string[]): unkn
       "x",
     ];
     return {
-      op: dice.of(["add", "add", "replace", "remove", "move", "copy", "test", "x"]),
-      path: dice.chance(0.8)
-        ? dice.of(pointers)
-        : `${dice.of(pointers)}/${dice.of(["-", "0", "99999999999", "a"])}`,
-      from: dice.of(pointers),
-      value: anyValue(dice, fields, 3),
+      op: random.one(["add", "add", "replace", "remove", "move", "copy", "test", "x"]),
+      path: random.chance(0.8)
+        ? random.one(pointers)
+        : `${random.one(pointers)}/${random.one(["-", "0", "99999999999", "a"])}`,
+      from: random.one(pointers),
+      value: anyValue(random, fields, 3),
     };
   });
-  return dice.chance(0.95) ? operations : anyValue(dice, fields, 2);
+  return random.chance(0.95) ? operations : anyValue(random, fields, 2);
 }

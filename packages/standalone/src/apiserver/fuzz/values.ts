@@ -1,4 +1,4 @@
-import type { Dice } from "./dice.ts";
+import type { Random } from "@mooring/store/testing";
 
 const WORDS = [
   ...[
@@ -20,36 +20,36 @@ const NUMBERS = [0, -0, -1, 1, 2 ** 31, 2 ** 53, 1e300, -1e300, 0.5, 1e21, 5e-32
 const NAMES = ["__proto__", "constructor", "", "a.b", "é", "$patch", "$setElementOrder/a", "<<", "metadata"];
 
 /** Anything that JSON can say; `fields` are names that some kind has. */
-export function anyValue(dice: Dice, fields: readonly string[], depth: number): unknown {
-  switch (dice.below(depth > 0 ? 14 : 8)) {
+export function anyValue(random: Random, fields: readonly string[], depth: number): unknown {
+  switch (random.below(depth > 0 ? 14 : 8)) {
     case 0:
       return null;
     case 1:
-      return dice.chance(0.5);
+      return random.chance(0.5);
     case 2:
     case 3:
-      return dice.of(NUMBERS);
+      return random.one(NUMBERS);
     case 4:
-      return "x".repeat(dice.below(dice.chance(0.05) ? 100_000 : 300));
+      return "x".repeat(random.below(random.chance(0.05) ? 100_000 : 300));
     case 5:
       return {};
     case 6:
       return [];
     case 7:
-      return dice.of(WORDS);
+      return random.one(WORDS);
     case 8:
     case 9:
     case 10:
-      return Array.from({ length: dice.below(5) }, () => anyValue(dice, fields, depth - 1));
+      return Array.from({ length: random.below(5) }, () => anyValue(random, fields, depth - 1));
     default:
-      return anyMap(dice, fields, depth);
+      return anyMap(random, fields, depth);
   }
 }
 
-function anyMap(dice: Dice, fields: readonly string[], depth: number): Record<string, unknown> {
-  const entries = Array.from({ length: dice.below(6) }, () => [
-    dice.chance(0.85) ? dice.of(fields) : dice.of(NAMES),
-    anyValue(dice, fields, depth - 1),
+function anyMap(random: Random, fields: readonly string[], depth: number): Record<string, unknown> {
+  const entries = Array.from({ length: random.below(6) }, () => [
+    random.chance(0.85) ? random.one(fields) : random.one(NAMES),
+    anyValue(random, fields, depth - 1),
   ]);
   return Object.fromEntries(entries) as Record<string, unknown>;
 }
@@ -65,12 +65,12 @@ export function pointersOf(value: unknown, at = ""): string[] {
 }
 
 /** A copy that is wrong in a few places. */
-export function mutated(dice: Dice, good: object, fields: readonly string[]): unknown {
+export function mutated(random: Random, good: object, fields: readonly string[]): unknown {
   const copy = structuredClone(good) as Record<string, unknown>;
-  for (let count = 1 + dice.below(3); count > 0; count--) {
+  for (let count = 1 + random.below(3); count > 0; count--) {
     const pointers = pointersOf(copy);
     if (pointers.length === 0) return copy;
-    const keys = dice.of(pointers).split("/").slice(1);
+    const keys = random.one(pointers).split("/").slice(1);
     const last = keys.pop() ?? "";
     let parent: Record<string, unknown> = copy;
     for (const key of keys) {
@@ -78,19 +78,24 @@ export function mutated(dice: Dice, good: object, fields: readonly string[]): un
       if (!isParent(next)) break;
       parent = next;
     }
-    change(dice, parent, last, fields);
+    change(random, parent, last, fields);
   }
   return copy;
 }
 
-function change(dice: Dice, parent: Record<string, unknown>, key: string, fields: readonly string[]): void {
-  switch (dice.below(5)) {
+function change(
+  random: Random,
+  parent: Record<string, unknown>,
+  key: string,
+  fields: readonly string[],
+): void {
+  switch (random.below(5)) {
     case 0:
       delete parent[key];
       return;
     case 1:
-      Object.defineProperty(parent, dice.chance(0.8) ? dice.of(fields) : dice.of(NAMES), {
-        value: anyValue(dice, fields, 3),
+      Object.defineProperty(parent, random.chance(0.8) ? random.one(fields) : random.one(NAMES), {
+        value: anyValue(random, fields, 3),
         ...{ enumerable: true, configurable: true, writable: true },
       });
       return;
@@ -98,6 +103,6 @@ function change(dice: Dice, parent: Record<string, unknown>, key: string, fields
       parent[key] = [parent[key], parent[key]];
       return;
     default:
-      parent[key] = anyValue(dice, fields, 3);
+      parent[key] = anyValue(random, fields, 3);
   }
 }

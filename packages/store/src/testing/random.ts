@@ -1,4 +1,4 @@
-/** Choices that a seed decides, so that a run can be repeated (mulberry32). */
+/** Choices that a seed decides, so that a run can be repeated (mulberry32: small, fast, and good enough to choose inputs with). */
 export class Random {
   #state: number;
 
@@ -6,12 +6,17 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** A whole number from 0 to `limit - 1`. */
-  below(limit: number): number {
+  /** From 0 up to, not including, 1. */
+  next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * limit);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  /** A whole number from 0 to `limit - 1`. */
+  below(limit: number): number {
+    return Math.floor(this.next() * limit);
   }
 
   /** From `least` to `most`, both included. */
@@ -19,8 +24,9 @@ export class Random {
     return least + this.below(most - least + 1);
   }
 
-  chance(percent: number): boolean {
-    return this.below(100) < percent;
+  /** True in this part of the cases: 0.25 is one of four. */
+  chance(part: number): boolean {
+    return this.next() < part;
   }
 
   one<T>(list: readonly T[]): T {
