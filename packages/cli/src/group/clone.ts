@@ -1,7 +1,7 @@
 import { type VolumeGroupClone, VolumeGroupClones } from "@mooring/sidecars";
 import { defined, type ObjectStore } from "@mooring/store";
 import { table } from "../output/table.ts";
-import { waitForObject } from "./wait.ts";
+import { phaseLine, untilPhase, type Waiting } from "./wait.ts";
 
 interface CloneWish {
   namespace: string;
@@ -25,29 +25,17 @@ export function createGroupClone(
 }
 
 /** Until the new group is there and the internal snapshot is gone; a failure ends it at once. */
-export function untilCloned(store: ObjectStore, namespace: string, name: string, seconds: number) {
-  return waitForObject(
-    store,
-    VolumeGroupClones,
-    { namespace, name },
-    {
-      seconds,
-      done: (clone) => {
-        if (clone === undefined) return "it was deleted";
-        if (clone.status?.phase === "Failed") return clone.status.message;
-        return clone.status?.phase === "Ready";
-      },
-      last: (clone) => clone?.status?.message ?? "nothing has taken it up: are the controllers running?",
-      progress: (clone) => clone?.status?.message,
-      next: `mooring why volumegroupclone/${name} -n ${namespace}`,
-    },
-  );
+export function untilCloned(store: ObjectStore, waiting: Waiting) {
+  return untilPhase(store, VolumeGroupClones, waiting, {
+    phase: "Ready",
+    untaken: "are the controllers running?",
+  });
 }
 
 /** What `group clone` prints. */
-export function renderClone({ metadata, status }: VolumeGroupClone): string {
-  const head = `${metadata.namespace}/${metadata.name}: ${status?.phase ?? "Waiting"}: ${status?.message ?? ""}\n`;
-  const members = status?.members ?? [];
+export function renderClone(clone: VolumeGroupClone): string {
+  const head = phaseLine(clone);
+  const members = clone.status?.members ?? [];
   if (members.length === 0) return head;
   return `${head}\n${table(
     ["FROM", "CLAIM"],

@@ -29,7 +29,7 @@ test("a restore into a new group is waited for until its claims are in that grou
       "2 of 2 claims are bound; 0 of 2 claims are in VolumeGroup copies",
     ),
   });
-  const waiting = untilComplete(store, "shop", "again", 60);
+  const waiting = untilComplete(store, { namespace: "shop", name: "again", seconds: 60 });
   const [done] = await Promise.all([
     waiting,
     store.updateStatus(VolumeGroupRestores, {

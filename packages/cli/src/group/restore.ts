@@ -1,9 +1,8 @@
 import { type ClaimOverrides, type VolumeGroupRestore, VolumeGroupRestores } from "@mooring/sidecars";
-import type { ObjectStore } from "@mooring/store";
-import { defined } from "@mooring/store";
+import { defined, type ObjectStore } from "@mooring/store";
 import { InvalidArgumentError } from "commander";
 import { table } from "../output/table.ts";
-import { waitForObject } from "./wait.ts";
+import { phaseLine, type Waiting, waitForObject } from "./wait.ts";
 
 interface RestoreWish {
   namespace: string;
@@ -58,32 +57,25 @@ export function createGroupRestore(store: ObjectStore, wish: RestoreWish): Promi
  * Until all claims are bound or wait for the Pod that uses them, and those that are bound are in their new group: a group
  * snapshot that a script makes next would be without the others. A failure ends it at once.
  */
-export function untilComplete(store: ObjectStore, namespace: string, name: string, seconds: number) {
+export function untilComplete(store: ObjectStore, waiting: Waiting) {
   const trueOne = (restore: VolumeGroupRestore, type: string) =>
     restore.status?.conditions?.find((each) => each.type === type && each.status === "True");
-  return waitForObject(
-    store,
-    VolumeGroupRestores,
-    { namespace, name },
-    {
-      seconds,
-      done: (restore) => {
-        if (restore === undefined) return "it was deleted";
-        if (trueOne(restore, "Failed") !== undefined) return restore.status?.message ?? "it failed";
-        const complete = trueOne(restore, "Complete");
-        return complete !== undefined && complete.reason !== "Grouping";
-      },
-      last: (restore) => restore?.status?.message ?? "nothing has taken it up: are the controllers running?",
-      progress: (restore) => restore?.status?.message,
-      next: `mooring why volumegrouprestore/${name} -n ${namespace}`,
+  return waitForObject(store, VolumeGroupRestores, waiting, {
+    done: (restore) => {
+      if (restore === undefined) return "it was deleted";
+      if (trueOne(restore, "Failed") !== undefined) return restore.status?.message ?? "it failed";
+      const complete = trueOne(restore, "Complete");
+      return complete !== undefined && complete.reason !== "Grouping";
     },
-  );
+    last: (restore) => restore?.status?.message ?? "nothing has taken it up: are the controllers running?",
+    progress: (restore) => restore?.status?.message,
+  });
 }
 
 /** A restore as the command prints it: phase, then a line per member. */
-export function renderRestore({ metadata, status }: VolumeGroupRestore): string {
-  const members = status?.members ?? [];
-  const head = `${metadata.namespace}/${metadata.name}: ${status?.phase ?? "Waiting"}: ${status?.message ?? ""}\n`;
+export function renderRestore(restore: VolumeGroupRestore): string {
+  const members = restore.status?.members ?? [];
+  const head = phaseLine(restore);
   if (members.length === 0) return head;
   return `${head}\n${table(
     ["FROM", "CLAIM", "SIZE", "CLASS", "PHASE", "MESSAGE"],

@@ -1,6 +1,6 @@
 import { MOORING_API_VERSION, type VolumeGroupRevert, VolumeGroupReverts } from "@mooring/engine";
 import type { ObjectStore } from "@mooring/store";
-import { waitForObject } from "./wait.ts";
+import { untilPhase, type Waiting } from "./wait.ts";
 
 /** Creates the VolumeGroupRevert that a command asks for; resolves with it as the server left it. */
 export function createGroupRevert(
@@ -16,26 +16,9 @@ export function createGroupRevert(
 }
 
 /** Until all members are back; a failure, with which nothing has changed, ends it at once. */
-export function untilReverted(store: ObjectStore, namespace: string, name: string, seconds: number) {
-  return waitForObject(
-    store,
-    VolumeGroupReverts,
-    { namespace, name },
-    {
-      seconds,
-      done: (revert) => {
-        if (revert === undefined) return "it was deleted";
-        if (revert.status?.phase === "Failed") return revert.status.message;
-        return revert.status?.phase === "Complete";
-      },
-      last: (revert) => revert?.status?.message ?? "nothing has taken it up: is Mooring's engine running?",
-      progress: (revert) => revert?.status?.message,
-      next: `mooring why volumegrouprevert/${name} -n ${namespace}`,
-    },
-  );
-}
-
-/** A revert as the command prints it: phase, then a line per member. */
-export function renderRevert({ metadata, status }: VolumeGroupRevert): string {
-  return `${metadata.namespace}/${metadata.name}: ${status?.phase ?? "Waiting"}: ${status?.message ?? ""}\n`;
+export function untilReverted(store: ObjectStore, waiting: Waiting) {
+  return untilPhase(store, VolumeGroupReverts, waiting, {
+    phase: "Complete",
+    untaken: "is Mooring's engine running?",
+  });
 }

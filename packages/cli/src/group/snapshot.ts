@@ -9,7 +9,7 @@ import {
   VolumeGroupSnapshots,
 } from "@mooring/store";
 import { CommandError } from "../output/command-error.ts";
-import { waitForObject } from "./wait.ts";
+import { type Waiting, waitForObject } from "./wait.ts";
 
 interface SnapshotWish {
   namespace: string;
@@ -61,34 +61,20 @@ export function createGroupSnapshot(store: ObjectStore, wish: SnapshotWish): Pro
 }
 
 /** Until all members can be restored. An error on the object may go away: it ends nothing before the time is over. */
-export function untilReady(store: ObjectStore, namespace: string, name: string, seconds: number) {
-  return waitForObject(
-    store,
-    VolumeGroupSnapshots,
-    { namespace, name },
-    {
-      seconds,
-      done: (group) => (group === undefined ? "it was deleted" : group.status?.readyToUse === true),
-      last: (group) => group?.status?.error?.message ?? "it is not ready yet",
-      progress: (group) => group?.status?.error?.message,
-      next: `mooring why volumegroupsnapshot/${name} -n ${namespace}`,
-    },
-  );
+export function untilReady(store: ObjectStore, waiting: Waiting) {
+  return waitForObject(store, VolumeGroupSnapshots, waiting, {
+    done: (group) => (group === undefined ? "it was deleted" : group.status?.readyToUse === true),
+    last: (group) => group?.status?.error?.message ?? "it is not ready yet",
+    progress: (group) => group?.status?.error?.message,
+  });
 }
 
 /** Until the object and, with it, its members are gone. */
-export function untilGone(store: ObjectStore, namespace: string, name: string, seconds: number) {
-  return waitForObject(
-    store,
-    VolumeGroupSnapshots,
-    { namespace, name },
-    {
-      seconds,
-      done: (group) => group === undefined,
-      last: (group) =>
-        group?.status?.error?.message ?? `it is held by ${group?.metadata.finalizers?.join(", ")}`,
-      progress: (group) => group?.status?.error?.message,
-      next: `mooring why volumegroupsnapshot/${name} -n ${namespace}`,
-    },
-  );
+export function untilGone(store: ObjectStore, waiting: Waiting) {
+  return waitForObject(store, VolumeGroupSnapshots, waiting, {
+    done: (group) => group === undefined,
+    last: (group) =>
+      group?.status?.error?.message ?? `it is held by ${group?.metadata.finalizers?.join(", ")}`,
+    progress: (group) => group?.status?.error?.message,
+  });
 }

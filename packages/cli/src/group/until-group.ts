@@ -1,6 +1,6 @@
 import { type VolumeGroup, VolumeGroups } from "@mooring/sidecars";
 import type { ObjectStore } from "@mooring/store";
-import { type Wait, waitForObject } from "./wait.ts";
+import { type Wait, type Waiting, waitForObject } from "./wait.ts";
 
 const conditionOf = (group: VolumeGroup | undefined, type: string) =>
   group?.status?.conditions?.find((condition) => condition.type === type);
@@ -17,20 +17,13 @@ function lacks(group: VolumeGroup | undefined): string | undefined {
 const isSeen = (group: VolumeGroup): boolean =>
   (group.status?.observedGeneration ?? 0) >= (group.metadata.generation ?? 0);
 
-interface Waiting {
-  namespace: string;
-  name: string;
-  seconds: number;
-}
-
 /** Until what is asked about the group is true. */
 function untilGroup(
   store: ObjectStore,
-  { name, namespace, seconds }: Waiting,
-  what: Pick<Wait<VolumeGroup>, "done" | "last" | "progress">,
+  waiting: Waiting,
+  what: Omit<Wait<VolumeGroup>, "alias">,
 ): Promise<VolumeGroup | undefined> {
-  const next = `mooring why vg/${name} -n ${namespace}`;
-  return waitForObject(store, VolumeGroups, { namespace, name }, { ...what, seconds, next });
+  return waitForObject(store, VolumeGroups, waiting, { ...what, alias: "vg" });
 }
 
 /** Until the group is there, and just those are in it that should be. `accept`: what else must be true, or a text why it never will. */

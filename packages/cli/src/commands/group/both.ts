@@ -61,7 +61,7 @@ async function remove(text: string, options: DeleteOptions): Promise<void> {
   const what = options.wait ? "deleted" : "is being deleted";
   if (kind === "vgs") {
     const left = await store.delete(VolumeGroupSnapshots, { namespace, name });
-    if (options.wait) await untilGone(store, namespace, name, seconds);
+    if (options.wait) await untilGone(store, { namespace, name, seconds });
     return print(
       options,
       left,

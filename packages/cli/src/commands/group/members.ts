@@ -7,7 +7,7 @@ import { selectorOf } from "../../group/snapshot.ts";
 import { areIn, areOut, untilExpanded, untilSynced } from "../../group/until-group.ts";
 import { addClaims, createVolumeGroup, expandGroup, removeClaims } from "../../group/volume-group.ts";
 import { print } from "../../output/print.ts";
-import { takenName, type Waiting, waiting } from "./shared.ts";
+import { printMade, takenName, type Waiting, waiting } from "./shared.ts";
 
 async function shown(options: Waiting, name: string): Promise<void> {
   const { store, namespace } = await openNamespace(options);
@@ -48,13 +48,13 @@ async function remove(name: string, claims: string[], options: Waiting): Promise
 }
 
 async function clone(name: string, options: Waiting & { from: string; template?: string }): Promise<void> {
-  const { from, template, timeout } = options;
+  const { from, template } = options;
   const { store, namespace } = await openNamespace(options);
   const created = await createGroupClone(store, { namespace, name, from, ...defined({ template }) }).catch(
     takenName(`kubectl delete volumegroupclone ${name} -n ${namespace}`),
   );
-  const done = options.wait ? await untilCloned(store, namespace, name, timeout / 1000) : created;
-  print(options, done ?? created, () => renderClone(done ?? created));
+  const until = (seconds: number) => untilCloned(store, { namespace, name, seconds });
+  await printMade(options, created, until, renderClone);
 }
 
 async function expand(name: string, size: string, options: Waiting): Promise<void> {

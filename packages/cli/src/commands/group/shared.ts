@@ -5,7 +5,7 @@ import { collectPair } from "../../group/restore.ts";
 import { timeoutOption } from "../../options/duration.ts";
 import { CommandError } from "../../output/command-error.ts";
 import { EXIT } from "../../output/exit-codes.ts";
-import { type Output, withOutput } from "../../output/print.ts";
+import { type Output, print, withOutput } from "../../output/print.ts";
 
 /** Options of every command. */
 export interface Shared extends ClientOptions, Output {
@@ -52,3 +52,14 @@ export const takenName =
       exitCode: EXIT.negative,
     });
   };
+
+/** Prints what a command has made: as it is when the wait for it has ended, where one is wanted. */
+export async function printMade<T>(
+  options: Waiting,
+  made: T,
+  until: (seconds: number) => Promise<T | undefined>,
+  render: (made: T) => string,
+): Promise<void> {
+  const shown = (options.wait ? await until(options.timeout / 1000) : undefined) ?? made;
+  print(options, shown, () => render(shown));
+}

@@ -5,11 +5,12 @@ import { openNamespace } from "../../client/client.ts";
 import { renderGroup } from "../../group/render.ts";
 import { showGroup } from "../../group/report.ts";
 import { createGroupRestore, renderRestore, untilComplete } from "../../group/restore.ts";
-import { createGroupRevert, renderRevert, untilReverted } from "../../group/revert.ts";
+import { createGroupRevert, untilReverted } from "../../group/revert.ts";
 import { createGroupSnapshot, selectorOf, untilReady } from "../../group/snapshot.ts";
+import { phaseLine } from "../../group/wait.ts";
 import { CommandError } from "../../output/command-error.ts";
 import { print } from "../../output/print.ts";
-import { pairsOption, patient, type Shared, takenName, type Waiting, waiting } from "./shared.ts";
+import { pairsOption, patient, printMade, type Shared, takenName, type Waiting, waiting } from "./shared.ts";
 
 interface SnapshotOptions extends Waiting {
   selector?: string;
@@ -29,7 +30,7 @@ async function snapshot(name: string, options: SnapshotOptions): Promise<void> {
   if (ofGroup !== undefined) await store.get(VolumeGroups, { namespace, name: ofGroup });
   const wish = { namespace, name, of, ...defined({ className }) };
   await createGroupSnapshot(store, wish).catch(takenName(`mooring group delete vgs/${name}`));
-  if (options.wait) await untilReady(store, namespace, name, timeout / 1000);
+  if (options.wait) await untilReady(store, { namespace, name, seconds: timeout / 1000 });
   const group = await showGroup(store, namespace, name);
   print(options, group, () => renderGroup(group));
 }
@@ -45,7 +46,7 @@ interface RestoreOptions extends Waiting {
 }
 
 async function restore(name: string, options: RestoreOptions): Promise<void> {
-  const { class: className, from, groupClass, into: groupName, template, timeout } = options;
+  const { class: className, from, groupClass, into: groupName, template } = options;
   if (groupClass !== undefined && groupName === undefined)
     throw new CommandError("--group-class is the class of the group that --into makes", {
       next: "name the group as well: --into NAME",
@@ -59,20 +60,17 @@ async function restore(name: string, options: RestoreOptions): Promise<void> {
     ...{ namespace, name, from, sizes: options.size, names: options.name },
     ...defined({ template, className, into }),
   }).catch(takenName(`mooring group delete ${name} --restore`));
-  const done = options.wait ? await untilComplete(store, namespace, name, timeout / 1000) : created;
-  const shown = done ?? created;
-  print(options, shown, () => renderRestore(shown));
+  const until = (seconds: number) => untilComplete(store, { namespace, name, seconds });
+  await printMade(options, created, until, renderRestore);
 }
 
 async function revert(name: string, options: Waiting & { from: string }): Promise<void> {
-  const { from, timeout } = options;
   const { store, namespace } = await openNamespace(options);
-  const wish = { namespace, name, from };
+  const wish = { namespace, name, from: options.from };
   const next = `kubectl delete volumegrouprevert ${name} -n ${namespace}`;
   const created = await createGroupRevert(store, wish).catch(takenName(next));
-  const done = options.wait ? await untilReverted(store, namespace, name, timeout / 1000) : created;
-  const shown = done ?? created;
-  print(options, shown, () => renderRevert(shown));
+  const until = (seconds: number) => untilReverted(store, { namespace, name, seconds });
+  await printMade(options, created, until, phaseLine);
 }
 
 interface WaitOptions extends Shared {
@@ -83,15 +81,15 @@ interface WaitOptions extends Shared {
 
 /** Of an object that is there: one that does not exist is not waited for. */
 async function wait(name: string, options: WaitOptions): Promise<void> {
-  const { timeout } = options;
   const { store, namespace } = await openNamespace(options);
+  const awaited = { namespace, name, seconds: options.timeout / 1000 };
   if (options.restore === true) {
     const present = await store.get(VolumeGroupRestores, { namespace, name });
-    const done = (await untilComplete(store, namespace, name, timeout / 1000)) ?? present;
+    const done = (await untilComplete(store, awaited)) ?? present;
     return print(options, done, () => renderRestore(done));
   }
   await store.get(VolumeGroupSnapshots, { namespace, name });
-  await untilReady(store, namespace, name, timeout / 1000);
+  await untilReady(store, awaited);
   const group = await showGroup(store, namespace, name);
   print(options, group, () => renderGroup(group));
 }
