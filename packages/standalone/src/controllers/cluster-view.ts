@@ -16,6 +16,7 @@ import {
   type Node,
   Nodes,
   type ObjectStore,
+  openInformers,
   type PersistentVolume,
   type PersistentVolumeClaim,
   PersistentVolumeClaims,
@@ -57,18 +58,11 @@ export async function openClusterView(
   store: ObjectStore,
   { logger, signal, podsOf }: { logger: Logger; signal: AbortSignal; podsOf?: string },
 ): Promise<ClusterView> {
-  const informers: Informer<KubeObject>[] = [];
-  function informer<T extends KubeObject>(
+  const informer = <T extends KubeObject>(
     resource: Resource<T>,
     indexers: Record<string, (object: T) => string[]> = {},
     fieldSelector?: string,
-  ): Informer<T> {
-    const selection = defined({ fieldSelector });
-    const created = createInformer(store, resource, { indexers, logger, ...selection });
-    // Only run and awaited below, whatever they contain.
-    informers.push(created as unknown as Informer<KubeObject>);
-    return created;
-  }
+  ): Informer<T> => createInformer(store, resource, { indexers, logger, ...defined({ fieldSelector }) });
   const view = {
     pods: informer(
       Pods,
@@ -108,9 +102,7 @@ export async function openClusterView(
       volume: ({ spec }) => some(spec?.source.persistentVolumeName),
     }),
   };
-  const done = Promise.all(informers.map((each) => each.run(signal))).then(() => {});
-  await Promise.all(informers.map((each) => each.synced(signal)));
-  return { ...view, done };
+  return { ...view, ...(await openInformers(Object.values(view), signal)) };
 }
 
 function some(value: string | undefined): string[] {

@@ -1,6 +1,6 @@
 import type { MetricFamily } from "@mooring/csi";
 import { Pools, RecurringJobs, Snapshots } from "@mooring/engine";
-import { createInformer } from "@mooring/store";
+import { createInformer, openInformers } from "@mooring/store";
 import { jobMetrics } from "./job-metrics.ts";
 import { poolMetrics } from "./pool-metrics.ts";
 import { SnapshotMetrics } from "./snapshot-metrics.ts";
@@ -17,11 +17,6 @@ export async function startMetrics({
   const snapshots = createInformer(store, Snapshots, { logger });
   const made = new SnapshotMetrics();
   snapshots.onChange((old, current) => made.changed(old, current));
-  await parts.start("metrics", async (signal) => {
-    const all = [pools, jobs, snapshots];
-    const done = Promise.all(all.map((each) => each.run(signal))).then(() => {});
-    await Promise.all(all.map((each) => each.synced(signal)));
-    return { done };
-  });
+  await parts.start("metrics", (signal) => openInformers([pools, jobs, snapshots], signal));
   return () => [...poolMetrics(pools.list()), ...jobMetrics(jobs.list()), ...made.families(snapshots.list())];
 }

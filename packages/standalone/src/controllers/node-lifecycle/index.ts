@@ -9,6 +9,7 @@ import {
   Leases,
   type Logger,
   type ObjectStore,
+  openInformers,
   Reconciler,
   source,
   stepFailpoints,
@@ -53,8 +54,7 @@ export async function startNodeLifecycle(options: NodeLifecycleOptions): Promise
   const { store, view, sinceBoot, graceMs, logger, signal } = options;
   const agents = createInformer(store, NodeAgents, { logger });
   const leases = createInformer(store, Leases, { namespace: LEASE_NAMESPACE, logger });
-  const informers = [agents.run(signal), leases.run(signal)];
-  await Promise.all([agents.synced(signal), leases.synced(signal)]);
+  const informers = await openInformers([agents, leases], signal);
   const events = new EventRecorder(store, { component: "node-controller", logger });
   const heartbeats = new Heartbeats(graceMs / 2);
   const observe = () => heartbeats.observe(view.nodes.list().map(nameOf), leases.list(), sinceBoot());
@@ -83,6 +83,6 @@ export async function startNodeLifecycle(options: NodeLifecycleOptions): Promise
       await delay(CHECK_EVERY_MS, signal).catch(() => {});
     }
   }
-  const done = Promise.all([controller.run(signal), watchTime(), ...informers]).then(() => events.flush());
+  const done = Promise.all([controller.run(signal), watchTime(), informers.done]).then(() => events.flush());
   return { done };
 }

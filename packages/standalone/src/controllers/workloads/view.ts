@@ -10,6 +10,7 @@ import {
   type KubeObject,
   type Logger,
   type ObjectStore,
+  openInformers,
   type ReplicaSet,
   ReplicaSets,
   type Resource,
@@ -34,12 +35,8 @@ export async function openWorkloadsView(
   store: ObjectStore,
   { logger, signal }: { logger: Logger; signal: AbortSignal },
 ): Promise<WorkloadsView> {
-  const informers: Pick<Informer<KubeObject>, "run" | "synced">[] = [];
-  function informer<T extends KubeObject>(resource: Resource<T>): Informer<T> {
-    const created = createInformer(store, resource, { indexers: BY_CONTROLLER, logger });
-    informers.push(created);
-    return created;
-  }
+  const informer = <T extends KubeObject>(resource: Resource<T>): Informer<T> =>
+    createInformer(store, resource, { indexers: BY_CONTROLLER, logger });
   const view = {
     deployments: informer(Deployments),
     replicaSets: informer(ReplicaSets),
@@ -47,7 +44,5 @@ export async function openWorkloadsView(
     revisions: informer(ControllerRevisions),
     jobs: informer(Jobs),
   };
-  const done = Promise.all(informers.map((each) => each.run(signal))).then(() => {});
-  await Promise.all(informers.map((each) => each.synced(signal)));
-  return { ...view, done };
+  return { ...view, ...(await openInformers(Object.values(view), signal)) };
 }
