@@ -1,23 +1,10 @@
-import { getIfAny, source } from "@mooring/store";
-import { Volumes } from "../../../api/volume.ts";
 import type { ServicesContext } from "../context.ts";
-import { runTicketService } from "../tickets/run-ticket-service.ts";
+import { runVolumeTickets } from "../tickets/run-volume-tickets.ts";
 import { ticketFailpoints } from "../tickets/steps.ts";
 import { decide } from "./decide.ts";
 
 const failpoints = ticketFailpoints("engine/services/expansion");
 
 /** Asks with a ticket for volumes whose file system has to grow while no workload uses it; the node's agent grows it. */
-export function runExpansions(context: ServicesContext): Promise<void> {
-  const { informers, now, signal } = context;
-  return runTicketService(context, {
-    name: "expansion",
-    failpoints,
-    sources: [source(informers.volumes, ({ metadata }) => [metadata.name])],
-    async plan(name, { store }) {
-      const volume = await getIfAny(store, Volumes, { name }, signal);
-      // The tickets of a volume that is gone went with it.
-      return volume === undefined ? undefined : decide(volume, now());
-    },
-  });
-}
+export const runExpansions = (context: ServicesContext): Promise<void> =>
+  runVolumeTickets(context, { name: "expansion", failpoints, decide });
