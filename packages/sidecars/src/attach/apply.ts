@@ -41,7 +41,7 @@ export class AttachEffects {
   constructor(context: SidecarContext) {
     this.#context = context;
     this.#finalizer = attacherFinalizer(context.driver.info.name);
-    this.backoff = new Backoff({ ...context.retry, now: context.now });
+    this.backoff = Backoff.of(context);
   }
 
   forget(uid: string): void {

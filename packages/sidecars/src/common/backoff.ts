@@ -1,4 +1,5 @@
 import { backoffMs, msLeft } from "@mooring/store";
+import type { SidecarContext } from "./context.ts";
 
 /** No jitter: a delay is part of what decisions are made of, and one process asks the driver. */
 const EXACTLY = (): number => 0.5;
@@ -32,6 +33,11 @@ export class Backoff {
 
   constructor(options: BackoffOptions) {
     this.#options = options;
+  }
+
+  /** With the delays and the clock of a driver's controllers. */
+  static of({ now, retry }: Pick<SidecarContext, "now" | "retry">): Backoff {
+    return new Backoff({ ...retry, now });
   }
 
   /**

@@ -8,8 +8,8 @@ export class ObjectBackoff {
   readonly #backoff: Backoff;
   readonly #remembered: Remembered;
 
-  constructor({ now, retry }: SidecarContext, cache: { get(key: string): KubeObject | undefined }) {
-    this.#backoff = new Backoff({ ...retry, now });
+  constructor(context: SidecarContext, cache: { get(key: string): KubeObject | undefined }) {
+    this.#backoff = Backoff.of(context);
     this.#remembered = new Remembered(
       (key) => cache.get(key)?.metadata.uid,
       (uid) => this.#backoff.reset(uid),

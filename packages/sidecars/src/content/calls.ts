@@ -30,7 +30,7 @@ export class ContentCalls<T extends ContentTypes> {
     this.#cache = cache;
     this.#signal = signal;
     const { retry, now } = context;
-    this.backoff = new Backoff({ ...retry, now });
+    this.backoff = Backoff.of(context);
     this.polls = new Backoff({ ...retry, maxMs: Math.min(retry.maxMs, LONGEST_POLL_MS), now });
   }
 

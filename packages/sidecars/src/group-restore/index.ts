@@ -19,7 +19,7 @@ const failpoints = stepFailpoints<GroupRestoreStep>("sidecars/group-restore", {
 /** Makes the claims of VolumeGroupRestores whose group snapshot is of the driver. */
 export function runGroupRestore(context: SidecarContext, signal: AbortSignal): Promise<void> {
   const { cluster, hasVolumeGroupKinds } = context;
-  const refusals = new Refusals(new Backoff({ ...context.retry, now: context.now }));
+  const refusals = new Refusals(Backoff.of(context));
   const troubles = new Troubles(context.store, context.now);
   const remembered = new Remembered(
     (key) => cluster.groupRestores.get(key)?.metadata.uid,

@@ -27,7 +27,7 @@ export class ModifyEffects {
     this.#context = context;
     this.#options = options;
     this.#signal = signal;
-    this.backoff = new Backoff({ ...context.retry, now: context.now });
+    this.backoff = Backoff.of(context);
   }
 
   forget(uid: string): void {

@@ -52,7 +52,7 @@ export class ProvisionEffects {
     this.#context = context;
     this.#identity = identity;
     this.journal = new Journal(context);
-    this.backoff = new Backoff({ ...context.retry, now: context.now });
+    this.backoff = Backoff.of(context);
   }
 
   async apply(step: ProvisionStep, view: ProvisionView, uid: string, requestKey: RequestKey): Promise<void> {

@@ -27,7 +27,7 @@ export class ReclaimEffects {
   constructor(context: SidecarContext, signal: AbortSignal) {
     this.#context = context;
     this.#signal = signal;
-    this.backoff = new Backoff({ ...context.retry, now: context.now });
+    this.backoff = Backoff.of(context);
   }
 
   /** Makes the one change of a step, or the one call of the driver. */

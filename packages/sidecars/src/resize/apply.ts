@@ -29,7 +29,7 @@ export class ResizeEffects {
   constructor(context: SidecarContext, signal: AbortSignal) {
     this.#context = context;
     this.#signal = signal;
-    this.backoff = new Backoff({ ...context.retry, now: context.now });
+    this.backoff = Backoff.of(context);
   }
 
   /** Forgets a claim that is gone. */
