@@ -1,7 +1,6 @@
+import { pvOf, untilBound } from "./bound.ts";
 import { aClaim, aClass, aPod, aSnapshot, withFinalizer, withSpec } from "./objects.ts";
 import type { Situation } from "./situation.ts";
-
-const bound = "--for=jsonpath={.status.phase}=Bound";
 
 export const CLAIMS: readonly Situation[] = [
   {
@@ -159,8 +158,9 @@ export const CLAIMS: readonly Situation[] = [
   {
     name: "a growth beyond the pool",
     objects: [aClaim("data")],
-    breaks: async ({ kubectl, namespace }) => {
-      await kubectl.run("wait", bound, "pvc/data", "-n", namespace, "--timeout=120s");
+    breaks: async (world) => {
+      const { kubectl, namespace } = world;
+      await untilBound(world);
       const grow = JSON.stringify({ spec: { resources: { requests: { storage: "100Ti" } } } });
       await kubectl.run("patch", "pvc", "data", "-n", namespace, "--type", "merge", "-p", grow);
     },
@@ -183,8 +183,9 @@ export const CLAIMS: readonly Situation[] = [
   {
     name: "a claim that somebody else keeps",
     objects: [withFinalizer(aClaim("data"))],
-    breaks: async ({ kubectl, namespace }) => {
-      await kubectl.run("wait", bound, "pvc/data", "-n", namespace, "--timeout=120s");
+    breaks: async (world) => {
+      const { kubectl, namespace } = world;
+      await untilBound(world);
       await kubectl.run("delete", "pvc", "data", "-n", namespace, "--wait=false");
     },
     target: "pvc/data",
@@ -194,19 +195,10 @@ export const CLAIMS: readonly Situation[] = [
   {
     name: "a claim whose volume is gone",
     objects: [aClaim("data")],
-    breaks: async ({ kubectl, namespace }) => {
-      await kubectl.run("wait", bound, "pvc/data", "-n", namespace, "--timeout=120s");
-      const pv = await kubectl.run(
-        "get",
-        "pvc",
-        "data",
-        "-n",
-        namespace,
-        "-o",
-        "jsonpath={.spec.volumeName}",
-      );
-      await kubectl.run("delete", "pv", pv, "--wait=false");
-      await kubectl.run("patch", "pv", pv, "--type", "merge", "-p", '{"metadata":{"finalizers":null}}');
+    breaks: async (world) => {
+      const pv = await pvOf(world);
+      await world.kubectl.run("delete", "pv", pv, "--wait=false");
+      await world.kubectl.run("patch", "pv", pv, "--type", "merge", "-p", '{"metadata":{"finalizers":null}}');
     },
     target: "pvc/data",
     cause: /PersistentVolume pvc-\S+ does not exist/,
@@ -223,8 +215,9 @@ export const CLAIMS: readonly Situation[] = [
   {
     name: "a volume that is kept when its claim has gone",
     objects: [aClass("kept", { reclaimPolicy: "Retain" }), aClaim("data", { className: "kept" })],
-    breaks: async ({ kubectl, namespace }) => {
-      await kubectl.run("wait", bound, "pvc/data", "-n", namespace, "--timeout=120s");
+    breaks: async (world) => {
+      const { kubectl, namespace } = world;
+      await untilBound(world);
       await kubectl.run("delete", "pvc", "data", "-n", namespace);
     },
     target: async ({ kubectl, namespace }) => {
@@ -238,21 +231,11 @@ export const CLAIMS: readonly Situation[] = [
   {
     name: "a volume that is deleted while its claim has it",
     objects: [aClaim("data")],
-    breaks: async ({ kubectl, namespace }) => {
-      await kubectl.run("wait", bound, "pvc/data", "-n", namespace, "--timeout=120s");
-      const pv = await kubectl.run(
-        "get",
-        "pvc",
-        "data",
-        "-n",
-        namespace,
-        "-o",
-        "jsonpath={.spec.volumeName}",
-      );
-      await kubectl.run("delete", "pv", pv, "--wait=false");
+    breaks: async (world) => {
+      const pv = await pvOf(world);
+      await world.kubectl.run("delete", "pv", pv, "--wait=false");
     },
-    target: async ({ kubectl, namespace }) =>
-      `pv/${await kubectl.run("get", "pvc", "data", "-n", namespace, "-o", "jsonpath={.spec.volumeName}")}`,
+    target: async (world) => `pv/${await pvOf(world)}`,
     cause: /is being deleted; Bound to claim \S+\/data, held by/,
     next: /kubectl delete pvc -n \S+ data/,
   },

@@ -1,15 +1,12 @@
 import { open } from "node:fs/promises";
 import { join } from "node:path";
+import { imageOf, untilBound, volumeOf } from "./bound.ts";
 import { aClaim, aClass, aPod, withContainer, withSpec } from "./objects.ts";
-import type { Situation } from "./situation.ts";
+import type { Situation, World } from "./situation.ts";
 import { aJob, aSet, forever } from "./workloads.ts";
-
-type World = Parameters<NonNullable<Situation["breaks"]>>[0];
 
 const untilReady = ({ kubectl, namespace }: World, pod: string) =>
   kubectl.run("wait", "--for=condition=Ready", `pod/${pod}`, "-n", namespace, "--timeout=120s");
-const untilBound = ({ kubectl, namespace }: World) =>
-  kubectl.run("wait", "--for=jsonpath={.status.phase}=Bound", "pvc/data", "-n", namespace, "--timeout=120s");
 const apply = ({ kubectl, namespace }: World, object: { metadata: object }) =>
   kubectl.apply(JSON.stringify({ ...object, metadata: { ...object.metadata, namespace } }));
 
@@ -222,8 +219,7 @@ export const EVERYDAY: readonly Situation[] = [
     name: "a volume whose file system is damaged",
     objects: [aClaim("data"), aPod("first", "date >/data/file", { "/data": "data" }, "Never")],
     breaks: async (world) => {
-      const { kubectl, namespace, up } = world;
-      await untilBound(world);
+      const { kubectl, namespace } = world;
       await kubectl.run(
         "wait",
         "--for=jsonpath={.status.phase}=Succeeded",
@@ -233,24 +229,14 @@ export const EVERYDAY: readonly Situation[] = [
         "--timeout=120s",
       );
       await kubectl.run("delete", "pod", "first", "-n", namespace);
-      const pv = await kubectl.run(
-        "get",
-        "pvc",
-        "data",
-        "-n",
-        namespace,
-        "-o",
-        "jsonpath={.spec.volumeName}",
-      );
-      const volume = await kubectl.run("get", "pv", pv, "-o", "jsonpath={.spec.csi.volumeHandle}");
+      const volume = await volumeOf(world);
       await kubectl.run(
         "wait",
         "--for=jsonpath={.status.state}=detached",
         `volumes.storage.mooring.dev/${volume}`,
         "--timeout=120s",
       );
-      const image = join(up.stateDir, "pools/default/mnt/images", `${volume}.img`);
-      const file = await open(image, "r+");
+      const file = await open(imageOf(volume, world), "r+");
       await file.write(Buffer.alloc(8 << 20, 0x5a), 0, 8 << 20, 0);
       await file.close();
       await apply(world, aPod("web", undefined, { "/data": "data" }));

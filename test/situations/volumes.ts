@@ -3,27 +3,12 @@ import { rm, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { mooring } from "../support/mooring.ts";
+import { imageOf, volumeOf } from "./bound.ts";
 import { aClaim, aPod } from "./objects.ts";
-import type { Situation } from "./situation.ts";
+import type { Situation, World } from "./situation.ts";
 
 const execute = promisify(execFile);
-type World = Parameters<NonNullable<Situation["breaks"]>>[0];
-
-/** The claim's volume, once there is one. */
-async function volumeOf({ kubectl, namespace }: Pick<World, "kubectl" | "namespace">): Promise<string> {
-  await kubectl.run(
-    "wait",
-    "--for=jsonpath={.status.phase}=Bound",
-    "pvc/data",
-    "-n",
-    namespace,
-    "--timeout=120s",
-  );
-  const pv = await kubectl.run("get", "pvc", "data", "-n", namespace, "-o", "jsonpath={.spec.volumeName}");
-  return kubectl.run("get", "pv", pv, "-o", "jsonpath={.spec.csi.volumeHandle}");
-}
-const imageOf = async (world: World): Promise<string> =>
-  join(world.up.stateDir, "pools/default/mnt/images", `${await volumeOf(world)}.img`);
+const imageFile = async (world: World): Promise<string> => imageOf(await volumeOf(world), world);
 const usePod = ({ kubectl, namespace }: World) =>
   kubectl.apply(
     JSON.stringify({ ...aPod("web", undefined, { "/data": "data" }), metadata: { name: "web", namespace } }),
@@ -36,7 +21,7 @@ export const VOLUMES: readonly Situation[] = [
     name: "a volume whose image somebody has deleted",
     objects: [aClaim("data")],
     breaks: async (world) => {
-      await rm(await imageOf(world));
+      await rm(await imageFile(world));
       await usePod(world);
     },
     target: "pod/web",
@@ -48,7 +33,7 @@ export const VOLUMES: readonly Situation[] = [
     name: "a volume whose image somebody has truncated",
     objects: [aClaim("data")],
     breaks: async (world) => {
-      await truncate(await imageOf(world), 32 << 20);
+      await truncate(await imageFile(world), 32 << 20);
       await usePod(world);
     },
     target: "pod/web",
