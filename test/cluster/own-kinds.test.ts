@@ -17,32 +17,20 @@ let controller: MooringProcess;
 let node: MooringProcess;
 after(() => cluster.close());
 
-const CLASSES = `
-apiVersion: storage.k8s.io/v1
-kind: StorageClass
-metadata: {name: ${CLASS}}
-provisioner: csi.mooring.dev
-allowVolumeExpansion: true
+const classOf = (apiVersion: string, kind: string, spec: string) => `
 ---
-apiVersion: snapshot.storage.k8s.io/v1
-kind: VolumeSnapshotClass
+apiVersion: ${apiVersion}
+kind: ${kind}
 metadata: {name: ${CLASS}}
-driver: csi.mooring.dev
-deletionPolicy: Delete
----
-apiVersion: groupsnapshot.storage.k8s.io/v1
-kind: VolumeGroupSnapshotClass
-metadata: {name: ${CLASS}}
-driver: csi.mooring.dev
-deletionPolicy: Delete
----
-apiVersion: storage.mooring.dev/v1alpha1
-kind: VolumeGroupClass
-metadata: {name: ${CLASS}}
-driver: csi.mooring.dev
-deletionPolicy: Delete
-deleteMembers: "true"
+${spec}
 `;
+const OF_DRIVER = "driver: csi.mooring.dev\ndeletionPolicy: Delete";
+const CLASSES = [
+  classOf("storage.k8s.io/v1", "StorageClass", "provisioner: csi.mooring.dev\nallowVolumeExpansion: true"),
+  classOf("snapshot.storage.k8s.io/v1", "VolumeSnapshotClass", OF_DRIVER),
+  classOf("groupsnapshot.storage.k8s.io/v1", "VolumeGroupSnapshotClass", OF_DRIVER),
+  classOf("storage.mooring.dev/v1alpha1", "VolumeGroupClass", `${OF_DRIVER}\ndeleteMembers: "true"`),
+].join("");
 const claim = (name: string, app = "db") => `
 ---
 apiVersion: v1

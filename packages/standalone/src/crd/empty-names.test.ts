@@ -16,6 +16,7 @@ const snapshotOf = (spec: Record<string, unknown>): UnstructuredObject => ({
   ...{ apiVersion: group, kind: "VolumeSnapshot", metadata: { name: "x", namespace: "a" } },
   spec,
 });
+const OF_CLAIM = { source: { persistentVolumeClaimName: "n" } };
 const snapshotContentOf = (more: Record<string, unknown>): UnstructuredObject => ({
   ...{ apiVersion: group, kind: "VolumeSnapshotContent", metadata: { name: "x" } },
   spec: {
@@ -25,87 +26,69 @@ const snapshotContentOf = (more: Record<string, unknown>): UnstructuredObject =>
 });
 const groupContentOf = (more: Record<string, unknown>) => contentOf({ spec: { ...contentSpec, ...more } });
 
-/** What is refused, by the path of its field; the same with a name is taken. */
-const cases: [path: string, resource: Resource, of: (name: string) => UnstructuredObject][] = [
-  [
-    "spec.source.persistentVolumeClaimName",
-    VolumeSnapshots,
-    (name) => snapshotOf({ source: { persistentVolumeClaimName: name } }),
-  ],
+/** What is refused where the field with this path is empty, and taken as it is here. */
+const cases: [path: string, resource: Resource, taken: UnstructuredObject][] = [
+  ["spec.source.persistentVolumeClaimName", VolumeSnapshots, snapshotOf(OF_CLAIM)],
   [
     "spec.source.volumeSnapshotContentName",
     VolumeSnapshots,
-    (name) => snapshotOf({ source: { volumeSnapshotContentName: name } }),
+    snapshotOf({ source: { volumeSnapshotContentName: "n" } }),
   ],
   [
     "spec.volumeSnapshotClassName",
     VolumeSnapshots,
-    (name) => snapshotOf({ source: { persistentVolumeClaimName: "c" }, volumeSnapshotClassName: name }),
+    snapshotOf({ ...OF_CLAIM, volumeSnapshotClassName: "n" }),
   ],
   [
     "spec.volumeSnapshotClassName",
     VolumeSnapshotContents,
-    (name) => snapshotContentOf({ volumeSnapshotClassName: name }),
+    snapshotContentOf({ volumeSnapshotClassName: "n" }),
   ],
-  [
-    "spec.volumeSnapshotRef.name",
-    VolumeSnapshotContents,
-    (name) => snapshotContentOf({ volumeSnapshotRef: { name, namespace: "a" } }),
-  ],
-  [
-    "spec.volumeSnapshotRef.namespace",
-    VolumeSnapshotContents,
-    (namespace) => snapshotContentOf({ volumeSnapshotRef: { name: "s", namespace } }),
-  ],
-  [
-    "spec.source.snapshotHandle",
-    VolumeSnapshotContents,
-    (snapshotHandle) => snapshotContentOf({ source: { snapshotHandle } }),
-  ],
-  [
-    "spec.source.volumeHandle",
-    VolumeSnapshotContents,
-    (volumeHandle) => snapshotContentOf({ source: { volumeHandle } }),
-  ],
+  ["spec.volumeSnapshotRef.name", VolumeSnapshotContents, snapshotContentOf({})],
+  ["spec.volumeSnapshotRef.namespace", VolumeSnapshotContents, snapshotContentOf({})],
+  ["spec.source.snapshotHandle", VolumeSnapshotContents, snapshotContentOf({})],
+  ["spec.source.volumeHandle", VolumeSnapshotContents, snapshotContentOf({ source: { volumeHandle: "n" } })],
   [
     "spec.source.volumeGroupSnapshotContentName",
     VolumeGroupSnapshots,
-    (name) => groupOf({ spec: { source: { volumeGroupSnapshotContentName: name } } }),
+    groupOf({ spec: { source: { volumeGroupSnapshotContentName: "n" } } }),
   ],
   [
     "spec.volumeGroupSnapshotClassName",
     VolumeGroupSnapshots,
-    (name) =>
-      groupOf({ spec: { ...(imported.spec as object | undefined), volumeGroupSnapshotClassName: name } }),
+    groupOf({ spec: { ...(imported.spec as object | undefined), volumeGroupSnapshotClassName: "n" } }),
   ],
   [
     "spec.volumeGroupSnapshotClassName",
     VolumeGroupSnapshotContents,
-    (name) => groupContentOf({ volumeGroupSnapshotClassName: name }),
+    groupContentOf({ volumeGroupSnapshotClassName: "n" }),
   ],
-  [
-    "spec.volumeGroupSnapshotRef.name",
-    VolumeGroupSnapshotContents,
-    (name) => groupContentOf({ volumeGroupSnapshotRef: { name, namespace: "a" } }),
-  ],
-  [
-    "spec.volumeGroupSnapshotRef.namespace",
-    VolumeGroupSnapshotContents,
-    (namespace) => groupContentOf({ volumeGroupSnapshotRef: { name: "s", namespace } }),
-  ],
+  ["spec.volumeGroupSnapshotRef.name", VolumeGroupSnapshotContents, groupContentOf({})],
+  ["spec.volumeGroupSnapshotRef.namespace", VolumeGroupSnapshotContents, groupContentOf({})],
 ];
+
+/** A copy in which the field is empty. */
+function emptyAt(object: UnstructuredObject, path: string): UnstructuredObject {
+  const copy = structuredClone(object);
+  const names = path.split(".");
+  const last = names.pop() ?? "";
+  let parent = copy as unknown as Record<string, Record<string, unknown>>;
+  for (const name of names) parent = parent[name] as typeof parent;
+  assert.equal(typeof parent[last], "string", `${path} is in the example`);
+  Object.assign(parent, { [last]: "" });
+  return copy;
+}
 
 test("an empty name of a claim, class, content or snapshot is refused with the path of its field", async (t) => {
   const { store } = await startWithCrds(t);
-  for (const [path, resource, of] of cases) {
-    const { kind, metadata } = of("n");
+  for (const [path, resource, taken] of cases) {
+    const { name, namespace } = taken.metadata;
     await assert.rejects(
-      store.create(resource, of("")),
+      store.create(resource, emptyAt(taken, path)),
       (error) => isStatus(error, "Invalid") && error.message.includes(`${path}: Invalid value: `),
-      `${kind} ${path}`,
+      `${taken.kind} ${path}`,
     );
-    await store.create(resource, of("n"));
-    const { name, namespace } = metadata;
+    await store.create(resource, taken);
     await store.delete(resource, namespace === undefined ? { name } : { name, namespace });
   }
 });
