@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { chmod } from "node:fs/promises";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { after, type TestContext, test } from "node:test";
 import { cephOfFile, withCeph } from "@mooring/store/testing";
 import { createHost } from "../../../host/create-host.ts";
 import { MIB, scratch } from "../../../testing/scratch.ts";
@@ -13,15 +13,25 @@ const withCluster = await withCeph();
 const cluster = cephOfFile(after);
 const [UUID, LEFT] = ["8d0ba728-0e17-11eb-a680-ce6eecc894de", "9d0ba728-0e17-11eb-a680-ce6eecc894de"];
 
+/** A namespace of its own in the cluster, and a Ceph user who may only read there. */
+async function emptyPlace(t: TestContext) {
+  const dir = await scratch(t, host);
+  const ceph = await cluster();
+  const namespace = await ceph.namespace();
+  const rbd = (...args: string[]) => ceph.admin("rbd", ...args);
+  const keyring = join(dir, "reader.keyring");
+  const read = ["mon", "profile rbd-read-only", "osd", "profile rbd-read-only"];
+  await ceph.admin("ceph", "auth", "get-or-create", "client.reader", ...read, "-o", keyring);
+  await chmod(keyring, 0o600);
+  const reader = { conf: ceph.conf, user: "reader", keyring, pool: ceph.pool, namespace };
+  return { dir, ceph, namespace, rbd, reader, where: `${ceph.pool}/${namespace}` };
+}
+
 test(
   "rbd: a survey shows each image as it is, with what ceph-csi has written down, and only reads",
   withCluster,
   async (t) => {
-    const dir = await scratch(t, host);
-    const ceph = await cluster();
-    const namespace = await ceph.namespace();
-    const where = `${ceph.pool}/${namespace}`;
-    const rbd = (...args: string[]) => ceph.admin("rbd", ...args);
+    const { dir, ceph, namespace, where, rbd, reader } = await emptyPlace(t);
     const omap = (object: string, key: string, value: string) =>
       ceph.admin("rados", "-p", ceph.pool, "-N", namespace, "setomapval", object, key, value);
     await rbd("create", "--size", "8M", `${where}/csi-vol-${UUID}`);
@@ -45,11 +55,6 @@ test(
     await pool.open();
     const device = await pool.devices.attach(await pool.create("v-p-1", 8 * MIB));
 
-    const keyring = join(dir, "reader.keyring");
-    const read = ["mon", "profile rbd-read-only", "osd", "profile rbd-read-only"];
-    await ceph.admin("ceph", "auth", "get-or-create", "client.reader", ...read, "-o", keyring);
-    await chmod(keyring, 0o600);
-    const reader = { ...place, user: "reader", keyring };
     const { images } = await surveyRbd({ host, place: reader, folder: dir });
     await pool.devices.detach(device);
     const [csi, ours, plain, left, ...more] = images;
@@ -82,11 +87,7 @@ test(
   "rbd: a survey reads the beginning of a clone that has written nothing, finds what was renamed, and the size of sectors",
   withCluster,
   async (t) => {
-    const dir = await scratch(t, host);
-    const ceph = await cluster();
-    const namespace = await ceph.namespace();
-    const where = `${ceph.pool}/${namespace}`;
-    const rbd = (...args: string[]) => ceph.admin("rbd", ...args);
+    const { dir, ceph, where, rbd, reader: place } = await emptyPlace(t);
     const file = join(dir, "image");
     await host.exec.run("truncate", ["--size", "16M", file]);
     await host.exec.run("mkfs.ext4", ["-q", "-b", "1024", file]);
@@ -94,11 +95,6 @@ test(
     await rbd("snap", "create", "--no-progress", `${where}/base@one`);
     await rbd("clone", "--rbd-default-clone-format", "2", `${where}/base@one`, `${where}/clone`);
     await rbd("image-meta", "set", `${where}/clone`, "mooring.sector-size", "512");
-    const keyring = join(dir, "reader.keyring");
-    const read = ["mon", "profile rbd-read-only", "osd", "profile rbd-read-only"];
-    await ceph.admin("ceph", "auth", "get-or-create", "client.reader", ...read, "-o", keyring);
-    await chmod(keyring, 0o600);
-    const place = { conf: ceph.conf, user: "reader", keyring, pool: ceph.pool, namespace };
     const { images, names } = await surveyRbd({
       ...{ host, place, folder: dir, images: ["before", "base"] },
       renamed: new Map([["before", "clone"]]),
