@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { atRest, lastingSleepers } from "@mooring/store";
-import { howMany, nothingSleeps } from "@mooring/store/testing";
+import { atRest, lastingSleepers, reconcileCounts } from "@mooring/store";
+import { eventually, howMany, nothingSleeps } from "@mooring/store/testing";
 import fc from "fast-check";
 import { Cluster } from "./testing/cluster.ts";
 import { Faults } from "./testing/faults.ts";
@@ -10,11 +10,22 @@ import { change, forgive, History, POOLS } from "./testing/history.ts";
 /** How long a history waits for everything to rest, in milliseconds. */
 const SETTLING_MS = 30_000;
 
+/** Controllers that the histories must have given something to do. */
+const TAKE_PART = [
+  ...["arbiter", "clone", "expansion", "group-revert", "group-snapshot", "pool", "recurring-job", "remount"],
+  ...["restore", "salvage", "share", "snapshot", "snapshot-tickets", "volume"],
+];
+
 test("histories of random changes and faults: no controller of the engine sleeps through what it has to do", async (t) => {
   const faults = new Faults();
   const cluster = await Cluster.open(t, POOLS, faults);
   const store = cluster.storeOfParts;
   const history = new History(cluster, faults);
+  await history.first();
+  const idle = () => TAKE_PART.filter((name) => (reconcileCounts().get(name)?.steps ?? 0) === 0);
+  await eventually("each controller to have made a step", () => idle().length === 0, {
+    ...{ lastSeen: idle, withinMs: 300_000 },
+  });
   await fc.assert(
     fc.asyncProperty(
       fc.array(change, { minLength: 4, maxLength: 24 }),

@@ -9,10 +9,10 @@ import { Pools } from "../api/pool.ts";
 import { RecurringJobs } from "../api/recurring-job.ts";
 import { ShareManagers } from "../api/share-manager.ts";
 import { Snapshots } from "../api/snapshot.ts";
-import { type VolumeSpec, Volumes } from "../api/volume.ts";
+import { type VolumeSpec, type VolumeStatus, Volumes } from "../api/volume.ts";
 import { createRevert, groupSnapshot } from "../cluster/group-revert/testing/group.ts";
 import { addTicket, removeTickets } from "../tickets/tickets.ts";
-import { snapshotObject, volumeObject } from "./agent.ts";
+import { snapshotObject, until, volumeObject } from "./agent.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Faults } from "./faults.ts";
 import { reportNode } from "./report-node.ts";
@@ -38,6 +38,7 @@ type Place = 0 | 1 | 2 | 3;
 const DEEDS = [
   ...["volume", "copy", "snapshot", "group", "job", "ticket", "drop", "grow", "restore", "revert"],
   ...["migrate", "migrate", "confirm", "roll-back", "target-lost"],
+  ...["format", "fault", "consent", "mount-again", "mounted-again"],
   ...["share", "unshare", "loss", "fenced", "back", "restart", "failing-writes", "failing-programs"],
 ] as const;
 type Deed = (typeof DEEDS)[number];
@@ -95,6 +96,7 @@ export class History {
       ...this.#wishes(what.which, POOLS[what.place]),
       ...this.#faultsOf(what.which, POOLS[what.place].node),
       ...this.#migration(`v-r-3${what.which}`, POOLS[what.place].node),
+      ...this.#reports(what.which, POOLS[what.place]),
     };
     await deeds[what.do]();
   }
@@ -144,6 +146,75 @@ export class History {
       },
       unshare: () => remove(shared),
     };
+  }
+
+  /** What agents and workloads note about volumes that are there, and an operator's consent to lose what is broken. */
+  #reports(number: number, { name, node, type }: (typeof POOLS)[number]) {
+    const { store } = this.#cluster;
+    const volume = `v-${name}-${number}`;
+    const note = (change: (status: VolumeStatus) => void) =>
+      mutate(
+        store,
+        Volumes,
+        { name: volume },
+        {
+          change: ({ status }) => {
+            if (status?.size !== undefined) change(status);
+          },
+          subresource: "status",
+        },
+      );
+    const fault = {
+      ...({ cause: "filesystem", state: "Faulted", message: "the test says so" } as const),
+      faultedAt: new Date().toISOString(),
+    };
+    return {
+      format: async () => {
+        const { status } = await store.get(Volumes, { name: volume });
+        // Where no growth can find it, it fails: that is a history as well.
+        if (type === "xfs" && name === "p" && status?.state === "detached")
+          await this.#cluster.host.exec.run("mkfs.ext4", ["-q", "-F", this.#cluster.image(volume, name)]);
+        await note((status) => {
+          status.formatted = "ext4";
+        });
+      },
+      fault: () => note((status) => Object.assign(status, { robustness: "faulted", salvage: fault })),
+      consent: () =>
+        mutate(store, Volumes, { name: volume }, ({ spec, status }) => {
+          if (status?.salvage !== undefined) spec.acceptDataLoss = status.salvage.faultedAt;
+        }),
+      "mount-again": () =>
+        note((status) => {
+          status.remountRequestedAt = new Date().toISOString();
+        }),
+      "mounted-again": () =>
+        note((status) => {
+          const { remounted, remountRequestedAt } = status;
+          if (remountRequestedAt !== undefined)
+            status.remounted = { ...remounted, [node]: remountRequestedAt };
+        }),
+    };
+  }
+
+  /**
+   * The first history: each controller gets something to do, one after the other, as a random one seldom has what comes first. What is
+   * asked for is on both nodes, but for what needs an image of the pool with devices.
+   */
+  async first(): Promise<void> {
+    const both = async (...deeds: Deed[]): Promise<void> => {
+      for (const what of deeds)
+        for (const place of [0, 1, 2] as const) await this.make({ do: what, which: 0, place }).catch(forgive);
+    };
+    await both("volume");
+    await this.#made("v-p-0");
+    await both("format", "grow", "fault", "mount-again", "snapshot", "copy");
+    await both("job", "group", "restore", "share", "migrate", "ticket");
+    await both("revert");
+  }
+
+  /** Until its image is there. */
+  async #made(volume: string): Promise<void> {
+    await until(this.#cluster.store, Volumes, volume, ({ status }) => status?.state === "detached");
   }
 
   /** A raw volume of the shared pool that both nodes ask for, and what may become of its move. */
