@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CSINodes, type Logger, lastingSleepers, silentLogger } from "@mooring/store";
-import { howMany, nothingSleeps } from "@mooring/store/testing";
+import { type Logger, lastingSleepers, reconcileCounts, silentLogger } from "@mooring/store";
+import { eventually, howMany, nothingSleeps } from "@mooring/store/testing";
 import fc from "fast-check";
 import { startHarness } from "./testing/harness.ts";
-import { change, forgive, make, makeClasses } from "./testing/history.ts";
-import { csiNode } from "./testing/objects.ts";
+import { change, DECLARED, first, forgive, make, makeClasses } from "./testing/history.ts";
 
 /** Notes what no back-off repairs: a controller that reads what it does not watch, for one. */
 function defects(found: unknown[]): Logger {
@@ -17,6 +16,14 @@ function defects(found: unknown[]): Logger {
   return logger;
 }
 
+/** Controllers that the histories must have given something to do. */
+const TAKE_PART = [
+  ...["attach", "capacity", "csi-driver", "group-clone", "group-restore", "group-snapshot", "modify"],
+  ...["provision", "reclaim", "resize", "snapshot", "snapshot/claims", "snapshot-content", "volume-group"],
+  ...["group-snapshot-content", "source-protection/PersistentVolumeClaim"],
+  "source-protection/VolumeSnapshot",
+];
+
 test("histories of random changes: no controller of a driver sleeps through what it has to do", async (t) => {
   const found: unknown[] = [];
   const h = await startHarness(t, {
@@ -26,12 +33,20 @@ test("histories of random changes: no controller of a driver sleeps through what
         ...(["LIST_SNAPSHOTS", "CLONE_VOLUME", "EXPAND_VOLUME", "GET_CAPACITY", "MODIFY_VOLUME"] as const),
       ],
       groups: true,
+      topology: true,
       volumeGroups: ["modify", "get", "list"],
     },
-    sidecars: { logger: defects(found), volumeGroup: { driftMs: 2_000 } },
+    sidecars: {
+      ...{ logger: defects(found), volumeGroup: { driftMs: 2_000 }, csiDriver: DECLARED },
+      capacity: { immediateBinding: true, pollMs: 2_000 },
+    },
   });
   await makeClasses(h.store);
-  await h.store.create(CSINodes, csiNode("n"));
+  await first(h);
+  const idle = () => TAKE_PART.filter((name) => (reconcileCounts().get(name)?.steps ?? 0) === 0);
+  await eventually("each controller to have made a step", () => idle().length === 0, {
+    ...{ lastSeen: idle, withinMs: 300_000 },
+  });
   await fc.assert(
     fc.asyncProperty(
       fc.array(change, { minLength: 4, maxLength: 24 }),

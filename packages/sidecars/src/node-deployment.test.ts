@@ -1,122 +1,24 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { Code } from "@mooring/csi";
 import {
   ConfigMaps,
-  CSINodes,
   CSIStorageCapacities,
   Events,
   KubeVolumeAttachments,
   Leases,
-  LocalStore,
-  Nodes,
   PersistentVolumeClaims,
   PersistentVolumes,
-  StorageClasses,
-  VolumeSnapshotClasses,
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
 import { nothingSleeps, thorough } from "@mooring/store/testing";
-import type { NodeDeploymentOptions } from "./claim-ownership/index.ts";
 import { SELECTED_NODE, SNAPSHOT_MANAGED_BY } from "./common/names.ts";
-import type { SidecarOptions } from "./options.ts";
 import { startSidecars } from "./start.ts";
 import { until } from "./testing/harness.ts";
-import { runMiniKube } from "./testing/mini-kube.ts";
-import { claim, csiNode, node, snapshotClass, storageClass, volumeSnapshot } from "./testing/objects.ts";
-import { testRegistry } from "./testing/registry.ts";
-import { ScriptedDriver, type ScriptedDriverOptions } from "./testing/scripted-driver.ts";
-
-const NAMES = ["n1", "n2"] as const;
-type Name = (typeof NAMES)[number];
-
-interface World {
-  store: LocalStore;
-  drivers: Record<Name, ScriptedDriver>;
-  create(name: string, spec?: object, annotations?: Record<string, string>): Promise<void>;
-  /** The node that the claim's volume is on, once it is bound. */
-  placeOf(name: string): Promise<string>;
-  /** Stops the control plane of a node. */
-  stop(name: Name): Promise<void>;
-  start(name: Name): Promise<void>;
-}
-
-const DELAYS: NodeDeploymentOptions = { baseDelayMs: 20, maxDelayMs: 60 };
-
-/** Two nodes, each with a driver and a control plane of its own, on one API server. */
-async function startWorld(
-  t: TestContext,
-  { driver = {}, sidecars = {} }: { driver?: ScriptedDriverOptions; sidecars?: Partial<SidecarOptions> } = {},
-): Promise<World> {
-  const folder = await mkdtemp(join(tmpdir(), "mooring-nodes-"));
-  const store = await LocalStore.open({ path: folder, registry: testRegistry() });
-  const drivers = {} as World["drivers"];
-  const running = new Map<Name, { stop: AbortController; done: Promise<void> }>();
-  const kube = new AbortController();
-  const binding = runMiniKube(store, kube.signal);
-  const stop = async (name: Name) => {
-    running.get(name)?.stop.abort();
-    await running.get(name)?.done;
-    running.delete(name);
-  };
-  const start = async (name: Name) => {
-    const stopOne = new AbortController();
-    const started = await startSidecars({
-      ...{ store, endpoint: drivers[name].endpoint, nodeName: name, nodeDeployment: DELAYS },
-      ...{ retry: { startMs: 5, maxMs: 40, infeasibleMs: 60 }, timeoutMs: 30_000 },
-      leaderElection: { retryMs: 20, durationMs: 2_000, renewDeadlineMs: 1_000 },
-      ...sidecars,
-      signal: stopOne.signal,
-    });
-    running.set(name, { stop: stopOne, done: started.done });
-  };
-  t.after(async () => {
-    await Promise.all(NAMES.map(stop));
-    kube.abort();
-    await binding;
-    await Promise.all(Object.values(drivers).map((each) => each.stop()));
-    await store.close();
-    await rm(folder, { recursive: true, force: true });
-  });
-  await store.create(StorageClasses, storageClass());
-  await store.create(
-    StorageClasses,
-    storageClass({ metadata: { name: "late" }, volumeBindingMode: "WaitForFirstConsumer" }),
-  );
-  await store.create(VolumeSnapshotClasses, snapshotClass());
-  for (const [index, name] of NAMES.entries()) {
-    await store.create(Nodes, node(name, { host: name }));
-    await store.create(CSINodes, csiNode(name, ["host"]));
-    drivers[name] = await ScriptedDriver.start({
-      ...{ topology: true, segments: { host: name }, nodeId: name, firstId: 1 + index * 1_000 },
-      ...driver,
-    });
-    await start(name);
-  }
-  return {
-    ...{ store, drivers, stop, start },
-    async create(name, spec = {}, annotations = {}) {
-      const metadata = { name, namespace: "default", annotations };
-      await store.create(PersistentVolumeClaims, { ...claim(name, spec), metadata });
-    },
-    placeOf: (name) =>
-      until(
-        `${name} is bound`,
-        async () => {
-          const { spec, status } = await store.get(PersistentVolumeClaims, { name, namespace: "default" });
-          if (status?.phase !== "Bound") return undefined;
-          const volume = await store.get(PersistentVolumes, { name: spec?.volumeName ?? "" });
-          const [term] = volume.spec?.nodeAffinity?.required?.nodeSelectorTerms ?? [];
-          return term?.matchExpressions?.map(({ values }) => values?.join()).join();
-        },
-        async () => (await store.list(PersistentVolumeClaims)).items,
-      ),
-  };
-}
+import { DELAYS, NAMES, startWorld, type World } from "./testing/node-deployment.ts";
+import { volumeSnapshot } from "./testing/objects.ts";
+import { ScriptedDriver } from "./testing/scripted-driver.ts";
 
 const called = ({ drivers }: World, method: string) => NAMES.map((name) => drivers[name].called(method));
 const eventsOf = async ({ store }: World, reason: string) =>

@@ -1,6 +1,9 @@
 import { Code } from "@mooring/csi";
 import {
   apiVersionOf,
+  CSIDrivers,
+  CSINodes,
+  CSIStorageCapacities,
   isConflict,
   isStatus,
   type KubeObject,
@@ -20,6 +23,8 @@ import {
   VolumeSnapshots,
 } from "@mooring/store";
 import fc from "fast-check";
+import { capacityFor } from "../capacity/decide.ts";
+import { CLAIM_SOURCE_FINALIZER } from "../common/names.ts";
 import { groupClone } from "../group-clone/testing/objects.ts";
 import { VolumeGroupClones } from "../kube/group-clone.ts";
 import { type VolumeGroupRestore, VolumeGroupRestores } from "../kube/group-restore.ts";
@@ -27,27 +32,42 @@ import { VolumeGroupClasses, VolumeGroups } from "../kube/volume-group.ts";
 import { volumeGroup, volumeGroupClass } from "../volume-group/testing/objects.ts";
 import { fresh, NS } from "./group-world.ts";
 import type { Harness } from "./harness.ts";
-import { DRIVER, groupClass, groupSnapshot, node, snapshotClass, storageClass } from "./objects.ts";
+import { csiNode, DRIVER, groupClass, groupSnapshot, node, snapshotClass, storageClass } from "./objects.ts";
 import { CLASSES, WAITED_FOR } from "./registry.ts";
 import { pvc, vs } from "./snapshot-world.ts";
 
 /** Random changes to everything that the controllers of a driver read, and the calls of it that fail. */
 
 /** Whatever a user, an administrator or an impatient user of kubectl may touch. */
-const KINDS = [...WAITED_FOR, ...CLASSES, Nodes as unknown as Resource<KubeObject>];
+const KINDS = [
+  ...WAITED_FOR,
+  ...CLASSES,
+  ...([Nodes, CSINodes, CSIDrivers, CSIStorageCapacities] as unknown as Resource<KubeObject>[]),
+];
+
+/** What the CSIDriver object of the driver is to have. */
+export const DECLARED = { podInfoOnMount: true };
+const ZONES = ["a", "b", "c"] as const;
 
 /** Claims of both values of the label `team` are there: a claim that changes it changes its group. */
 const TEAMS = ["a", "b"] as const;
 /** What the driver may refuse, or do without a response. */
 const METHODS = [
   ...["CreateVolume", "DeleteVolume", "CreateSnapshot", "DeleteSnapshot", "ControllerPublishVolume"],
-  ...["ControllerExpandVolume", "ControllerModifyVolume", "CreateVolumeGroupSnapshot", "CreateVolumeGroup"],
+  ...[
+    "GetCapacity",
+    "ControllerExpandVolume",
+    "ControllerModifyVolume",
+    "CreateVolumeGroupSnapshot",
+    "CreateVolumeGroup",
+  ],
   ...["DeleteVolumeGroupSnapshot", "ModifyVolumeGroupMembership", "DeleteVolumeGroup"],
 ] as const;
 const CODES = [Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.INTERNAL, Code.RESOURCE_EXHAUSTED];
 
 const DEEDS = [
   ...["claim", "copy", "restore", "snapshot", "attach", "grow", "classes"],
+  ...["place", "room", "other-capacity", "other-finalizer", "driver-object"],
   ...["team", "attributes", "group", "group-size", "group-snapshot", "group-restore", "group-clone", "fault"],
 ] as const;
 type Deed = (typeof DEEDS)[number];
@@ -164,7 +184,38 @@ function groupDeeds({ store }: Harness, number: number) {
       const clone = groupClone({ source: { volumeGroupName: group } });
       return store.create(VolumeGroupClones, { ...clone, metadata: { namespace: NS, name: `gc${number}` } });
     },
+  };
+}
+
+/** And what an administrator, another program and the storage system may do. */
+function clusterDeeds({ driver, store }: Harness, number: number) {
+  const zone = ZONES[number] ?? "a";
+  return {
     classes: () => makeClasses(store),
+    place: () =>
+      mutate(store, Nodes, { name: "n" }, ({ metadata }) => {
+        metadata.labels = { ...metadata.labels, zone };
+      }),
+    room: () => {
+      driver.availableBytes = () => BigInt(number) * 10n * 1024n ** 3n;
+    },
+    /** Of the same place, under another name, as a program that ran before has left it. */
+    "other-capacity": async () => {
+      const keeper = { driver: DRIVER, namespace: "kube-system", here: undefined, owner: undefined };
+      const slot = { className: storageClass().metadata.name, segments: { zone } };
+      const { metadata, ...rest } = capacityFor(keeper, slot, { capacity: "1Gi" });
+      await store.create(CSIStorageCapacities, { ...rest, metadata: { ...metadata, name: `old-${number}` } });
+    },
+    /** As the snapshot controller of Kubernetes has left it. */
+    "other-finalizer": () =>
+      mutate(store, PersistentVolumeClaims, { namespace: NS, name: `c${number}` }, ({ metadata }) => {
+        metadata.finalizers = [...new Set([...(metadata.finalizers ?? []), CLAIM_SOURCE_FINALIZER])];
+      }),
+    "driver-object": () =>
+      mutate(store, CSIDrivers, { name: DRIVER }, ({ spec }) => {
+        if (number === 0) spec.podInfoOnMount = false;
+        else spec.fsGroupPolicy = number === 1 ? "File" : "None";
+      }),
   };
 }
 
@@ -177,7 +228,8 @@ export async function makeClasses(store: Harness["store"]): Promise<void> {
     [VolumeGroupClasses, volumeGroupClass()],
     [VolumeAttributesClasses, attributesClass("gold")],
     [VolumeAttributesClasses, attributesClass("silver")],
-    [Nodes, node("n")],
+    [Nodes, node("n", { zone: "a" })],
+    [CSINodes, csiNode("n", ["zone"])],
   ] as unknown as [Resource, KubeObject][];
   for (const [resource, object] of all) await store.create(resource, object).catch(forgive);
 }
@@ -185,7 +237,11 @@ export async function makeClasses(store: Harness["store"]): Promise<void> {
 /** Makes one change. */
 export async function make(h: Harness, what: Change): Promise<void> {
   if (!("kind" in what)) {
-    const deeds: Record<Deed, () => unknown> = { ...plainDeeds(h, what.which), ...groupDeeds(h, what.which) };
+    const deeds: Record<Deed, () => unknown> = {
+      ...plainDeeds(h, what.which),
+      ...groupDeeds(h, what.which),
+      ...clusterDeeds(h, what.which),
+    };
     return void (await deeds[what.do]());
   }
   const { store } = h;
@@ -198,6 +254,30 @@ export async function make(h: Harness, what: Change): Promise<void> {
     if (what.do === "strip") metadata.finalizers = [];
     else metadata.labels = { ...metadata.labels, touched: String(Math.random()) };
   });
+}
+
+/**
+ * The first history: each controller gets something to do, one after the other, as a random one seldom has what comes first, and a
+ * driver that fails at the wrong time.
+ */
+export async function first(h: Harness): Promise<void> {
+  const all = async (...deeds: Deed[]): Promise<void> => {
+    for (const what of deeds)
+      for (const which of [0, 1, 2]) await make(h, { do: what, which }).catch(forgive);
+  };
+  const bound = (name: string) =>
+    h.until(`${name} is bound`, async () => {
+      const claim = await h.find(PersistentVolumeClaims, name, NS);
+      return claim?.status?.phase === "Bound";
+    });
+  await all("claim", "other-capacity");
+  for (const name of ["c0", "c1", "c2"]) await bound(name);
+  // Before they grow: a copy is never smaller than its source.
+  await all("copy", "snapshot", "restore");
+  await bound("copy2");
+  await all("attach", "grow", "attributes", "group", "driver-object", "other-finalizer");
+  await all("group-snapshot", "group-restore", "group-clone", "place");
+  await h.store.delete(PersistentVolumeClaims, { namespace: NS, name: "copy2" });
 }
 
 /** What the history has come too late for, or the API refuses. */
