@@ -4,7 +4,7 @@ import { claim } from "../support/manifests.ts";
 import { restText } from "../support/rest.ts";
 import { Up } from "../support/up.ts";
 import { load, type Measurement, sized } from "./measure.ts";
-import { answered, patience } from "./memory/answered.ts";
+import { accepted, patience } from "./memory/accepted.ts";
 import { Churn, configMap } from "./memory/churn.ts";
 import { type Resident, settled } from "./memory/resident.ts";
 
@@ -40,12 +40,12 @@ async function inNamespace(up: Up, work: (store: RestStore) => Promise<void>): P
   await up.start();
   await withStore(up, async (store) => {
     const object = { apiVersion: "v1", kind: "Namespace", metadata: key };
-    await answered(() => store.create(Namespaces, object));
+    await accepted(() => store.create(Namespaces, object));
     await work(store);
   });
   // It may have been started again, and listen at another port.
   await withStore(up, async (store) => {
-    await answered(() => store.delete(Namespaces, key));
+    await accepted(() => store.delete(Namespaces, key));
     await waitFor(store, { resource: Namespaces, key }, (item) => item === undefined, patience());
   });
 }
@@ -78,7 +78,7 @@ function measurements(what: string, state: State, beside?: Baseline, limit?: num
 
 async function fill(store: RestStore): Promise<void> {
   await load(OBJECTS, IN_FLIGHT, (index) =>
-    answered(() => store.create(ConfigMaps, configMap(NAMESPACE, `filler-${index}`))),
+    accepted(() => store.create(ConfigMaps, configMap(NAMESPACE, `filler-${index}`))),
   );
 }
 
@@ -86,7 +86,7 @@ async function bind(store: RestStore): Promise<void> {
   const resource = PersistentVolumeClaims;
   await load(CLAIMS, IN_FLIGHT, async (index) => {
     const key = { namespace: NAMESPACE, name: `claim-${index}` };
-    await answered(() => store.create(resource, claim(key.namespace, key.name, { size: "1Mi" })));
+    await accepted(() => store.create(resource, claim(key.namespace, key.name, { size: "1Mi" })));
     await waitFor(store, { resource, key }, (item) => item?.status?.phase === "Bound", patience());
   });
 }

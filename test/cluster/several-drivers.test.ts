@@ -86,7 +86,7 @@ const bound = async (name: string) => {
 };
 
 /** Until an event of an object says so. */
-const told = (of: string, reason: string, message: RegExp) =>
+const reported = (of: string, reason: string, message: RegExp) =>
   eventually(`${reason} of ${of}`, async () => {
     const { items } = JSON.parse(await kubectl.run("get", "events", "-A", "-o", "json")) as {
       items: { reason: string; message: string; involvedObject: { name: string } }[];
@@ -147,7 +147,7 @@ async function aWorks(): Promise<void> {
 }
 
 test(
-  "a driver that hangs holds up no other, and is told by event, metric and on what waits",
+  "a driver that hangs holds up no other, and is reported by event, metric and on what waits",
   thorough(),
   async () => {
     await kubectl.apply([A, B, C].map(classesOf).join("") + nodeWith(A, B));
@@ -162,20 +162,20 @@ test(
     await aWorks();
     await readyMetric(b, 0);
     await readyMetric(a, 1);
-    await told(B, "CSIDriverNotReady", /b\.sock does not serve: .*see whether its process runs/);
-    await told("waits", "ProvisioningFailed", /did not respond to CreateVolume/);
-    await told("waits", "FailedAttachVolume", /did not respond to ControllerPublishVolume/);
+    await reported(B, "CSIDriverNotReady", /b\.sock does not serve: .*see whether its process runs/);
+    await reported("waits", "ProvisioningFailed", /did not respond to CreateVolume/);
+    await reported("waits", "FailedAttachVolume", /did not respond to ControllerPublishVolume/);
     b.goOn();
     await bound("waits");
     await shows(attachment("waits"), "{.status.attached}", "true");
     await readyMetric(b, 1);
-    await told(B, "CSIDriverReady", /serves again/);
+    await reported(B, "CSIDriverReady", /serves again/);
     await control.atRest();
   },
 );
 
 test(
-  "one that leaves and comes back with less is told with what is missing, and goes on when it has it",
+  "one that leaves and comes back with less is reported with what is missing, and goes on when it has it",
   thorough(),
   async () => {
     await b.leave();
@@ -186,26 +186,26 @@ test(
       B,
       ALL.filter((each) => each !== "CREATE_DELETE_SNAPSHOT"),
     );
-    await told(B, "CSIDriverChanged", /no longer has CREATE_DELETE_SNAPSHOT: what needs that waits/);
+    await reported(B, "CSIDriverChanged", /no longer has CREATE_DELETE_SNAPSHOT: what needs that waits/);
     await claim("with-less", B);
     await bound("with-less");
     await aWorks();
     // Started anew so soon that no probe has missed it.
     await b.leave();
     await b.start(B);
-    await told(B, "CSIDriverChanged", /it has CREATE_DELETE_SNAPSHOT now/);
+    await reported(B, "CSIDriverChanged", /it has CREATE_DELETE_SNAPSHOT now/);
     await shows(["volumesnapshot", "early"], "{.status.readyToUse}", "true");
     await control.atRest();
   },
 );
 
 test(
-  "another driver behind its socket is served by its own name, and the one before is told",
+  "another driver behind its socket is served by its own name, and the one before is reported",
   thorough(),
   async () => {
     await b.leave();
     await b.start(C);
-    await told(
+    await reported(
       B,
       "CSIDriverChanged",
       /has made waits until a driver of that name serves again; start it there/,
@@ -231,8 +231,8 @@ test(
     await kubectl.run("delete", "volumesnapshot", "early", "--wait=false");
     await kubectl.run("delete", ...attachment("waits"), "--wait=false");
     await kubectl.run("delete", "pvc", ...names, "--wait=false");
-    await told(volume, "VolumeFailedDelete", /b\.sock; see whether it runs/);
-    await told("waits", "FailedDetachVolume", /see whether it runs/);
+    await reported(volume, "VolumeFailedDelete", /b\.sock; see whether it runs/);
+    await reported("waits", "FailedDetachVolume", /see whether it runs/);
     await aWorks();
     // Nor is its socket named any more.
     assert.equal(await control.end(), 0, control.stderr);

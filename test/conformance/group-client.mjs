@@ -14,7 +14,7 @@ import { startDriver } from "./support/driver.mjs";
 const MODULE = fileURLToPath(new URL("group-client", import.meta.url));
 const PROGRAM = join(ROOT, ".cache/group-client/check");
 /** The client sends it with every call that takes secrets. */
-const SECRET = "told-to-nobody";
+const SECRET = "known-to-nobody";
 
 await mkdir(join(ROOT, ".cache/group-client"), { recursive: true });
 const built = await run("go", ["build", "-o", PROGRAM, "."], { cwd: MODULE }).catch(() => 127);

@@ -47,7 +47,7 @@ async function asking(path: string): Promise<number> {
   return lines.filter((line) => line.startsWith("stat\0") && line.includes(path)).length;
 }
 
-test("statistics and health of a volume whose server is silent are answered with what is stuck, and delay nothing else", {
+test("statistics and health of a volume whose server is silent return what is stuck, and delay nothing else", {
   timeout: 300_000,
 }, async (t) => {
   const volumeCapability = capability({ mode: "MULTI_NODE_MULTI_WRITER" });

@@ -10,7 +10,7 @@ import { world } from "../support/world.ts";
 const args = ["--max-watches=3", "--max-watches-per-user=2", "--max-connections=20"];
 const { up, kubectl } = await world({ args: [...args, "--max-connections-per-user=10"] });
 
-test("users have as many watches open as mooring up was told", thorough(), async (t) => {
+test("users have as many watches open as mooring up was configured for", thorough(), async (t) => {
   await kubectl.run(
     "create",
     "clusterrolebinding",

@@ -134,7 +134,7 @@ test(
   },
 );
 
-test("/healthz is what the driver answers to a probe, and what is wrong with it", thorough(), async () => {
+test("/healthz is what the driver responds to a probe, and what is wrong with it", thorough(), async () => {
   const own = await serve(`unix://${join(folder, "probed.sock")}`, join(folder, "probed"));
   const ready = join(folder, "ready-probed");
   const args = ["--csi-address", join(folder, "probed.sock"), "--kubeconfig", up.kubeconfig];

@@ -59,7 +59,7 @@ async function deletesAllTheSame(kubectl: Kubectl): Promise<void> {
 }
 
 test(
-  "a full disk below the state refuses writes with what to do, is told everywhere, and heals without a restart",
+  "a full disk below the state refuses writes with what to do, is reported everywhere, and heals without a restart",
   thorough(),
   async (t) => {
     const disk = await SmallDisk.create(300);

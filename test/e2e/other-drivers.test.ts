@@ -53,7 +53,7 @@ const events = (about: string) =>
   kubectl.run("get", "events", "-A", "-o", `jsonpath={.items[?(@.reason=="${about}")].message}`);
 
 test(
-  "a driver that registers itself serves claims, outlives a kill of mooring, and is told when it is gone with a volume in use",
+  "a driver that registers itself serves claims, outlives a kill of mooring, and is reported when it is gone with a volume in use",
   thorough(),
   async () => {
     const own = join(kubelet, "plugins/minimal");
@@ -87,7 +87,7 @@ test(
 
     await registration?.stop(0);
     await shows(["csinode", "node-a"], "{.spec.drivers[*].name}", "csi.mooring.dev");
-    await eventually("it is told", async () =>
+    await eventually("it is reported", async () =>
       /minimal\.example\.com has left.* 1 of its volumes are in use/.test(await events("CSIDriverLeft")),
     );
     // Mooring's own volumes trouble no other driver, and neither is a stop.

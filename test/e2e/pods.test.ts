@@ -242,7 +242,7 @@ spec:
 });
 
 test(
-  "who wrote which part of an attachment can be told: spec by the cluster, status by the attacher",
+  "who wrote which part of an attachment can be read: spec by the cluster, status by the attacher",
   everyday(),
   async () => {
     covers("K8S-055", "K8S-059");

@@ -52,7 +52,7 @@ test(
     await kubectl.apply(
       JSON.stringify(pod("default", "greedy", "exec sleep infinity", { mounts: { "/data": "huge" } })),
     );
-    await eventually("the pod to be told of", async () => {
+    await eventually("the pod to be reported", async () => {
       const { stdout } = await why("pod/greedy");
       return /enough free storage.*next: ask for less in the claim, make a pool larger/s.test(stdout);
     });

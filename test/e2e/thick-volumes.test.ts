@@ -37,13 +37,13 @@ const sumOf = (kubectl: Kubectl, where: string): Promise<string> =>
 /** What the thin volume's user reads, and that nothing says so of the thick one. */
 async function tellsWhoFails({ kubeconfig, stateDir }: Up): Promise<void> {
   const why = (name: string) => mooring("why", `pvc/${name}`, "--kubeconfig", kubeconfig);
-  const told = /Pool default: .*writes into thin volumes fail.*without fsync is lost/;
+  const warned = /Pool default: .*writes into thin volumes fail.*without fsync is lost/;
   const lastSeen = async () => [await why("loose"), await mooring("status", "--kubeconfig", kubeconfig)];
   await eventually(
     "why to say that writes fail",
     async () => {
       const { code, stdout } = await why("loose");
-      return code === 1 && told.test(stdout);
+      return code === 1 && warned.test(stdout);
     },
     { lastSeen },
   );

@@ -31,7 +31,7 @@ async function moves(kernels: Kernels): Promise<string> {
   return `${first.acknowledged} records, attached in ${took}`;
 }
 
-async function powerCuts(kernels: Kernels, rounds: number, tell: (line: string) => void): Promise<string> {
+async function powerCuts(kernels: Kernels, rounds: number, report: (line: string) => void): Promise<string> {
   const disk = await Disk.create(kernels, "cut", 256n * MIB);
   let [holder, other] = [A, B];
   let device = await disk.attach(holder);
@@ -46,7 +46,7 @@ async function powerCuts(kernels: Kernels, rounds: number, tell: (line: string) 
     const stints = await readStints(kernels.node(other).guest, device);
     isComplete(stints, before, writer);
     acknowledged += writer.acknowledged;
-    tell(`round ${round}: ${writer.acknowledged} acknowledged, 0 lost, on the other node ${next.took}`);
+    report(`round ${round}: ${writer.acknowledged} acknowledged, 0 lost, on the other node ${next.took}`);
     before = stints;
     await kernels.boot(holder);
     [holder, other] = [other, holder];
@@ -99,7 +99,7 @@ export interface Amounts {
 export function checks({ rounds, snapshots, groups }: Amounts): Record<string, Check> {
   const ofGroups = groups.map((volumes): [string, Check] => [
     `a group snapshot of ${volumes} volumes on both nodes is one moment of their ordered writers`,
-    (kernels, tell) => groupsAreOneMoment(kernels, tell, { volumes, snapshots }),
+    (kernels, report) => groupsAreOneMoment(kernels, report, { volumes, snapshots }),
   ]);
   return {
     "a volume goes from one kernel to the other, with what was written": moves,
@@ -108,8 +108,8 @@ export function checks({ rounds, snapshots, groups }: Amounts): Record<string, C
     ...Object.fromEntries(ofGroups),
     "the power of a node is cut in the middle of its writes, and the other one has them all": (
       kernels,
-      tell,
-    ) => powerCuts(kernels, rounds, tell),
+      report,
+    ) => powerCuts(kernels, rounds, report),
     "a node that was paused comes back in the middle of its writes, and can write nothing any more": pauses,
     "a node that reaches the storage and not the API server loses its volume, and gets it again when it is back":
       withoutApi,

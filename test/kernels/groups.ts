@@ -36,7 +36,7 @@ async function membersOf(kernels: Kernels, count: number): Promise<Member[]> {
 }
 
 /** What is in the snapshots, by the cluster; of a file system after its journal was replayed, as whoever restores it has it. */
-async function judge(
+async function evaluateSnapshots(
   kernels: Kernels,
   members: readonly Member[],
   snapshots: readonly string[],
@@ -74,7 +74,7 @@ async function oneMoment(kernels: Kernels, members: readonly Member[], ring: Rin
   const snapshotIds = members.map(
     ({ disk }) => snapshots.find(({ sourceVolumeId }) => sourceVolumeId === disk.id)?.snapshotId ?? "",
   );
-  const { violations } = await judge(kernels, members, snapshotIds, acknowledged);
+  const { violations } = await evaluateSnapshots(kernels, members, snapshotIds, acknowledged);
   await repeated(`${name} to be deleted`, () =>
     groupController.deleteVolumeGroupSnapshot({ groupSnapshotId, snapshotIds }),
   );
@@ -93,7 +93,7 @@ async function apart(kernels: Kernels, members: readonly Member[], ring: Ring): 
     // The one after the record that is under way is surely in the next snapshot, and not in this one.
     await ring.advance(2);
   }
-  const { violations } = await judge(kernels, members, ids, acknowledged);
+  const { violations } = await evaluateSnapshots(kernels, members, ids, acknowledged);
   for (const snapshotId of ids)
     await repeated(`${snapshotId} to be deleted`, () => controller.deleteSnapshot({ snapshotId }));
   return violations.length;
@@ -102,7 +102,7 @@ async function apart(kernels: Kernels, members: readonly Member[], ring: Ring): 
 /** Writers on both kernels, in an order: each group snapshot is one moment of it, and independent snapshots are seen not to be. */
 export async function groupsAreOneMoment(
   kernels: Kernels,
-  tell: (line: string) => void,
+  report: (line: string) => void,
   { volumes, snapshots }: { volumes: number; snapshots: number },
 ): Promise<string> {
   const members = await membersOf(kernels, volumes);
@@ -113,7 +113,7 @@ export async function groupsAreOneMoment(
     for (let set = 1; set <= snapshots; set++) {
       const violations = await oneMoment(kernels, members, ring, `one-${volumes}-${set}`);
       assert.deepEqual(violations, [], `set ${set}`);
-      if (set % 10 === 0) tell(`${set} group snapshots of ${volumes} volumes, 0 violations`);
+      if (set % 10 === 0) report(`${set} group snapshots of ${volumes} volumes, 0 violations`);
     }
     control = await apart(kernels, members, ring);
     assert.notEqual(control, 0, "independent snapshots are seen to differ");

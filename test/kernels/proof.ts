@@ -15,8 +15,8 @@ export const RECORDS = 50;
 /** The nodes that the checks need. */
 export const NODES: readonly [string, string] = ["one", "two"];
 
-/** Resolves with what it has seen, as a text; `tell`: what is seen on the way. */
-export type Check = (kernels: Kernels, tell: (line: string) => void) => Promise<string>;
+/** Resolves with what it has seen, as a text; `report`: what is seen on the way. */
+export type Check = (kernels: Kernels, report: (line: string) => void) => Promise<string>;
 
 /** How long something took, to be read. */
 export function seconds(from: number): string {

@@ -109,7 +109,7 @@ describe("logs of pods on a machine that has joined, and streams into them", () 
       try {
         const [line] = (await once(child.stdout, "data")) as [Buffer];
         const port = Number(/127\.0\.0\.1:(\d+)/.exec(line.toString())?.[1]);
-        const echoed = await eventually("the program to answer", async () => {
+        const echoed = await eventually("the program to respond", async () => {
           const socket = connect({ host: "127.0.0.1", port, allowHalfOpen: true });
           socket.end("over two machines");
           return (await text(socket)) || undefined;
@@ -197,7 +197,7 @@ describe("logs of pods on a machine that has joined, and streams into them", () 
     async () => {
       const { host, port, token } = await access();
       assert.equal(host, nodes.machine("a").seat.address);
-      const answers = (authorization: string, path = "/logs?namespace=default&pod=talker", more = {}) =>
+      const codeFor = (authorization: string, path = "/logs?namespace=default&pod=talker", more = {}) =>
         new Promise<number | undefined>((resolve, reject) => {
           const headers = { authorization, ...more };
           const asked = request({ host, port, path, headers, rejectUnauthorized: false }, (response) => {
@@ -206,19 +206,19 @@ describe("logs of pods on a machine that has joined, and streams into them", () 
           });
           asked.on("error", reject).end();
         });
-      assert.equal(await answers("Bearer wrong"), 401);
-      assert.equal(await answers(`Bearer ${"x".repeat(token.length)}`), 401);
-      assert.equal(await answers(`Bearer ${token}`), 200);
-      assert.equal(await answers(`Bearer ${token}`, "/etc/passwd"), 404);
+      assert.equal(await codeFor("Bearer wrong"), 401);
+      assert.equal(await codeFor(`Bearer ${"x".repeat(token.length)}`), 401);
+      assert.equal(await codeFor(`Bearer ${token}`), 200);
+      assert.equal(await codeFor(`Bearer ${token}`, "/etc/passwd"), 404);
       const upgrade = {
         connection: "Upgrade",
         upgrade: "websocket",
         "sec-websocket-protocol": "v5.channel.k8s.io",
       };
       const program = "/exec?namespace=default&pod=talker&container=main&command=id&stdout=true";
-      assert.equal(await answers("Bearer wrong", program, upgrade), 401);
-      assert.equal(await answers("Bearer wrong", "/portforward?namespace=default&pod=talker", upgrade), 401);
-      assert.equal(await answers(`Bearer ${token}`, "/logs?namespace=default&pod=talker&tailLines=-1"), 400);
+      assert.equal(await codeFor("Bearer wrong", program, upgrade), 401);
+      assert.equal(await codeFor("Bearer wrong", "/portforward?namespace=default&pod=talker", upgrade), 401);
+      assert.equal(await codeFor(`Bearer ${token}`, "/logs?namespace=default&pod=talker&tailLines=-1"), 400);
       assert.ok(!nodes.machine("a").output.includes(token), "the token is in the node's output");
       const listening = await nodes
         .machine("a")

@@ -106,11 +106,11 @@ describe("a volume that many nodes use", () => {
     async () => {
       const id = await create("outside");
       const seat = await nodes.network.seat({ outside: true });
-      const stranger = await ReportedNode.start(await nodes.store(), "stranger", seat.address);
+      const outsider = await ReportedNode.start(await nodes.store(), "outsider", seat.address);
       try {
         await publish(id, "a");
-        const why = new RegExp(`"stranger" at ${seat.address} .* --trusted-network`);
-        await assert.rejects(publish(id, "stranger"), (error: CsiError) => {
+        const why = new RegExp(`"outsider" at ${seat.address} .* --trusted-network`);
+        await assert.rejects(publish(id, "outsider"), (error: CsiError) => {
           assert.equal(error.code, Code.FAILED_PRECONDITION);
           assert.match(error.message, why);
           return true;
@@ -123,7 +123,7 @@ describe("a volume that many nodes use", () => {
         await patiently("b", "nfs-ls", url(share, ""));
       } finally {
         for (const node of ["b", "a"]) await unpublish(id, node);
-        await stranger.stop();
+        await outsider.stop();
       }
       const controller = await nodes.controller();
       await controller.deleteVolume({ volumeId: id });

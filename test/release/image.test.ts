@@ -141,7 +141,7 @@ describe("the container image", () => {
     });
     const url = `nfs://127.0.0.1/v-1/file?version=4&nfsport=${port}`;
     const read = () => execute("nfs-cat", [url]).then(({ stdout }) => stdout);
-    const text = await eventually("the server to answer", () => read().catch(() => undefined)).catch(
+    const text = await eventually("the server to respond", () => read().catch(() => undefined)).catch(
       async (cause: unknown) => {
         const log = await readFile(join(root, layout.log), "utf8").catch(String);
         throw new Error(`nothing is served: ${log}`, { cause });

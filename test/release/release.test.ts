@@ -141,7 +141,7 @@ describe("npm run release", () => {
     await mkdir(at("machine"));
     const apart = ["--mount", "--propagation", "private", "sh", "-c", inside, "sh"];
     const { stdout } = await execute("unshare", [...apart, at("machine"), at("first", deb)]);
-    assert.match(stdout, /Look at \/etc\/mooring\/config\.yaml, then: systemctl enable --now mooring/);
+    assert.match(stdout, /Check \/etc\/mooring\/config\.yaml, then: systemctl enable --now mooring/);
     assert.ok(stdout.includes(version), stdout);
     const installed = at("installed");
     await execute("dpkg-deb", ["--extract", at("first", deb), installed]);

@@ -19,7 +19,7 @@ const HEALTH = "sidecars/src/health/health.test.ts";
 /** What reading the code of the sidecars of the Kubernetes project has found, by the number of the note on it. */
 export const SIDECAR_FLAWS: Readonly<Record<string, Shown | Impossible>> = {
   S1: shown(
-    "a status is rewritten at every look while there is an error",
+    "a status is rewritten at every read while there is an error",
     SNAPSHOT,
     "errors are on the snapshot",
   ),
@@ -57,7 +57,7 @@ export const SIDECAR_FLAWS: Readonly<Record<string, Shown | Impossible>> = {
   },
   S12: shown("a driver that gives no time has one of 1970", GROUP, "G12 a driver that gives no time"),
   S13: shown(
-    "a source is let go before what is made from it is there",
+    "a source is released before what is made from it is there",
     "sidecars/src/source-protection/decide.test.ts",
     "source protection: ",
   ),
@@ -68,7 +68,7 @@ export const SIDECAR_FLAWS: Readonly<Record<string, Shown | Impossible>> = {
   ),
   S15: shown("what may have been made is forgotten", PROVISION, "a claim deleted during CreateVolume"),
   S16: shown(
-    "success is told before there is a PersistentVolume",
+    "success is reported before there is a PersistentVolume",
     "sidecars/src/provision/decide.property.test.ts",
     "whatever happens between the steps",
   ),
@@ -101,9 +101,9 @@ export const SIDECAR_FLAWS: Readonly<Record<string, Shown | Impossible>> = {
     why: "attachments say it; nothing asks for pods, so there is no right to list them",
   },
   S23: shown(
-    "a volume's bad state is told again and again",
+    "a volume's bad state is reported again and again",
     HEALTH,
     "a volume in a bad state is reported once",
   ),
-  S24: shown("a lost socket ends the process", HEALTH, "whether the driver answers is known all the time"),
+  S24: shown("a lost socket ends the process", HEALTH, "whether the driver responds is known all the time"),
 };

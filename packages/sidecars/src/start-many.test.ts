@@ -159,10 +159,10 @@ test(
     await world.claim("one", "a");
     await world.bound("one");
     world.start({ leaderElection: { ...leaderElection, identity: "second" } });
-    let answer = () => {};
+    let respond = () => {};
     world.drivers["b"]?.faults.add({
       method: "CreateVolume",
-      until: new Promise<void>((go) => (answer = go)),
+      until: new Promise<void>((go) => (respond = go)),
     });
     await world.claim("two", "b");
     await until("b is called", () => world.drivers["b"]?.called("CreateVolume") === 1);
@@ -176,7 +176,7 @@ test(
       });
       return lease?.spec?.holderIdentity === "second";
     });
-    answer();
+    respond();
     await world.claim("three", "a");
     await world.bound("three");
     await world.bound("two");

@@ -11,7 +11,7 @@ export function patience(): AbortSignal {
  * Sends a request until it has a response. One that got none may have been done all the same: then what is there already
  * (`AlreadyExists`), or gone (`NotFound`), is what was asked for.
  */
-export async function answered(send: () => Promise<unknown>, signal = patience()): Promise<void> {
+export async function accepted(send: () => Promise<unknown>, signal = patience()): Promise<void> {
   for (let isFirst = true; ; isFirst = false) {
     try {
       await send();

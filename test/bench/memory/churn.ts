@@ -9,7 +9,7 @@ import {
 } from "@mooring/store";
 import { claim, pod } from "../../support/manifests.ts";
 import { load } from "../measure.ts";
-import { answered, patience } from "./answered.ts";
+import { accepted, patience } from "./accepted.ts";
 
 /** Of so many turns one is the life of a claim, and one that of a claim in a pod; the others are ConfigMaps'. */
 const [CLAIM_TURNS, POD_TURNS] = [20, 200];
@@ -41,27 +41,27 @@ async function until<T extends KubeObject>(
 async function changed(life: Life, resource: Resource): Promise<void> {
   const { store, ...key } = life;
   const body = { metadata: { labels: { turn: key.name } } };
-  await answered(() => store.patch(resource, key, { type: "merge", body }));
+  await accepted(() => store.patch(resource, key, { type: "merge", body }));
 }
 
 async function gone(life: Life, resource: Resource): Promise<void> {
   const { store, ...key } = life;
-  await answered(() => store.delete(resource, key));
+  await accepted(() => store.delete(resource, key));
   await until(life, resource, (object) => object === undefined);
 }
 
 /** Three operations. */
 async function configMapLife(life: Life): Promise<void> {
   const { store, ...key } = life;
-  await answered(() => store.create(ConfigMaps, configMap(key.namespace, key.name)));
+  await accepted(() => store.create(ConfigMaps, configMap(key.namespace, key.name)));
   await changed(life, ConfigMaps);
-  await answered(() => store.delete(ConfigMaps, key));
+  await accepted(() => store.delete(ConfigMaps, key));
 }
 
 /** Three operations, and what they cause: a volume with its image, bound, changed and deleted. */
 async function claimLife(life: Life, during: () => Promise<void> = async () => {}): Promise<void> {
   const { store, namespace, name } = life;
-  await answered(() => store.create(PersistentVolumeClaims, claim(namespace, name, { size: "16Mi" })));
+  await accepted(() => store.create(PersistentVolumeClaims, claim(namespace, name, { size: "16Mi" })));
   await until(life, PersistentVolumeClaims, (object) => object?.status?.phase === "Bound");
   await changed(life, PersistentVolumeClaims);
   await during();
@@ -73,7 +73,7 @@ async function podLife(life: Life): Promise<void> {
   const { store, namespace, name } = life;
   await claimLife(life, async () => {
     const object = pod(namespace, name, "exec sleep 100000", { mounts: { "/data": name } });
-    await answered(() => store.create(Pods, object));
+    await accepted(() => store.create(Pods, object));
     await until(life, Pods, (object) => object?.status?.phase === "Running");
     await gone(life, Pods);
   });

@@ -22,7 +22,7 @@ export class DriverProcess {
   async start(name: string, can: readonly string[] = ALL): Promise<void> {
     const args = [this.#program, this.socket, name, can.join(",")];
     this.#child = spawn(process.execPath, args, { stdio: ["ignore", "inherit", "inherit"] });
-    await eventually(`driver ${name}`, () => answers(this.socket));
+    await eventually(`driver ${name}`, () => responds(this.socket));
   }
 
   /** Stands still, with its connections open. */
@@ -60,7 +60,7 @@ export class DriverProcess {
   }
 }
 
-async function answers(path: string): Promise<boolean> {
+async function responds(path: string): Promise<boolean> {
   const socket = connect(path);
   try {
     await once(socket, "connect");

@@ -98,7 +98,7 @@ export class Postgresql {
       stream.on("data", (chunk: Buffer) => {
         this.log += chunk.toString();
       });
-    await eventually("PostgreSQL to answer", async () => {
+    await eventually("PostgreSQL to respond", async () => {
       if (server.exitCode !== null || server.signalCode !== null) throw new Error(this.log);
       return this.query("SELECT 1").then(
         () => true,

@@ -137,7 +137,7 @@ async function makeVolume(name: string): Promise<void> {
 }
 
 async function say(message: object): Promise<void> {
-  const answered = once(process, "message");
+  const responded = once(process, "message");
   process.send?.(message);
-  await answered;
+  await responded;
 }

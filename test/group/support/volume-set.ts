@@ -107,7 +107,7 @@ export async function publishVolume(site: Site, name: string, wish: VolumeWish):
 
 /** As an orchestrator does: a call is repeated while its result is that it cannot be done right now. */
 function repeated<T extends object>(call: () => Promise<T>): Promise<T> {
-  return eventually("an answer", () =>
+  return eventually("a response", () =>
     call().catch((error: { codeName?: string }) => {
       if (error.codeName === "UNAVAILABLE") return undefined;
       throw error;

@@ -27,7 +27,7 @@ after(async () => {
 });
 
 for (const name of Object.keys(TABLES)) {
-  test(`ours answers ${name} as a Kubernetes API server did`, async () => {
+  test(`ours responds to ${name} as a Kubernetes API server did`, async () => {
     const found = await differences(connection, name, "ours");
     assert.equal(found.length, 0, `${found.length} differ\n${found.join("\n")}`);
   });

@@ -19,7 +19,7 @@ let cluster: Awaited<ReturnType<typeof startControlPlane>> | undefined;
 let connection: Connection;
 before(async () => {
   if (bin === undefined) return;
-  folder = await mkdtemp(join(tmpdir(), "mooring-answers-"));
+  folder = await mkdtemp(join(tmpdir(), "mooring-responses-"));
   const only = ["etcd", "kube-apiserver", "kube-controller-manager"];
   cluster = await startControlPlane({ folder, bin, only, address: undefined });
   connection = await Connection.open(cluster.admin);
@@ -36,7 +36,7 @@ after(async () => {
 });
 
 for (const name of Object.keys(TABLES)) {
-  test(`a Kubernetes API server still answers ${name} so`, { skip }, async () => {
+  test(`a Kubernetes API server still responds to ${name} so`, { skip }, async () => {
     if (RECORD) await record(connection, name);
     const found = await differences(connection, name, "theirs");
     assert.equal(found.length, 0, `${found.length} differ\n${found.join("\n")}`);

@@ -177,13 +177,13 @@ class World {
   }
 
   /** Until an event of a pod says so. */
-  told(pod: string, message: RegExp): Promise<true> {
+  reported(pod: string, message: RegExp): Promise<true> {
     const read = () =>
       this.kubectl.run(
         ...["get", "events", "--field-selector", `involvedObject.name=${pod}`],
         ...["-o", 'jsonpath={range .items[*]}{.message}{"\\n"}{end}'],
       );
-    return eventually(`${message} told to ${pod}`, async () => message.test(await read()) || undefined, {
+    return eventually(`${message} reported to ${pod}`, async () => message.test(await read()) || undefined, {
       withinMs,
       lastSeen: read,
     });
@@ -194,7 +194,7 @@ class World {
   }
 }
 
-test("a driver that refuses to detach, and an attacher that is away, are told by Kubernetes' own controller, and it goes on when they do", {
+test("a driver that refuses to detach, and an attacher that is away, are reported by Kubernetes' own controller, and it goes on when they do", {
   skip: thorough().skip || (missing() ?? false),
 }, async (t) => {
   covers("K8S-054", "K8S-076", "K8S-081", "K8S-082", "K8S-083");
@@ -241,7 +241,7 @@ test("a driver that refuses to detach, and an attacher that is away, are told by
   await allow();
   await world.remove("leaving");
   await world.kubectl.apply(claimAndPod("waiting"));
-  await world.told("waiting", /AttachVolume\.Attach failed.*timed out waiting for external-attacher/);
+  await world.reported("waiting", /AttachVolume\.Attach failed.*timed out waiting for external-attacher/);
   await world.logged(
     new RegExp(`${leaving.replaceAll("-", "\\-")}.*timed out waiting for external-attacher`),
   );

@@ -211,7 +211,7 @@ test("beside snapshot-controller and a node with csi-provisioner and csi-snapsho
   await users.nothingIsLeft();
 });
 
-test("a CSIDriver object is made as it is declared, put right, and what no server lets be changed is told", {
+test("a CSIDriver object is made as it is declared, put right, and what no server lets be changed is reported", {
   skip,
 }, async (t) => {
   const { cluster } = await start(t, { n1: "1Gi", n2: "1Gi" });
@@ -245,9 +245,13 @@ test("a CSIDriver object is made as it is declared, put right, and what no serve
     spec: { attachRequired: true, fsGroupPolicy: "None" },
   } as KubeObject & { spec: object });
   await cluster.mooring("n1", ...declared);
-  await eventually("what cannot be changed to be told", async () => {
-    const told = (await store.list(Events)).items.filter(({ reason }) => reason === "CSIDriverNotAsDeclared");
-    return told.some(({ message = "" }) => /attachRequired is true .*kubectl delete csidriver/.test(message));
+  await eventually("what cannot be changed to be reported", async () => {
+    const reported = (await store.list(Events)).items.filter(
+      ({ reason }) => reason === "CSIDriverNotAsDeclared",
+    );
+    return reported.some(({ message = "" }) =>
+      /attachRequired is true .*kubectl delete csidriver/.test(message),
+    );
   });
   assert.deepEqual((await specOf())?.tokenRequests, wanted.tokenRequests, "what can be changed is");
   await store.delete(CSIDrivers, { name: DRIVER });

@@ -114,8 +114,8 @@ export async function withConflicts(kube, work) {
       // It may be gone by now; then there is nothing to write first.
       const status = await first(write, asked, met).catch(() => undefined);
       response.setHeader("content-type", "application/json");
-      const verdict = { uid: asked.uid, allowed: status === undefined, status };
-      response.end(JSON.stringify({ apiVersion, kind, response: verdict }));
+      const result = { uid: asked.uid, allowed: status === undefined, status };
+      response.end(JSON.stringify({ apiVersion, kind, response: result }));
     },
   );
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -146,7 +146,7 @@ export class BackupProgram {
       ],
       ["another audience", "UNAUTHENTICATED", /audience/, await this.#as("reader", "elsewhere")],
       ["the API server's audience", "UNAUTHENTICATED", /audience/, await this.#as("reader")],
-      ["nobody's right", "PERMISSION_DENIED", /stranger may not get/, await this.#as("stranger", AUDIENCE)],
+      ["nobody's right", "PERMISSION_DENIED", /outsider may not get/, await this.#as("outsider", AUDIENCE)],
       [
         "another namespace",
         "PERMISSION_DENIED",
@@ -170,11 +170,11 @@ export class BackupProgram {
       assert.equal(error.codeName, code, `${what}: ${error.message}`);
       assert.match(error.message, message, what);
     }
-    const stranger = connectSnapshotMetadata(cluster.address, cluster.otherCa);
+    const outsider = connectSnapshotMetadata(cluster.address, cluster.otherCa);
     const asked = { securityToken: this.#token, namespace: NAMESPACE, snapshotName: "first" };
-    const unknown = await refusal(stranger.getMetadataAllocated(asked), "by another authority");
+    const unknown = await refusal(outsider.getMetadataAllocated(asked), "by another authority");
     assert.equal(unknown.codeName, "UNAVAILABLE");
-    stranger.close();
+    outsider.close();
   }
 
   /** A token lives no longer than its account. */
@@ -269,7 +269,7 @@ const accounts = ({ driver, address, ca }: Cluster) => `
 ---
 {apiVersion: v1, kind: ServiceAccount, metadata: {name: reader, namespace: ${NAMESPACE}}}
 ---
-{apiVersion: v1, kind: ServiceAccount, metadata: {name: stranger, namespace: ${NAMESPACE}}}
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: outsider, namespace: ${NAMESPACE}}}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role

@@ -79,9 +79,9 @@ async function life(cluster: Cluster, all: Made[], run: (next: ControlPlane | un
   await work.settled();
   await mooring.end("SIGTERM");
 
-  const gap = await work.claims("while-mooring-has-ended", 5);
+  const between = await work.claims("while-mooring-has-ended", 5);
   const last = await start(cluster.startSidecars());
-  await work.bound(gap);
+  await work.bound(between);
   await use(work, ours, { name: "by-sidecars", size: "32Mi" });
   await use(work, theirs, { name: "back", size: "48Mi" });
   for (const writer of all.flatMap(({ writers }) => writers.splice(0))) {

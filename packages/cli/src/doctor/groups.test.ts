@@ -62,7 +62,7 @@ test("doctor and status name kinds that the cluster does not have, and report on
   assert.match(first?.next ?? "", /kubectl apply -f deploy\/crds\/storage\.mooring\.dev_volumegroup/);
   assert.ok(
     found.some(({ check }) => check === "VolumeGroupRevert default/off"),
-    "the others are looked at",
+    "the others are checked",
   );
   const report = await statusReport(store, LATER);
   assert.equal(missing(report.troubles).length, 2);

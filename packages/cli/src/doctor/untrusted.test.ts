@@ -13,7 +13,7 @@ test("doctor and why name a node that may not share a volume, over which address
   const store = await watchedStore(t);
   const spec = { size: 1, pool: "p", volumeMode: "Filesystem" as const, accessMode: "rwx" };
   await store.create(Volumes, { apiVersion, kind: "Volume", metadata: { name: "v" }, spec });
-  const stranger = { address: "192.0.2.9", message: 'node "c" at 192.0.2.9 ... --trusted-network' };
+  const outsider = { address: "192.0.2.9", message: 'node "c" at 192.0.2.9 ... --trusted-network' };
   const share = await store.create(ShareManagers, {
     ...{ apiVersion, kind: "ShareManager", metadata: { name: "v" } },
     spec: { nodeID: "a", users: ["a", "b", "c", "d"] },
@@ -23,8 +23,8 @@ test("doctor and why name a node that may not share a volume, over which address
     status: {
       ...{ state: "running", nodeID: "a", endpoint: "nfs://192.0.2.1:20490/v", users: ["b", "d"] },
       untrusted: [
-        { nodeID: "c", refused: true, ...stranger },
-        { nodeID: "d", refused: false, ...stranger },
+        { nodeID: "c", refused: true, ...outsider },
+        { nodeID: "d", refused: false, ...outsider },
       ],
     },
   });

@@ -11,7 +11,7 @@ function bounds(...args: string[]) {
   return clientBounds(command.parse(args, { from: "user" }).opts<ClientBoundsOptions>());
 }
 
-test("what clients may have open is as documented, or as it is told", () => {
+test("what clients may have open is as documented, or as it is configured", () => {
   assert.deepEqual(bounds(), CLIENT_BOUNDS);
   assert.deepEqual(
     bounds("--max-watches=5000", "--max-watches-per-user=1000", "--max-connections-per-user=7"),

@@ -36,7 +36,7 @@ test("help writes times and collections as an operator does", thorough(), async 
   assert.doesNotMatch(restore.stdout, /default: \{\}/);
 });
 
-test("a pair that is none is answered with an example of the same option", thorough(), async () => {
+test("a pair that is none is refused with an example of the same option", thorough(), async () => {
   for (const [option, example] of [
     ["--name", "data=copy"],
     ["--size", "data=10Gi"],

@@ -9,7 +9,7 @@ test("a flag is named where the engine marks that there is a way, and not for te
     withNextStep(
       Promise.reject(new EngineError("FAILED_PRECONDITION", "no", { hint, ...defined({ wayOut }) })),
     );
-  await assert.rejects(refuse("Look at who is in the queue."), { next: "Look at who is in the queue." });
+  await assert.rejects(refuse("Read who is in the queue."), { next: "Read who is in the queue." });
   await assert.rejects(refuse("Wait for them.", "queue"), { next: "Wait for them. (--queue)" });
   await assert.rejects(refuse("Ask ann.", "force"), { next: "Ask ann. (--force)" });
 });

@@ -32,7 +32,7 @@ test("a Pool object that no node was started with is no pool that has nothing to
   assert.match(detail, /no node has it/);
 });
 
-test("one that nodes have is judged by what they report", () => {
+test("one that nodes have is explained by what they report", () => {
   assert.equal(poolCheck({ ...CEPH, status: { ready: true, nodes: ["a"] } }).state, "ok");
   const conditions = [
     { type: "Ready", status: "False" as const, reason: "Silent", message: "the cluster does not respond" },

@@ -305,7 +305,7 @@ test("every code arrives as itself, with a message and without details", async (
   }
 });
 
-test("a call that is not answered in time says the same each time: which call, and how long it waited", async (t) => {
+test("a call without a response in time says the same each time: which call, and how long it waited", async (t) => {
   const never = new Promise<object>(() => {});
   const { client } = await pair(t, { identity: { probe: () => never } });
   const messages = new Set<string>();

@@ -110,7 +110,7 @@ test("a driver that does not respond is logged once, what was published stays, a
   const asked = () => h.driver.calls.filter(({ method }) => method === "GetCapacity").length;
   h.driver.availableBytes = () => assert.fail("the array is offline");
   const before = asked();
-  await h.until("many questions", () => asked() > before + 10);
+  await h.until("many requests", () => asked() > before + 10);
   assert.equal(await published(h), "late a 1Ki, late b 1Ki");
   h.driver.availableBytes = () => 2048n;
   await shows(h, "late a 2Ki, late b 2Ki");

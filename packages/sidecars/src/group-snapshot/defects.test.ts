@@ -384,7 +384,7 @@ const faults: [title: string, change: (snapshots: object[]) => object[], error: 
   ["a member twice", ([first]) => [{ ...first }, { ...first }], /come twice/],
 ];
 for (const [title, change, error] of sample(faults, { everyday: 1 }))
-  test(`a response with ${title} is a fault: no members and never ready, until the driver answers right`, async (t) => {
+  test(`a response with ${title} is a fault: no members and never ready, until the driver's response is right`, async (t) => {
     covers("KEP-022");
     const w = await groupWorld(t);
     w.h.driver.changeGroup = (group) => ({ ...group, snapshots: change(group.snapshots) as never });

@@ -56,9 +56,9 @@ test("a volume in a bad state is reported once on its claim, and so is its recov
   );
 });
 
-test("whether the driver answers is known all the time, and work goes on when it is back", async (t) => {
+test("whether the driver responds is known all the time, and work goes on when it is back", async (t) => {
   const h = await startHarness(t, { sidecars: { ...sidecars, timeoutMs: 2_000 } });
-  await h.until("it answers", () => h.sidecars.health.ready);
+  await h.until("it responds", () => h.sidecars.health.ready);
   await h.driver.pause();
   await h.until("it is seen to be gone", () => !h.sidecars.health.ready);
   const { metadata, ...rest } = claim("data");

@@ -191,7 +191,7 @@ const request = fc.oneof(
   }),
 );
 
-test("no request is answered with an internal error, and every refusal is a Status", async () => {
+test("no request gets an internal error, and every refusal is a Status", async () => {
   const runs = howMany({ everyday: 150, full: 1_500, deep: 50_000 });
   await fc.assert(
     fc.asyncProperty(

@@ -235,7 +235,7 @@ test(
 );
 
 test(
-  "an image that is exchanged between the look at its tag and the copy does not get the other's digest",
+  "an image that is exchanged between the read of its tag and the copy does not get the other's digest",
   everyday(),
   async () => {
     const layout = join(folder, "layouts/exchanged");

@@ -200,7 +200,7 @@ test("a registry's own message is reported, and a pod's credentials are used", a
   registry.credentials = undefined;
 });
 
-test("a pod is let go while its image is on the way", async () => {
+test("a pod is deleted while its image is on the way", async () => {
   const silent = createServer(() => {});
   await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
   const asked = once(silent, "connection");

@@ -149,7 +149,7 @@ async function watches(): Promise<number> {
   return (await Promise.all(read)).join("").match(/^inotify wd:/gm)?.length ?? 0;
 }
 
-test("a container that ends before its start is over has run once, and nothing of it is looked at any more", async () => {
+test("a container that ends before its start is over has run once, and nothing of it is read any more", async () => {
   const volume = join(stateDir, "volume");
   await mkdir(volume);
   const wanted = {

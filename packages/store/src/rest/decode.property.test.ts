@@ -59,7 +59,7 @@ test("whatever a server writes, no null comes in, nothing else is lost, and twic
   );
 });
 
-test("objects of other people's shape keep every null outside of their metadata", () => {
+test("objects of others' shapes keep every null outside of their metadata", () => {
   fc.assert(
     fc.property(withNulls, withNulls, (body, metadata) => {
       const object: Record<string, unknown> = { ...body, metadata };

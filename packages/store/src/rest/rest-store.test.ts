@@ -297,7 +297,7 @@ test("items of a list know what they are", async (t) => {
   assert.deepEqual([item?.apiVersion, item?.kind], ["example.com/v1", "Widget"]);
 });
 
-test("a delete that is answered with a Status still returns which object is gone", async (t) => {
+test("a delete whose response is a Status still returns which object is gone", async (t) => {
   const { api, rest } = await setUp(t);
   api.intercept = (_request, response) => {
     response.end(JSON.stringify({ kind: "Status", status: "Success", details: { name: "a", uid: "u-1" } }));

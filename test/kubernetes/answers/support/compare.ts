@@ -36,7 +36,7 @@ export async function differences(server: Connection, name: string, whose: "ours
   return cases.flatMap(({ request, response, ours }, index) => {
     const expected = whose === "ours" && ours !== undefined ? (ours.split(", ")[0] ?? "") : response;
     const got = responses[index] ?? "";
-    return got === expected ? [] : [`${request.join(" | ")}\n  expected: ${expected}\n  answered: ${got}`];
+    return got === expected ? [] : [`${request.join(" | ")}\n  expected: ${expected}\n  response: ${got}`];
   });
 }
 

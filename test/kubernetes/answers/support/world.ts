@@ -33,7 +33,7 @@ async function apply(server: Connection, thing: Thing): Promise<void> {
   const { name, namespace } = metadata;
   const root = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const inside = namespace === undefined ? "" : `/namespaces/${namespace}`;
-  const path = `${root}${inside}/${kind.toLowerCase()}s/${name}?fieldManager=answers&force=true`;
+  const path = `${root}${inside}/${kind.toLowerCase()}s/${name}?fieldManager=compared&force=true`;
   const type = "application/apply-patch+yaml";
   const { code, body } = await server.send("PATCH", path, { body: JSON.stringify(thing), type });
   if (code >= 300) throw new Error(`${kind} ${name}: ${code} ${body.message}`);

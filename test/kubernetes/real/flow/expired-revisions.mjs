@@ -25,8 +25,8 @@ async function compact({ etcd }, at) {
 /** The server says so of a watch that goes on there. */
 async function isGone(kube, at) {
   const path = `/api/v1/persistentvolumeclaims?watch=1&timeoutSeconds=5&resourceVersion=${at}`;
-  const answer = await kube.kubectl("get", "--raw", path).catch((error) => String(error.stderr));
-  assert.match(answer, /410|Expired|too old resource version|required revision has been compacted/);
+  const response = await kube.kubectl("get", "--raw", path).catch((error) => String(error.stderr));
+  assert.match(response, /410|Expired|too old resource version|required revision has been compacted/);
 }
 
 const podOf = ({ user }) => user?.extra?.["authentication.kubernetes.io/pod-name"]?.[0];

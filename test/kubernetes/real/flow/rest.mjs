@@ -22,10 +22,10 @@ export async function atRest(kube) {
   );
   for (const pod of names.trim().split(/\s+/)) {
     // One that was killed a moment ago does not listen yet.
-    const answered = await until(`${pod} to say what it has forgotten`, () =>
+    const reported = await until(`${pod} to say what it has forgotten`, () =>
       kube.kubectl("-n", "mooring", "exec", pod, "--", "node", "-e", READ),
     );
-    const sleepers = JSON.parse(answered);
+    const sleepers = JSON.parse(reported);
     if (sleepers.length > 0) throw new Error(`${pod} sleeps: ${JSON.stringify(sleepers)}`);
   }
 }

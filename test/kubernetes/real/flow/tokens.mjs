@@ -53,7 +53,7 @@ export async function tokens(kube) {
 }
 
 /** What the API server returns to whoever shows this token. */
-async function answerTo(token, authority) {
+async function codeFor(token, authority) {
   const ca = await readFile(authority, "utf8");
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${token.trim()}` };
@@ -72,7 +72,7 @@ function expiryOf(token) {
 }
 
 /** What Mooring has asked since then, and was refused as unknown. */
-async function strangers(file, from) {
+async function otherCallers(file, from) {
   const asked = (await readRequests(file)).slice(from);
   const refused = asked.filter(({ responseStatus }) => responseStatus?.code === 401);
   assert.notEqual(refused.length, 0, "the audit log lists no refusals: it cannot show that there were none");
@@ -84,12 +84,12 @@ async function strangers(file, from) {
 /** `first`: what {@link tokens} were, of pods that are still there. `data`: folders in which pods count. */
 export async function tokensExpire(kube, { first, data }) {
   const { audit, pki } = kube.cluster;
-  const answer = (token) => answerTo(token, pki.at("ca.crt"));
+  const codeOf = (token) => codeFor(token, pki.at("ca.crt"));
   const before = await containers(kube);
   const from = (await readRequests(audit.file)).length;
   const ends = Math.max(...[...first.values()].map(expiryOf));
   const refused = async () => {
-    for (const token of first.values()) if ((await answer(token)) !== 401) return false;
+    for (const token of first.values()) if ((await codeOf(token)) !== 401) return false;
     return true;
   };
   const left = Math.max(0, ends - Date.now() / 1000) + LEEWAY_S;
@@ -98,10 +98,10 @@ export async function tokensExpire(kube, { first, data }) {
   assert.deepEqual([...now.keys()].sort(), [...first.keys()].sort(), "there are other pods");
   for (const [pod, token] of now) {
     assert.notEqual(token, first.get(pod), `${pod} has the token that it began with`);
-    assert.equal(await answer(token), 200, pod);
+    assert.equal(await codeOf(token), 200, pod);
   }
   await writeOn(data);
   await everythingWorks(kube, "after-expiry");
   assert.equal(await containers(kube), before, "a process of Mooring has ended");
-  assert.deepEqual(await strangers(audit.file, from), [], "Mooring has shown a token that had ended");
+  assert.deepEqual(await otherCallers(audit.file, from), [], "Mooring has shown a token that had ended");
 }

@@ -90,7 +90,7 @@ export class Worker {
     await ip("link", "set", this.name, "up");
   }
 
-  async #tell(what, name) {
+  async #report(what, name) {
     const done = once(this.#child, "message");
     this.#child.send({ what, name });
     await done;
@@ -98,11 +98,11 @@ export class Worker {
 
   /** `name`: "kubelet" or "containerd". At once, without a word to anybody; what it has started runs on. */
   async endProgram(name) {
-    await this.#tell("end", name);
+    await this.#report("end", name);
   }
 
   async startProgram(name) {
-    await this.#tell("start", name);
+    await this.#report("start", name);
   }
 
   /** A path of this machine as seen from here, with everything that is mounted there. */

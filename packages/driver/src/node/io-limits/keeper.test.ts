@@ -119,11 +119,11 @@ test("what cannot be read at the start is read again, and keeps no other volume 
   const here = await machine(t);
   const [one, two] = [await here.use("v-one"), await here.use("v-two")];
   for (const { workload } of [one, two]) await here.makeGroup(workload);
-  let answers = 0;
+  let responses = 0;
   const get = async (resource: unknown, { name }: { name: string }): Promise<Volume> => {
     assert.equal(resource, Volumes);
     // No server at first; later it has one of the two, and fails with the other.
-    if (name === "v-one" || ++answers < 2) throw new Error("no response");
+    if (name === "v-one" || ++responses < 2) throw new Error("no response");
     return two.volume;
   };
   const end = keeping(here.keeper({ get } as unknown as ObjectStore));

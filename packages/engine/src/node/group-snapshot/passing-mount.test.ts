@@ -44,7 +44,7 @@ async function mountElsewhere(folder: string, device: string, target: string) {
   };
 }
 
-test("a member that is mounted out of sight for a moment, as while a container starts, does not refuse its group", async (t) => {
+test("a member that is mounted where the agent does not see it for a moment, as while a container starts, does not refuse its group", async (t) => {
   const cluster = await Cluster.open(t, [{ name: "x", type: "xfs", node: "a" }]);
   const { host, store, dir } = cluster;
   await useVolume(cluster, "v-1", "x", { access: "mounted" });

@@ -35,7 +35,7 @@ test("a user that stays is refused with the volume's name", async () => {
   await assert.rejects(steadyUses(read, false, clock), /volume v-2 is a raw device/);
 });
 
-test("a mount out of sight that comes into sight, or goes, does not refuse a group; one that stays does", async () => {
+test("a mount that the agent does not see and that appears, or goes, does not refuse a group; one that stays does", async () => {
   const hidden = member("v-2", { as: "hidden", where: "a container" });
   for (const later of [member("v-2", { as: "filesystem", mount: "/n" }), closed]) {
     const { read, clock } = scripted([mounted, hidden], [mounted, later]);

@@ -41,10 +41,10 @@ test("a server starts for the first of the others, and ends with the last", () =
   assert.equal(decide(view(["a"], running(ENDPOINT), { servers: 1 })).do, "end");
 });
 
-const stranger = { nodeID: "c", address: "198.51.100.9", message: "..." };
+const outsider = { nodeID: "c", address: "198.51.100.9", message: "..." };
 
 test("for a node whose network is not trusted no server starts; it is reported, and read again", () => {
-  const refused = { untrusted: [{ ...stranger, refused: true }], users: [] };
+  const refused = { untrusted: [{ ...outsider, refused: true }], users: [] };
   const alone = view(["a", "c"], running(), refused);
   assert.deepEqual(decide(alone), {
     ...{ do: "record", status: { ...running(), untrusted: refused.untrusted } },
@@ -56,7 +56,7 @@ test("for a node whose network is not trusted no server starts; it is reported, 
 });
 
 test("a server that runs reports whom it lets in, and whom it must not", () => {
-  const both = { servers: 1, users: ["b"], untrusted: [{ ...stranger, refused: true }] };
+  const both = { servers: 1, users: ["b"], untrusted: [{ ...outsider, refused: true }] };
   const step = decide(view(["a", "b", "c"], running(ENDPOINT), both));
   assert.deepEqual(step, {
     ...{ do: "record", status: { ...running(ENDPOINT), untrusted: both.untrusted } },

@@ -12,7 +12,7 @@ import { addOther, ended, layout, NAME, OTHER, read, running, served, share, wri
 
 /** An address for documentation (RFC 5737), in another network than this machine's. */
 const FAR = "198.51.100.9";
-const STRANGER = "stranger";
+const OUTSIDER = "outsider";
 
 async function clients(bench: Bench): Promise<string> {
   const config = await readFile(layout(bench).config, "utf8");
@@ -40,11 +40,11 @@ test(
   async (t) => {
     const bench = await served(t);
     await write(bench, "f", "kept");
-    await addOther(bench, FAR, STRANGER);
-    await bench.ask(NAME, "csi-far", STRANGER);
+    await addOther(bench, FAR, OUTSIDER);
+    await bench.ask(NAME, "csi-far", OUTSIDER);
     assert.match(
       await refused(bench),
-      /node "stranger" at 198\.51\.100\.9 .* --trusted-network .* WireGuard/,
+      /node "outsider" at 198\.51\.100\.9 .* --trusted-network .* WireGuard/,
     );
     assert.match(await event(bench, "NetworkNotTrusted"), /--trusted-network/);
     assert.doesNotMatch(await clients(bench), /198\.51/);
@@ -62,14 +62,14 @@ test(
 
 test("a node that has reported no address is refused, and let in once it has one", thorough(), async (t) => {
   const bench = await served(t);
-  await addOther(bench, undefined, STRANGER);
-  await bench.ask(NAME, "csi-far", STRANGER);
-  assert.match(await refused(bench), /node "stranger" has reported no IPv4 address/);
+  await addOther(bench, undefined, OUTSIDER);
+  await bench.ask(NAME, "csi-far", OUTSIDER);
+  assert.match(await refused(bench), /node "outsider" has reported no IPv4 address/);
   const [own = ""] = (await findPlace()).addresses;
   const report = (agent: NodeAgent): void => {
     agent.status = { ...agent.status, state: "Ready", address: own };
   };
-  await mutate(bench.store, NodeAgents, { name: STRANGER }, { change: report, subresource: "status" });
+  await mutate(bench.store, NodeAgents, { name: OUTSIDER }, { change: report, subresource: "status" });
   await bench.ticketsUntil(NAME, (a) => ticketStatus(a, "csi-far")?.satisfied === true);
 });
 
@@ -106,11 +106,11 @@ test(
     const [own = ""] = (await findPlace()).addresses;
     const trustedNetworks = [`${own}/32`, "198.51.100.0/24"];
     const bench = await Bench.open(t, "xfs", { tickets: true, trustedNetworks });
-    await addOther(bench, FAR, STRANGER);
+    await addOther(bench, FAR, OUTSIDER);
     await bench.createVolume(NAME, XFS);
     await bench.volume(NAME, "detached");
     await bench.ask(NAME);
-    await bench.ask(NAME, "csi-far", STRANGER);
+    await bench.ask(NAME, "csi-far", OUTSIDER);
     const endpoint = await running(bench);
     await bench.ticketsUntil(NAME, (a) => ticketStatus(a, "csi-far")?.satisfied === true);
     const [pid = 0] = await findServers(layout(bench));
@@ -118,7 +118,7 @@ test(
     bench.trustedNetworks = [];
     await bench.start();
     const { status } = await share(bench, (s) => (s.status?.untrusted ?? []).length > 0);
-    assert.deepEqual([status?.untrusted?.[0]?.refused, status?.users], [false, [STRANGER]]);
+    assert.deepEqual([status?.untrusted?.[0]?.refused, status?.users], [false, [OUTSIDER]]);
     assert.match(await event(bench, "ServedOnUntrustedNetwork"), /stays in until its workloads end/);
     process.kill(pid, "SIGKILL");
     const another = async () => (await findServers(layout(bench))).some((other) => other !== pid);
@@ -127,7 +127,7 @@ test(
     assert.match(await clients(bench), /198\.51/);
     await bench.drop(NAME, "csi-far");
     await share(bench, (s) => s.status?.state === "running" && s.status.endpoint === undefined);
-    await bench.ask(NAME, "csi-far", STRANGER);
+    await bench.ask(NAME, "csi-far", OUTSIDER);
     await refused(bench);
     assert.deepEqual(await findServers(layout(bench)), []);
     await bench.drop(NAME, "csi-far");

@@ -51,7 +51,7 @@ async function fencedInUse(
 }
 
 test(
-  "a program that keeps a fenced device open is told about, and the volume has a new one when it ends",
+  "a program that keeps a fenced device open is reported, and the volume has a new one when it ends",
   everyday(),
   async (t) => {
     const { stage, device, user } = await fencedInUse(t);

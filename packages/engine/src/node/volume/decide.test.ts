@@ -259,10 +259,10 @@ test("a shared pool's device that shows a replaced file is dropped before anythi
   );
 });
 
-test("a fenced device that only its users keep is not dropped again: who they are is told, or the volume leaves without it", () => {
+test("a fenced device that only its users keep is not dropped again: who they are is reported, or the volume leaves without it", () => {
   const lease = { held: true, takenFrom: undefined };
   const device = { path: "/dev/loop1", sizeBytes: 512, fenced: true };
-  let told = 0;
+  let reported = 0;
   let released = 0;
   fc.assert(
     fc.property(views, fc.boolean(), ({ fault: _, ...start }, deleted) => {
@@ -277,7 +277,7 @@ test("a fenced device that only its users keep is not dropped again: who they ar
           assert.ok(step.do === "fail" && step.code === "FAILED_PRECONDITION", step.do);
           assert.match(step.message, /loop1 was fenced .* v-p-1, and is still in use: mounted at \/pods\/p;/);
           assert.match(step.hint ?? "", /^end the pod or process/);
-          told += 1;
+          reported += 1;
           return;
         }
         assert.ok(!["drop-device", "close-device", "refresh-device"].includes(step.do), step.do);
@@ -293,7 +293,7 @@ test("a fenced device that only its users keep is not dropped again: who they ar
     }),
     { numRuns: howMany({ everyday: 3_000, deep: 30_000 }) },
   );
-  assert.ok(told > 0 && released > 0, `told ${told} times, released ${released} times`);
+  assert.ok(reported > 0 && released > 0, `reported ${reported} times, released ${released} times`);
 });
 
 test("a fenced device is not refreshed: however often, it does not get the size of its image", () => {

@@ -13,14 +13,14 @@ function commands(): { rbd: RbdCommands; begun: Promise<void> } {
     begin = resolve;
   });
   let calls = 0;
-  const answer: Exec["try"] = async () => {
+  const respond: Exec["try"] = async () => {
     calls += 1;
     if (calls > 1) return DONE;
     begin();
     return new Promise(() => {});
   };
   const place = { conf: "/etc/ceph/ceph.conf", pool: "volumes", user: "admin" };
-  const exec: Exec = { try: answer, run: answer };
+  const exec: Exec = { try: respond, run: respond };
   return { rbd: new RbdCommands({ exec, clock: createClock(), place, folder: "/none" }), begun };
 }
 

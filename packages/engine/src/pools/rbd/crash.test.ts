@@ -80,7 +80,7 @@ async function killedAfter(t: TestContext, last: string): Promise<void> {
 }
 
 test(
-  `rbd: killed in ${KILLS} of the gaps between two commands, the next life ends the work and leaves nothing`,
+  `rbd: killed in ${KILLS} of the places between two commands, the next life ends the work and leaves nothing`,
   withCluster,
   async (t) => {
     const whole = await node(t);
@@ -88,8 +88,8 @@ test(
     await assertNothingLeft(whole);
     const commands = Number(await readFile(join(whole.dir, "commands"), "utf8"));
     assert.ok(commands > 30, `only ${commands} commands`);
-    const gaps = Array.from({ length: commands - 1 }, (_, index) => index + 1);
-    const chosen = sample(gaps, { everyday: 0, full: KILLS });
+    const places = Array.from({ length: commands - 1 }, (_, index) => index + 1);
+    const chosen = sample(places, { everyday: 0, full: KILLS });
     for (const last of chosen) await killedAfter(t, `#${last}`);
     t.diagnostic(`killed after commands ${chosen.join(", ")} of ${commands}`);
   },

@@ -305,7 +305,7 @@ test(
     );
     const from = performance.now();
     await assert.rejects(pool.find("v-p-1"), refusal("UNAVAILABLE", /does not respond/));
-    assert.ok(performance.now() - from < 5000, "the next one is told at once");
+    assert.ok(performance.now() - from < 5000, "the next one is refused at once");
     await goOn();
     await eventually("the pool to respond", () => pool.find("v-p-1").catch(() => undefined), {
       withinMs: 240_000,

@@ -363,7 +363,7 @@ describe("bad input by REST", () => {
     assert.equal((await server.http.delete("/v1/volumes/v-1")).status, 405);
   });
 
-  test("without the token nothing is answered, and broken JSON is refused", async () => {
+  test("without the token no request is served, and broken JSON is refused", async () => {
     const nobody = await server.http.send("/v1/volumes/v-1?action=attach", {
       method: "POST",
       body: { hostId: "a" },

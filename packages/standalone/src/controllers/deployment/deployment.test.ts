@@ -168,7 +168,7 @@ test("a set takes on pods that fit, releases those that fit no more, and fills u
   await eventually("another one is there", async () => (await world.pods("own")).length === 2);
   await world.store.delete(Deployments, at("own"), { propagationPolicy: "Background" });
   await eventually("its pods go", async () => (await world.pods("own")).length === 0);
-  assert.ok(await world.find(Pods, one.metadata.name), "what it let go stays");
+  assert.ok(await world.find(Pods, one.metadata.name), "what it released stays");
 });
 
 test("in the middle of a rollout that stands still, both sets take their part of another number of replicas", async () => {

@@ -62,7 +62,7 @@ const kinds = (steps: NodeLifeStep[]) => steps.map((step) => step.do);
 
 test("a node that is silent for the whole grace becomes Unknown, and then tainted unreachable", () => {
   assert.deepEqual(kinds(decide({}, { silentMs: 39_999 })), []);
-  assert.deepEqual(kinds(decide({}, { silentMs: undefined })), [], "it was not looked at yet");
+  assert.deepEqual(kinds(decide({}, { silentMs: undefined })), [], "it was not observed yet");
   assert.deepEqual(kinds(decide({})), ["mark-unknown"]);
   const [step] = decide({ ready: "Unknown" });
   assert.deepEqual(step?.do === "taint" && step.taints.map(({ key, effect }) => [key, effect]), [
@@ -114,7 +114,7 @@ test("after a restart of ours an old taint moves nothing until the node was sile
   assert.deepEqual(decide({ ready: "Unknown", taints: unreachable(9999) }, { pods, silentMs: 10 }), []);
 });
 
-test("a taint of an operator with NoExecute moves pods off a node that answers", () => {
+test("a taint of an operator with NoExecute moves pods off a node that responds", () => {
   const taints: Taint[] = [{ key: "edge", effect: "NoExecute", timeAdded: ago(1) }];
   assert.deepEqual(kinds(decide({ taints }, { silentMs: 0, pods: [podOf()] })), ["evict"]);
   assert.deepEqual(
@@ -150,7 +150,7 @@ const REMOVAL: [what: string, given: Given, more: Partial<NodeLifeView>, steps: 
     {},
     ["remove"],
   ],
-  ["an operator has tainted it, but it answers", { taints: [off] }, { silentMs: 0 }, []],
+  ["an operator has tainted it, but it responds", { taints: [off] }, { silentMs: 0 }, []],
   [
     "an operator has tainted it, and nothing was heard since our restart",
     { ready: "Unknown", taints: [...unreachable(0), off] },

@@ -53,7 +53,7 @@ function inlinePod(name: string, driver: string) {
 }
 
 test(
-  "a driver that registers itself serves pods; gone with a volume in use it is told, and goes on when it is back",
+  "a driver that registers itself serves pods; gone with a volume in use it is reported, and goes on when it is back",
   thorough(),
   async () => {
     const driver = await vendor(VENDOR);
@@ -90,7 +90,7 @@ test(
 );
 
 test(
-  "one that never answers, one under a name that is taken and one of another kind harm no other, and are told",
+  "one that never responds, one under a name that is taken and one of another kind harm no other, and are reported",
   thorough(),
   async (t) => {
     covers("K8S-015");

@@ -276,7 +276,7 @@ test(
         throw CsiError.failedPrecondition("it is published at another path");
     };
     await store.create(Pods, podWithClaim("second", "single", FOREVER));
-    await until("the refusal to be told", async () => {
+    await until("the refusal to be reported", async () => {
       const { items } = await store.list(Events, { namespace: "default" });
       return items.some(
         ({ involvedObject, message }) =>

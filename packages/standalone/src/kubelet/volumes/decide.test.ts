@@ -97,7 +97,7 @@ test("whatever pods come and go and whichever call fails: order is kept, and it 
   );
 });
 
-test("what a pod has not let go of is not unpublished, although nobody asks for it yet", () => {
+test("what a pod still has is not unpublished, although nobody asks for it yet", () => {
   const view: DeviceView = {
     wantedBy: [],
     publications: [{ podUID: "p", state: "maybe", inUse: true }],

@@ -66,7 +66,7 @@ async function untilClosed(socket: Socket): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-test("a stream has its headers, gives back what comes however it is split, and pings are answered", async () => {
+test("a stream has its headers, gives back what comes however it is split, and pings get their response", async () => {
   const socket = await client();
   const packed = await block(pairs({ streamType: "data", port: "80" }));
   const frames = [

@@ -151,7 +151,7 @@ test("of a key that polls, the steps are asleep that are not what it polls for",
   const { phase } = await paint(t, store, () => "", paints(["write-phase"]));
   await eventually("the first step", async () => (await phase("w")) === "painted");
   await atRest();
-  assert.ok(dry.includes(true) && dry.includes(false), "who reads is told whether anything is done about it");
+  assert.ok(dry.includes(true) && dry.includes(false), "who reads knows whether anything is done about it");
   onDisk = "scratched";
   assert.deepEqual(await findSleepers(), [], "it comes by time");
   await paint(t, store, () => "", paints([]));
@@ -176,7 +176,7 @@ test("keys of objects that are gone are forgotten", async (t) => {
   await eventually("none of them", () => reconciler.keys().size === 0);
 });
 
-test("an object from which nothing follows asks for no key, and a wrong answer to that is found", async (t) => {
+test("an object from which nothing follows asks for no key, and a wrong result of that is found", async (t) => {
   const store = await openStore(t);
   await store.create(Widgets, widget("w", { color: "done" }));
   const stop = new AbortController();
