@@ -34,7 +34,7 @@ function choose(wish: Partial<PoolWish>, pools: readonly Pool[] = POOLS): string
     pool: undefined,
     block: false,
     size: BigInt(GIB),
-    requirement: undefined,
+    accessibilityRequirements: undefined,
     sourcePool: undefined,
   };
   try {
@@ -53,24 +53,30 @@ describe("the pool of a new volume", () => {
 
   test("preferred topologies are tried in their order", () => {
     covers("CSI-110");
-    assert.equal(choose({ requirement: requirement(at("n1", "n2", "n3"), at("n3", "n1")) }), "c");
     assert.equal(
-      choose({ requirement: requirement(at("n1", "n2", "n3"), at("n3", "n1")), size: BigInt(2 * GIB) }),
+      choose({ accessibilityRequirements: requirement(at("n1", "n2", "n3"), at("n3", "n1")) }),
+      "c",
+    );
+    assert.equal(
+      choose({
+        accessibilityRequirements: requirement(at("n1", "n2", "n3"), at("n3", "n1")),
+        size: BigInt(2 * GIB),
+      }),
       "a",
     );
   });
 
   test("then any requisite one, and none besides", () => {
     covers("CSI-105", "CSI-107", "CSI-112", "CSI-113");
-    assert.equal(choose({ requirement: requirement(at("n1", "n3"), at("n9")) }), "a");
+    assert.equal(choose({ accessibilityRequirements: requirement(at("n1", "n3"), at("n9")) }), "a");
     assert.equal(
-      choose({ requirement: requirement(at("n1", "n3")), size: BigInt(5 * GIB) }),
+      choose({ accessibilityRequirements: requirement(at("n1", "n3")), size: BigInt(5 * GIB) }),
       "RESOURCE_EXHAUSTED",
     );
-    assert.equal(choose({ requirement: requirement(at("n9")) }), "RESOURCE_EXHAUSTED");
-    assert.equal(choose({ requirement: requirement([], at("n9")) }), "b");
+    assert.equal(choose({ accessibilityRequirements: requirement(at("n9")) }), "RESOURCE_EXHAUSTED");
+    assert.equal(choose({ accessibilityRequirements: requirement([], at("n9")) }), "b");
     const foreign = [{ segments: { "example.com/zone": "z" } }] as unknown as v1.Topology[];
-    assert.equal(choose({ requirement: requirement(foreign) }), "RESOURCE_EXHAUSTED");
+    assert.equal(choose({ accessibilityRequirements: requirement(foreign) }), "RESOURCE_EXHAUSTED");
   });
 
   test("a named pool is that pool or an error; copies stay with their source; folders have no devices", () => {

@@ -24,7 +24,7 @@ export interface PoolWish {
   /** Its image has features of its own, as those in Ceph clusters do. */
   featured?: boolean;
   size: bigint;
-  requirement: v1.TopologyRequirement | undefined;
+  accessibilityRequirements: v1.TopologyRequirement | undefined;
   /** Pool of the content source: clones never leave it. */
   sourcePool: string | undefined;
 }
@@ -116,8 +116,8 @@ function byTopology(pools: readonly Pool[], wish: PoolWish): Pool[] {
     const difference = roomFor(b, wish) - roomFor(a, wish);
     return difference === 0n ? (a.metadata.name < b.metadata.name ? -1 : 1) : difference > 0n ? 1 : -1;
   });
-  const { requirement, served = false } = wish;
-  const { requisite = [], preferred = [] } = requirement ?? {};
+  const { accessibilityRequirements, served = false } = wish;
+  const { requisite = [], preferred = [] } = accessibilityRequirements ?? {};
   const near = roomiest.filter((pool) => requisite.some(reaches(pool)));
   const rest = requisite.length === 0 || served ? roomiest : [];
   const allowed = [...new Set([...near, ...rest])];

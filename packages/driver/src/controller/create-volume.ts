@@ -40,11 +40,11 @@ export async function createVolume(
 }
 
 /** A pool's report may be older than its last volumes: one that refuses is left out, and the next one tried. */
-async function make(driver: DriverContext, wanted: VolumeRequest, signal: AbortSignal): Promise<Volume> {
+async function make(driver: DriverContext, request: VolumeRequest, signal: AbortSignal): Promise<Volume> {
   const full = new Set<string>();
   let refusal: unknown;
   for (;;) {
-    const volume = await adoptOrCreate(driver, wanted, full, signal).catch((error: unknown) => {
+    const volume = await adoptOrCreate(driver, request, full, signal).catch((error: unknown) => {
       throw refusal ?? error;
     });
     try {
@@ -61,27 +61,27 @@ async function make(driver: DriverContext, wanted: VolumeRequest, signal: AbortS
 
 async function adoptOrCreate(
   driver: DriverContext,
-  wanted: VolumeRequest,
+  request: VolumeRequest,
   full: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<Volume> {
   for (;;) {
-    const present = await findVolume(driver.store, wanted.id, signal);
+    const present = await findVolume(driver.store, request.id, signal);
     if (present !== undefined) {
-      await requireSame(driver, present, wanted, signal);
+      await requireSame(driver, present, request, signal);
       // An earlier attempt failed for good and was interrupted before it could take its object away.
       if (!failedForGood(present)) return present;
       await withdraw(driver, Volumes, present, signal);
       continue;
     }
-    const volume = await planVolume(driver, wanted, full, signal);
+    const volume = await planVolume(driver, request, full, signal);
     try {
       const created = await driver.store.create(Volumes, volume, { signal });
       recorded();
       return created;
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      throw CsiError.aborted(`volume "${wanted.name}" is being created by another call`);
+      throw CsiError.aborted(`volume "${request.name}" is being created by another call`);
     }
   }
 }

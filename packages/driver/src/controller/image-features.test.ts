@@ -20,7 +20,12 @@ function pool(name: string, type: "xfs" | "rbd"): Pool {
 const POOLS = [pool("local", "xfs"), pool("ceph", "rbd")];
 
 function choose(named: string | undefined, pools: readonly Pool[] = POOLS): string {
-  const blank = { block: false, size: BigInt(GIB), requirement: undefined, sourcePool: undefined };
+  const blank = {
+    block: false,
+    size: BigInt(GIB),
+    accessibilityRequirements: undefined,
+    sourcePool: undefined,
+  };
   try {
     return choosePool(pools, { ...blank, pool: named, featured: true }).metadata.name;
   } catch (error) {

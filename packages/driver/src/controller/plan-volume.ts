@@ -32,31 +32,31 @@ import { choosePool, reaches } from "./choose-pool.ts";
  */
 export async function planVolume(
   driver: DriverContext,
-  wanted: VolumeRequest,
+  request: VolumeRequest,
   full: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<Volume> {
-  requireFit(driver, wanted);
-  const { id, capabilities, migratable, mutableParameters, provisioningType, source, stored } = wanted;
-  const { imageFeatures } = wanted;
+  requireFit(driver, request);
+  const { id, capabilities, migratable, mutableParameters, provisioningType, source, stored } = request;
+  const { imageFeatures } = request;
   const copied = source === undefined ? undefined : await readSource(driver.store, source, signal);
-  const asked = fsTypeOf(wanted, copied);
-  const least = leastSize(wanted, copied, asked);
-  const size = chooseSize(wanted.range, least, copied?.size || DEFAULT_SIZE);
-  const fsType = wanted.mount ? (asked ?? defaultFs(size)) : undefined;
+  const asked = fsTypeOf(request, copied);
+  const least = leastSize(request, copied, asked);
+  const size = chooseSize(request.range, least, copied?.size || DEFAULT_SIZE);
+  const fsType = request.mount ? (asked ?? defaultFs(size)) : undefined;
   const pools = await listObjects(driver.store, Pools, signal);
   const modes = capabilities.map(({ mode }) => (driver.alone ? onOneNode(mode) : mode));
   const pool = choosePool(
     pools.filter(({ metadata }) => !full.has(metadata.name)),
     {
-      pool: wanted.pool,
-      block: wanted.block,
+      pool: request.pool,
+      block: request.block,
       served: !migratable && modes.some(({ multiNode }) => multiNode),
       migratable,
       thick: provisioningType === "thick",
       featured: imageFeatures !== undefined,
       size,
-      requirement: wanted.topology,
+      accessibilityRequirements: request.accessibilityRequirements,
       sourcePool: copied?.pool,
     },
   );
@@ -91,7 +91,7 @@ export async function planVolume(
 export async function requireSame(
   driver: DriverContext,
   present: Volume,
-  { name, topology, stored }: VolumeRequest,
+  { name, accessibilityRequirements, stored }: VolumeRequest,
   signal: AbortSignal,
 ): Promise<void> {
   if (present.metadata.deletionTimestamp !== undefined) {
@@ -105,7 +105,7 @@ export async function requireSame(
     });
   }
   const pool = await findPool(driver.store, present.spec.pool, signal);
-  const requisite = topology?.requisite ?? [];
+  const requisite = accessibilityRequirements?.requisite ?? [];
   if (pool !== undefined && !isServed(present) && requisite.length > 0 && !requisite.some(reaches(pool))) {
     throw CsiError.alreadyExists(`volume "${name}" exists, but is not reachable from the requisite topology`);
   }

@@ -22,15 +22,18 @@ export function snapshotPlaces(
 /** A snapshot is made where its volume is: `requisite` is met there or nowhere, and `preferred` has no say. */
 export function isUsableFrom(
   pool: Pool | undefined,
-  requirement: v1.TopologyRequirement | undefined,
+  accessibilityRequirements: v1.TopologyRequirement | undefined,
 ): boolean {
-  const requisite = requirement?.requisite ?? [];
+  const requisite = accessibilityRequirements?.requisite ?? [];
   return requisite.length === 0 || (pool !== undefined && requisite.some(reaches(pool)));
 }
 
 /** Throws RESOURCE_EXHAUSTED for a new snapshot that could not be where it is asked for (section "CreateSnapshot Errors"). */
-export function requirePlace(pool: Pool | undefined, requirement: v1.TopologyRequirement | undefined): void {
-  if (isUsableFrom(pool, requirement)) return;
+export function requirePlace(
+  pool: Pool | undefined,
+  accessibilityRequirements: v1.TopologyRequirement | undefined,
+): void {
+  if (isUsableFrom(pool, accessibilityRequirements)) return;
   const nodes = pool === undefined ? "" : poolNodes(pool).join(", ");
   throw CsiError.resourceExhausted(
     `the snapshot would be usable from ${nodes === "" ? "no node" : `node ${nodes}`} only, not from the requisite topology`,

@@ -49,7 +49,7 @@ export interface VolumeRequest {
   mutableParameters: Record<string, string>;
   source: VolumeSource | undefined;
   /** Where the volume is to be reachable from. */
-  topology: v1.TopologyRequirement | undefined;
+  accessibilityRequirements: v1.TopologyRequirement | undefined;
   /** The arguments that make two calls of one name the same or different. */
   stored: StoredVolumeRequest;
 }
@@ -93,7 +93,7 @@ export function parseVolumeRequest(request: v1.CreateVolumeRequest): VolumeReque
     unfit: (migratable ? unmigratable : unservable)(capabilities),
     mutableParameters,
     source,
-    topology: request.accessibilityRequirements,
+    accessibilityRequirements: request.accessibilityRequirements,
     stored: {
       name,
       requiredBytes: range.requiredBytes.toString(),
