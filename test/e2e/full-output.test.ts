@@ -69,10 +69,12 @@ async function endOf(child: ChildProcess): Promise<number | null> {
 }
 
 test("a command whose output goes to a full disk ends with that, and what to do", thorough(), async (t) => {
-  const { child, stderr } = await start(t, ["version"], { stdout: "/dev/full" });
-  const [code] = await once(child, "exit");
-  assert.equal(code, 2);
-  assert.match(await stderr(), /^error: the output cannot be written: ENOSPC.*\nnext: make room where/);
+  for (const args of [["version"], ["--help"], ["up", "--help"], ["--version"]]) {
+    const { child, stderr } = await start(t, args, { stdout: "/dev/full" });
+    const [code] = await once(child, "exit");
+    assert.equal(code, 2, args.join(" "));
+    assert.match(await stderr(), /^error: the output cannot be written: ENOSPC.*\nnext: make room where/);
+  }
   const silent = await start(t, ["why", "pod/x", "--kubeconfig", "/none"], { stderr: "/dev/full" });
   assert.equal((await once(silent.child, "exit"))[0], 2);
 });

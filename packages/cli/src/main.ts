@@ -19,7 +19,7 @@ function outliveReaders(): void {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     // Who serves goes on, and listens as well.
     if (error.code === "EPIPE" || process.stdout.listenerCount("error") > 1) return;
-    process.exitCode = report(unprintable(error));
+    process.exitCode = reportError(unprintable(error));
   });
 }
 
@@ -60,12 +60,24 @@ function asked([first = ""]: readonly string[]): (() => Promise<Command>)[] {
   return needsAll ? Object.values(COMMANDS) : [COMMANDS[first] as () => Promise<Command>];
 }
 
+/** Help was printed, or what is wrong with the arguments. No exit at once: whether that could be written shows a moment later. */
+class Ended extends Error {
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
+    super("ended");
+    this.exitCode = exitCode;
+  }
+}
+
 async function program(): Promise<Command> {
   const root = new Command("mooring")
     .description("Container storage from one process")
     .version(VERSION)
     .showHelpAfterError("(see mooring --help)")
-    .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.ok : EXIT.usage));
+    .exitOverride(({ exitCode }) => {
+      throw new Ended(exitCode === 0 ? EXIT.ok : EXIT.usage);
+    });
   for (const make of asked(process.argv.slice(2))) {
     const command = await make();
     inherit(root, command, `mooring ${command.name()}`);
@@ -78,5 +90,5 @@ outliveReaders();
 try {
   await (await program()).parseAsync();
 } catch (error) {
-  process.exitCode = report(error);
+  process.exitCode = error instanceof Ended ? error.exitCode : report(error);
 }
