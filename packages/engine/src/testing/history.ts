@@ -35,6 +35,9 @@ export const POOLS = [
 ] as const;
 type Place = 0 | 1 | 2 | 3;
 
+/** Bytes that a volume has when it has grown. */
+const GROWN = 96 * MIB;
+
 const DEEDS = [
   ...["volume", "copy", "snapshot", "group", "job", "ticket", "drop", "grow", "restore", "revert"],
   ...["migrate", "migrate", "confirm", "roll-back", "target-lost"],
@@ -133,7 +136,7 @@ export class History {
       },
       ticket: () => add(volume),
       drop: () => remove(volume),
-      grow: () => edit({ size: 96 * MIB }),
+      grow: () => edit({ size: GROWN }),
       restore: () => edit({ restoreFrom: { snapshot } }),
       revert: async () => {
         const members = { [volume]: snapshot, [`v-q-${number}`]: `s-q-2${number}` };
@@ -205,16 +208,23 @@ export class History {
       for (const what of deeds)
         for (const place of [0, 1, 2] as const) await this.make({ do: what, which: 0, place }).catch(forgive);
     };
+    const first = (is: (status: VolumeStatus) => boolean) =>
+      until(
+        this.#cluster.store,
+        Volumes,
+        "v-p-0",
+        ({ status }) => status?.state === "detached" && is(status),
+      );
     await both("volume");
-    await this.#made("v-p-0");
-    await both("format", "grow", "fault", "mount-again", "snapshot", "copy");
+    await first(() => true);
+    await both("format", "grow");
+    // Before it is faulted: a volume that waits for its repair does not grow.
+    await first(({ expansion, size }) => expansion === undefined && size === GROWN);
+    await both("fault", "mount-again");
+    await first(({ salvage }) => salvage?.state === "Clean");
+    await both("snapshot", "copy");
     await both("job", "group", "restore", "share", "migrate", "ticket");
     await both("revert");
-  }
-
-  /** Until its image is there. */
-  async #made(volume: string): Promise<void> {
-    await until(this.#cluster.store, Volumes, volume, ({ status }) => status?.state === "detached");
   }
 
   /** A raw volume of the shared pool that both nodes ask for, and what may become of its move. */
