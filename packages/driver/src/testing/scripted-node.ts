@@ -5,18 +5,14 @@ import { type CsiClient, connect, createServer } from "@mooring/csi";
 import {
   createHost,
   ENGINE_FINALIZER,
-  GroupSnapshots,
+  ENGINE_KINDS,
   MOORING_API_VERSION,
   NodeAgents,
   Pools,
-  RecurringJobs,
-  ShareManagers,
   type Snapshot,
   Snapshots,
   startArbiter,
   type Volume,
-  VolumeAttachments,
-  VolumeSets,
   Volumes,
 } from "@mooring/engine";
 import {
@@ -56,9 +52,7 @@ export interface Cluster {
 /** The controller service over a store whose nodes are played by a script: for what one machine cannot show. */
 export async function startCluster(nodes: readonly string[]): Promise<Cluster> {
   const folder = await mkdtemp(join(tmpdir(), "mooring-cluster-"));
-  const data = [Volumes, VolumeAttachments, Snapshots, GroupSnapshots, VolumeSets, RecurringJobs];
-  const kinds = [...data, Pools, NodeAgents, ShareManagers];
-  const registry = new ResourceRegistry(kinds.map((resource) => ({ resource, hasStatus: true })));
+  const registry = new ResourceRegistry(ENGINE_KINDS.map((resource) => ({ resource, hasStatus: true })));
   const store = await LocalStore.open({ path: join(folder, "store"), registry });
   const stop = new AbortController();
   for (const name of nodes) await addNode(store, name);
