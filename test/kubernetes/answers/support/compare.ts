@@ -1,5 +1,6 @@
 import { sample } from "@mooring/store/testing";
 import { type Ask, askAccess, askPodSecurity, askRequest } from "./ask.ts";
+import { askStorage } from "./ask-storage.ts";
 import type { Connection } from "./connection.ts";
 import { type Case, readTable, writeTable } from "./table.ts";
 
@@ -9,6 +10,7 @@ export const TABLES: Readonly<Record<string, Ask>> = {
   requests: askRequest,
   nodes: askRequest,
   "pod-security": askPodSecurity,
+  storage: askStorage,
 };
 
 /** Requests on the way at the same time. */

@@ -12,7 +12,12 @@ export interface Who {
 export interface Reply {
   code: number;
   /** The object, the list or the Status. */
-  body: { message?: string; metadata?: { uid?: string }; status?: { allowed?: boolean } & object };
+  body: {
+    message?: string;
+    metadata?: { uid?: string };
+    status?: { allowed?: boolean } & object;
+    details?: { causes?: { reason?: string; field?: string }[] };
+  };
 }
 
 /** Requests to an API server as its administrator, who may speak for others. */

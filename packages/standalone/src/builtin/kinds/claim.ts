@@ -14,11 +14,11 @@ import {
 import { type FieldError, forbidden, invalid, notSupported, required } from "../../schema/field-error.ts";
 import { nameProblems } from "../../schema/formats.ts";
 import { clone, isObject, jsonEqual } from "../../schema/model.ts";
-import { labelErrors } from "../../schema/object-meta.ts";
 import { compareQuantities } from "../../schema/quantity.ts";
 import type { Lookup } from "../../schema/strategy.ts";
 import { requireQuota } from "../quota.ts";
 import { claimTypes } from "../types/claim.ts";
+import { labelSelectorErrors } from "./selector-errors.ts";
 
 const ACCESS_MODES = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 
@@ -39,12 +39,7 @@ export function claimSpecErrors(spec: Record<string, unknown>, path: string): Fi
   const modes = digStrings(spec, "accessModes");
   if (modes.length === 0) errors.push(required(`${path}.accessModes`, "at least 1 access mode is required"));
   errors.push(...accessModeErrors(modes, `${path}.accessModes`));
-  errors.push(
-    ...labelErrors(
-      digObject(spec, "selector", "matchLabels") as Record<string, string>,
-      `${path}.selector.matchLabels`,
-    ),
-  );
+  errors.push(...labelSelectorErrors(spec.selector, `${path}.selector`));
   const size = dig(spec, "resources", "requests", "storage");
   if (size === undefined) errors.push(required(`${path}.resources[storage]`));
   else if (compareQuantities(String(size), "0") <= 0) {

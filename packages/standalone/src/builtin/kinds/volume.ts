@@ -11,12 +11,15 @@ import {
   text,
   wide,
 } from "../../kinds/builtin-kind.ts";
-import { type FieldError, forbidden, invalid, required } from "../../schema/field-error.ts";
+import { type FieldError, forbidden, invalid, notSupported, required } from "../../schema/field-error.ts";
 import { clone, isObject, jsonEqual } from "../../schema/model.ts";
 import { compareQuantities } from "../../schema/quantity.ts";
 import { immutable } from "../immutable.ts";
 import { volumeKindTypes } from "../types/volume.ts";
 import { accessModeErrors } from "./claim.ts";
+import { classNameErrors } from "./driver-errors.ts";
+import { nodeSelectorErrors } from "./selector-errors.ts";
+import { volumeSourceErrors } from "./volume-source-errors.ts";
 
 /** What of a volume's spec is not its source. */
 const COMMON: ReadonlySet<string> = new Set([
@@ -41,33 +44,41 @@ function validateVolume(pv: UnstructuredObject): FieldError[] {
   const modes = digStrings(spec, "accessModes");
   if (modes.length === 0) errors.push(required("spec.accessModes"));
   errors.push(...accessModeErrors(modes, "spec.accessModes"));
-  const size = dig(spec, "capacity", "storage");
-  if (size === undefined) errors.push(required("spec.capacity"));
-  else if (compareQuantities(String(size), "0") <= 0) {
-    errors.push(invalid("spec.capacity[storage]", size, "must be greater than zero"));
-  }
-  return [...errors, ...sourceErrors(spec)];
+  return [
+    ...errors,
+    ...capacityErrors(digObject(spec, "capacity")),
+    ...classErrors(spec),
+    ...affinityErrors(spec),
+    ...volumeSourceErrors(spec, Object.keys(sources(spec))),
+  ];
 }
 
-function sourceErrors(spec: Record<string, unknown>): FieldError[] {
-  const [first, ...more] = Object.keys(sources(spec));
-  if (first === undefined) return [required("spec", "must specify a volume type")];
-  const errors = more.map((field) => forbidden(`spec.${field}`, "may not specify more than one volume type"));
-  if (isObject(spec.csi)) {
-    for (const field of ["driver", "volumeHandle"]) {
-      if (digText(spec, "csi", field) === "") errors.push(required(`spec.csi.${field}`));
-    }
-  }
-  if (isObject(spec.local) && !isObject(spec.nodeAffinity)) {
-    errors.push(required("spec.nodeAffinity", "Local volume requires node affinity"));
-  }
-  for (const field of ["hostPath", "local"]) {
-    const path = digText(spec, field, "path");
-    if (isObject(spec[field]) && path.split("/").includes("..")) {
-      errors.push(invalid(`spec.${field}.path`, path, "must not contain '..'"));
-    }
-  }
+function capacityErrors(capacity: Record<string, unknown>): FieldError[] {
+  const [first, ...more] = Object.keys(capacity);
+  const errors = first === undefined ? [required("spec.capacity")] : [];
+  if (first !== "storage" || more.length > 0)
+    errors.push(notSupported("spec.capacity", capacity, ["storage"]));
+  const { storage } = capacity;
+  if (storage !== undefined && compareQuantities(String(storage), "0") <= 0)
+    errors.push(invalid("spec.capacity[storage]", storage, "must be greater than zero"));
   return errors;
+}
+
+function classErrors(spec: Record<string, unknown>): FieldError[] {
+  const name = digText(spec, "storageClassName");
+  const attributes = spec.volumeAttributesClassName;
+  const errors = name === "" ? [] : classNameErrors(name, "spec.storageClassName");
+  const path = "spec.volumeAttributesClassName";
+  if (attributes === "") return [...errors, required(path, "an empty string is disallowed")];
+  return attributes === undefined ? errors : [...errors, ...classNameErrors(String(attributes), path)];
+}
+
+function affinityErrors({ nodeAffinity }: Record<string, unknown>): FieldError[] {
+  if (!isObject(nodeAffinity)) return [];
+  const path = "spec.nodeAffinity.required";
+  return isObject(nodeAffinity.required)
+    ? nodeSelectorErrors(nodeAffinity.required, path)
+    : [required(path, "must specify required node constraints")];
 }
 
 const EXPAND_SECRETS = ["controllerExpandSecretRef", "nodeExpandSecretRef"];

@@ -26,7 +26,7 @@ type VolumeAttachmentSource "What is to be attached."
 type VolumeAttachmentSpec "An order to attach a volume to a node."
   attacher!: string -- Name of the driver that attaches.
   source!: VolumeAttachmentSource -- What is to be attached.
-  nodeName!: string -- The node.
+  nodeName: string -- The node.
 type VolumeError "What went wrong."
   time: time -- When.
   message: string -- For human readers; never contains secrets.
@@ -68,7 +68,7 @@ type CSINode "The drivers on the node of the same name."${HEAD}
   spec: CSINodeSpec ={} -- The drivers.
 type CSIStorageCapacity "Room that a class has in one part of the cluster."${HEAD}
   nodeTopology: LabelSelector -- The part of the cluster; absent means nowhere, empty everywhere.
-  storageClassName!: string -- The class.
+  storageClassName: string -- The class.
   capacity: quantity -- Room, in bytes.
   maximumVolumeSize: quantity -- Largest single volume, in bytes.
 type VolumeAttributesClass "Attributes of volumes that may change during their life."${HEAD}
