@@ -26,7 +26,8 @@ interface Job {
 export class ParsePool {
   readonly #waiting = new Map<string, Job[]>();
   #worker: Worker | undefined;
-  #running: { id: number; job: Job; timer: NodeJS.Timeout } | undefined;
+  #online: Promise<unknown> = Promise.resolve();
+  #running: { id: number; job: Job; timer?: NodeJS.Timeout } | undefined;
   #next = 0;
   #closed = false;
 
@@ -71,10 +72,16 @@ export class ParsePool {
     if (job === undefined) return;
     if (jobs.length > 0) this.#waiting.set(user, jobs);
     const id = this.#next++;
-    const late = badRequest("the body takes too long: less at once, or JSON instead of YAML");
-    const timer = setTimeout(() => void this.#replace(late), LONGEST_MS);
-    this.#running = { id, job, timer };
+    this.#running = { id, job };
     this.#thread().postMessage({ id, ...job.request } satisfies ParseRequest | WriteRequest);
+    // The start of a thread takes seconds on a busy machine, and is no fault of the body.
+    void this.#online.then(() => this.#limit(id));
+  }
+
+  #limit(id: number): void {
+    if (this.#running?.id !== id) return;
+    const late = badRequest("the body takes too long: less at once, or JSON instead of YAML");
+    this.#running.timer = setTimeout(() => void this.#replace(late), LONGEST_MS);
   }
 
   #thread(): Worker {
@@ -82,6 +89,7 @@ export class ParsePool {
     const worker = startThread();
     // A server that stops does not wait for it.
     worker.unref();
+    this.#online = new Promise((resolve) => worker.once("online", resolve));
     worker.on("message", (result: ParseResult) => this.#settle(result));
     worker.on("error", (error: NodeJS.ErrnoException) => {
       const large = error.code === "ERR_WORKER_OUT_OF_MEMORY";
