@@ -18,6 +18,11 @@ export const LEASE_NODE_LABEL = `${MOORING_GROUP}/node`;
 export const ENGINE_FINALIZER = `${MOORING_GROUP}/engine`;
 /** On a VolumeAttachment as long as there is a ticket: without it a stray delete would detach workloads. */
 export const ARBITER_FINALIZER = `${MOORING_GROUP}/arbiter`;
+/**
+ * On the NodeAgent of a lost node: what runs there is to run elsewhere, so that the node is shut out of all that it has. Whoever
+ * evicts its pods puts it there, and takes it off when the node is back.
+ */
+export const EVICTED_ANNOTATION = `${MOORING_GROUP}/evicted`;
 /** Name of the volume, on its VolumeAttachment. */
 export const VOLUME_LABEL = `${MOORING_GROUP}/volume`;
 /** On a VolumeAttachment made for a volume that was attached already: its users have to be found first. */

@@ -1,5 +1,5 @@
-import { type Condition, defineResource, type KubeObject } from "@mooring/store";
-import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
+import { type Condition, defined, defineResource, type KubeObject } from "@mooring/store";
+import { EVICTED_ANNOTATION, MOORING_GROUP, MOORING_VERSION } from "./names.ts";
 
 /** Reason of the condition `Ready` of a node that an operator has called lost and that responds. */
 export const HEARTBEAT_FRESH = "HeartbeatFresh";
@@ -40,6 +40,11 @@ export function isLostNode(agent: NodeAgent): boolean {
   return silent && (state === "Suspect" || state === "Fenced");
 }
 
+/** What runs on the node is to run elsewhere, should the node be lost. */
+export function isEvicted({ metadata }: NodeAgent): boolean {
+  return metadata.annotations?.[EVICTED_ANNOTATION] !== undefined;
+}
+
 /** Condition of a node that has shared pools: `False` while one of them cannot be read there. */
 export const POOLS_RESPOND = "PoolsRespond";
 
@@ -57,9 +62,15 @@ export function silentPoolsMessage(agent: NodeAgent | undefined): string | undef
 
 /** Everything about a node but its heartbeat, which changes all the time. */
 export function withoutHeartbeat({ status, metadata, ...agent }: NodeAgent): NodeAgent {
-  const { name, uid = "" } = metadata;
+  const { name, uid = "", annotations } = metadata;
+  const evicted = annotations?.[EVICTED_ANNOTATION];
+  const kept = evicted === undefined ? undefined : { [EVICTED_ANNOTATION]: evicted };
   const { heartbeat: _, ...known } = status ?? {};
-  return { ...agent, metadata: { name, uid }, ...(isKnown(known) ? { status: known } : {}) };
+  return {
+    ...agent,
+    metadata: { name, uid, ...defined({ annotations: kept }) },
+    ...(isKnown(known) ? { status: known } : {}),
+  };
 }
 
 function isKnown(status: Partial<NodeAgent["status"]>): status is NonNullable<NodeAgent["status"]> {

@@ -1,4 +1,5 @@
 import type { AttachmentTicket } from "../../api/attachment.ts";
+import { isLostNode } from "../../api/node-agent.ts";
 import { refusalOf } from "../../api/share-manager.ts";
 import { yieldsToWorkload } from "../../tickets/attacher-types.ts";
 import { parametersFit } from "../../tickets/frontend.ts";
@@ -147,9 +148,14 @@ function evaluateElsewhere(
 function unfenced(view: ArbiterView, nodeID: string, ticket: string): TicketResult | undefined {
   const state = nodeState(view, nodeID);
   if (state === "Ready" || isFenced(view, nodeID)) return undefined;
+  const node = view.nodes.get(nodeID);
+  const byCluster = view.shutsOut === true && node !== undefined && isLostNode(node);
+  const end = byCluster
+    ? "the storage cluster is to shut it out of the volume, which an event NodeShutOut of the volume then says"
+    : "fence the node to move it";
   return waiting(
     "NodeUnfenced",
-    `the volume is held${ticket} on node "${nodeID}", which is ${state}: fence the node to move it`,
+    `the volume is held${ticket} on node "${nodeID}", which is ${state}: ${end}`,
   );
 }
 

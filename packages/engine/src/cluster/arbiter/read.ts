@@ -1,7 +1,7 @@
 import { defined, getIfAny, type Informer, type Reader } from "@mooring/store";
 import type { VolumeAttachment } from "../../api/attachment.ts";
 import { type NodeAgent, withoutHeartbeat } from "../../api/node-agent.ts";
-import { isShared, type Pool, poolNodes, withoutUsage } from "../../api/pool.ts";
+import { canShutOut, isShared, type Pool, poolNodes, withoutUsage } from "../../api/pool.ts";
 import type { ShareManager } from "../../api/share-manager.ts";
 import { isServed, type Volume, Volumes } from "../../api/volume.ts";
 import { belongsTo, getAttachment } from "../../tickets/attachment-object.ts";
@@ -52,7 +52,8 @@ async function readAround(
   const kinds = ownerKinds(kubernetes !== undefined);
   const ownersGone = await findOwnersGone(reader.store, tickets, kinds, signal);
   const pool = reader.over(pools, withoutUsage).get(volume.spec.pool);
-  const sharedBy = pool !== undefined && isShared(pool) ? { sharedBy: poolNodes(pool) } : {};
+  const sharedBy =
+    pool !== undefined && isShared(pool) ? { sharedBy: poolNodes(pool), shutsOut: canShutOut(pool) } : {};
   const serving = isServed(volume) ? reader.over(shares).get(name) : undefined;
   const served = defined({ share: serving });
   const known = reader.over(agents, withoutHeartbeat).list();

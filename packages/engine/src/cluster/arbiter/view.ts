@@ -13,6 +13,8 @@ export interface ArbiterView {
   nodes: ReadonlyMap<string, NodeAgent>;
   /** Nodes that can open the volume because its pool is shared; absent: only the one that has its data can. */
   sharedBy?: readonly string[];
+  /** The storage below the volume's pool can shut a lost node out of it. */
+  shutsOut?: boolean;
   /** What the node that serves the volume to many reports; absent: nothing yet. */
   share?: ShareManager;
   /** Ids of tickets whose owner object is gone. */

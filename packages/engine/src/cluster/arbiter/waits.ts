@@ -15,7 +15,7 @@ export const WAITS: Readonly<Record<TicketReason, string>> = {
   NodeNotReady: "the agent of the node reports again",
   NodeUnreachable: "never on this node: the data are elsewhere",
   NodeUnfenced:
-    "the silent node reports again, or is fenced: its taint node.kubernetes.io/out-of-service, or proof that it lost the image",
+    "the silent node reports again, or is fenced: its taint node.kubernetes.io/out-of-service, or proof that it lost the image, which a Ceph cluster gives by itself",
   VolumeFaulted: "the volume's data are repaired",
   VolumeNotReady: "the volume's image is made",
   VolumeDeleting: "never: the volume is going",

@@ -13,7 +13,7 @@ import {
   type ObjectStore,
 } from "@mooring/store";
 import { DRIVER_NAME, LEASE_IMAGE_LABEL, LEASE_NAMESPACE } from "../../api/names.ts";
-import { type NodeAgent, NodeAgents } from "../../api/node-agent.ts";
+import { isFencedNode, type NodeAgent, NodeAgents } from "../../api/node-agent.ts";
 import { type NodeReport, nodeConditions } from "../../api/node-conditions.ts";
 import type { Clock } from "../../host/host.ts";
 import { holderOf, writesFor } from "../../leases/decide.ts";
@@ -21,6 +21,7 @@ import { LEASE_TIMES, type LeaseTimes } from "../../leases/image-leases.ts";
 import { LeaseWatch } from "../../leases/lease-watch.ts";
 import { decide, type FencingView } from "./decide.ts";
 import { LostLeases } from "./lost-leases.ts";
+import { releaseImages } from "./release-images.ts";
 
 /** An operator's report that a machine is off and will not come back by itself. */
 export const OUT_OF_SERVICE = "node.kubernetes.io/out-of-service";
@@ -93,31 +94,46 @@ async function evaluate(
   agent: NodeAgent,
   { seen, node }: { seen: Pick<FencingView, "silentMs" | "beaten">; node: Node | undefined },
 ): Promise<void> {
-  const { store, clock, logger, events, graceMs = DEFAULT_GRACE_MS, lost, signal } = options;
+  const { store, graceMs = DEFAULT_GRACE_MS, lost, signal } = options;
   const { name } = agent.metadata;
   // The store is not read for nodes that respond.
   const silent = seen.silentMs >= graceMs;
   if (!silent) lost.forget(name);
-  const leases = silent ? await leasesOf(name, options, watch) : [];
+  const held = silent ? await heldBy(name, store, signal) : [];
+  const leases = silent ? await leasesOf(name, held, options, watch) : [];
   const outOfService = (node?.spec?.taints ?? []).some(({ key }) => key === OUT_OF_SERVICE);
   const report = decide({ agent, ...seen, graceMs, outOfService, leases });
-  if (report === undefined) return;
+  // Before others get what it had: that it has nothing any more is known by its last leases.
+  if (report !== undefined && !(await publish(options, agent, report, silent))) return;
+  if (silent && report?.state !== "Fenced" && !isFencedNode(agent))
+    await releaseImages(store, name, held, signal);
+}
+
+/** Reports it of the node; false: a heartbeat came first. */
+async function publish(
+  { store, clock, logger, events, signal }: Evaluation,
+  agent: NodeAgent,
+  report: NodeReport,
+  silent: boolean,
+): Promise<boolean> {
+  const { name } = agent.metadata;
   logger.warn(
     { node: name, ...report },
     silent ? "a node does not respond" : "a node was reported lost and is not",
   );
-  if (await write(store, agent, { report, now: clock.now() }, signal))
-    events.event(agent, "Warning", `Node${report.state}`, report.message);
+  const written = await write(store, agent, { report, now: clock.now() }, signal);
+  if (written) events.event(agent, "Warning", `Node${report.state}`, report.message);
+  return written;
 }
 
 /** The leases that the node has; of a node without any, those of the images that it has by their records. */
 async function leasesOf(
   name: string,
-  { store, leases: times, lost, signal }: Evaluation,
+  held: readonly Lease[],
+  { leases: times, lost, signal }: Evaluation,
   watch: LeaseWatch,
 ): Promise<FencingView["leases"]> {
   const { safetyMs } = { ...LEASE_TIMES, ...times };
-  const held = (await freshLeases(store, signal)).filter((lease) => holderOf(lease) === name);
   if (held.length === 0) return lost.of(name, signal);
   lost.forget(name);
   return held.map((lease) => ({
@@ -127,9 +143,10 @@ async function leasesOf(
 }
 
 /** From the store, not from the watch: a renewal that is under way to us must count. */
-async function freshLeases(store: ObjectStore, signal: AbortSignal): Promise<Lease[]> {
+async function heldBy(name: string, store: ObjectStore, signal: AbortSignal): Promise<Lease[]> {
   const selection = { namespace: LEASE_NAMESPACE, labelSelector: LEASE_IMAGE_LABEL };
-  return (await listAll(store, Leases, { ...selection, signal })).items;
+  const { items } = await listAll(store, Leases, { ...selection, signal });
+  return items.filter((lease) => holderOf(lease) === name);
 }
 
 /** Written upon the version that was read: a heartbeat that comes first wins, and the result is false. */

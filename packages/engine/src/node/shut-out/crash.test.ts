@@ -49,6 +49,7 @@ killEveryFailpoint(NAMES, { everyday: 0, full: 3 }, (failpoint) => {
       // Its agent is gone, and its workload is not.
       await stage.stopNode("a");
       await stage.report("a", "Suspect");
+      await stage.ask("b");
       assert.deepEqual(await died, [null, "SIGKILL"], "the failpoint was not reached");
       await stage.startNode("b");
       const key = { namespace: LEASE_NAMESPACE, name: leaseName(VOLUME) };
@@ -60,7 +61,6 @@ killEveryFailpoint(NAMES, { everyday: 0, full: 3 }, (failpoint) => {
       await first.ended();
       assert.match(String(first.failure), /EIO/);
       await stage.report("a", "Fenced");
-      await stage.ask("b");
       const there = await stage.attached("b");
       const second = await BlockWriter.start("b", there, first.end);
       await second.progress(20);

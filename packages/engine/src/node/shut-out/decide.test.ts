@@ -32,7 +32,7 @@ const TAKEN = lease("", { ...BY_CLUSTER, [TAKEN_FROM]: "a_1" });
 const OVER = lease("", { ...BY_CLUSTER, [TAKEN_FROM]: "a_1", [SHUT_OUT]: "a" });
 const LOST: ShutOutView = {
   volume: volumeObject("v-p-1"),
-  ...{ lease: HELD, nodeID: "a", agent: agent("Suspect"), missingMs: 0 },
+  ...{ lease: HELD, nodeID: "a", agent: agent("Suspect"), asked: true, missingMs: 0 },
 };
 
 const CASES: readonly [why: string, view: Partial<ShutOutView>, step: string][] = [
@@ -48,9 +48,11 @@ const CASES: readonly [why: string, view: Partial<ShutOutView>, step: string][] 
   ],
   ["it responds", { agent: agent("Ready") }, "done"],
   ["it is back when its lease is taken", { agent: agent("Ready"), lease: TAKEN }, "done"],
+  ["nobody else wants it", { asked: false }, "done"],
+  ["nobody else wants it any more when its lease is taken", { asked: false, lease: TAKEN }, "shut-out"],
   ["it is known to be off", { agent: agent("Fenced") }, "take-lease-away"],
   ["somebody has just deleted its NodeAgent", { agent: undefined }, "wait"],
-  ["it does not make that anew", { agent: undefined, missingMs: 20_000 }, "take-lease-away"],
+  ["it does not make that anew", { agent: undefined, asked: false, missingMs: 20_000 }, "take-lease-away"],
 ];
 
 for (const [why, view, step] of CASES)

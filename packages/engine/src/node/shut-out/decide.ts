@@ -15,6 +15,8 @@ export interface ShutOutView {
   nodeID: string;
   /** That node's. */
   agent: NodeAgent | undefined;
+  /** Somebody else wants it: see `isAskedFor`. */
+  asked: boolean;
   /** For how long there has been none, as far as this process has seen. */
   missingMs: number;
 }
@@ -28,12 +30,14 @@ export type ShutOutStep =
   | { do: "shut-out" };
 
 /** The next step for an image that another node may write to. Nothing here depends on a lease's time. Pure. */
-export function decide({ lease, nodeID, agent, missingMs }: ShutOutView): ShutOutStep {
+export function decide({ lease, nodeID, agent, asked, missingMs }: ShutOutView): ShutOutStep {
   if (isOver(lease, nodeID)) return DONE;
   if (agent === undefined && missingMs < MISSING_MS) return wait(MISSING_MS - missingMs);
   if (agent !== undefined && !isLostNode(agent)) return DONE;
   const isBegun = lease !== undefined && isTaken(lease) && holderOf(lease) === nodeID;
-  return { do: isBegun ? "shut-out" : "take-lease-away" };
+  if (isBegun) return { do: "shut-out" };
+  // One whose object was deleted is revoked, whoever wants what it has.
+  return agent === undefined || asked ? { do: "take-lease-away" } : DONE;
 }
 
 /** The cluster has done it; or an earlier version holds the lease, which ends by its time. */

@@ -24,17 +24,20 @@ const BACKOFF = { maxMs: 5000 };
 const AT_A_TIME = 8;
 
 /**
- * Shuts lost nodes out of the images that they have in clusters which can do that. Of the nodes that have the pool the
+ * Shuts lost nodes out of the images that others want, in clusters which can do that (decision 118). Of the nodes that have the pool the
  * first that responds does it; a second one that thinks so too does the same again (decision 88).
  */
-export async function runShutOut(context: AgentContext, { volumes, pools }: AgentInformers): Promise<void> {
+export async function runShutOut(
+  context: AgentContext,
+  { volumes, pools, attachments }: AgentInformers,
+): Promise<void> {
   const { sharing, store, logger, host, signal } = context;
   if (sharing === undefined || sharing.pools.size === 0) return;
   const missing = new MissingAgents(sharing.agents, host.clock);
   const reconciler = new Reconciler<ShutOutView, ShutOutStep>({
     ...{ name: "shut-out", store, logger, failpoints, backoff: BACKOFF, concurrency: AT_A_TIME },
     sources: [source(volumes, ({ metadata, spec }) => (sharing.pools.has(spec.pool) ? [metadata.name] : []))],
-    watched: [pools, sharing.agents, sharing.held],
+    watched: [pools, attachments, sharing.agents, sharing.held],
     read: (name, { reader }) =>
       readShutOut(context, sharing, name, { reader, volumes: reader.over(volumes), missing }),
     decide,

@@ -2,11 +2,13 @@ import { getIfAny, type Lease, Leases, type Reader } from "@mooring/store";
 import { LEASE_NAMESPACE, LEASE_NODE_LABEL } from "../../api/names.ts";
 import { isLostNode, NodeAgents, withoutHeartbeat } from "../../api/node-agent.ts";
 import { canShutOut, poolNodes } from "../../api/pool.ts";
-import type { Volume } from "../../api/volume.ts";
+import { type Volume, Volumes } from "../../api/volume.ts";
 import { leaseName } from "../../leases/lease-watch.ts";
+import { getAttachment } from "../../tickets/attachment-object.ts";
 import type { AgentContext, Sharing } from "../context.ts";
 import { readContext } from "../read-context.ts";
 import type { ShutOutView } from "./decide.ts";
+import { isAskedFor } from "./demand.ts";
 import type { MissingAgents } from "./missing-agents.ts";
 
 /** The images of this node's pools, from caches; `missing` counts how long agents have been missing. */
@@ -27,14 +29,14 @@ export async function readShutOut(
   { reader, volumes, missing }: Sources & { reader: Reader },
 ): Promise<ShutOutView | undefined> {
   const { nodeID: own, signal } = context;
-  const volume = volumes.get(name);
+  const cachedVolume = volumes.get(name);
   const { pools, poolObjects } = readContext(context, reader);
-  const pool = volume === undefined ? undefined : poolObjects.get(volume.spec.pool);
-  if (volume === undefined || pool === undefined || !canShutOut(pool)) return undefined;
-  if (pools.get(volume.spec.pool) === undefined) return undefined;
+  const pool = cachedVolume === undefined ? undefined : poolObjects.get(cachedVolume.spec.pool);
+  if (cachedVolume === undefined || pool === undefined || !canShutOut(pool)) return undefined;
+  if (pools.get(cachedVolume.spec.pool) === undefined) return undefined;
   const key = { namespace: LEASE_NAMESPACE, name: leaseName(name) };
   const cached = reader.over(sharing.held, nodeOf).get(`${key.namespace}/${key.name}`);
-  const nodeID = cached ?? volume.status?.ownerID ?? "";
+  const nodeID = cached ?? cachedVolume.status?.ownerID ?? "";
   if (nodeID === "" || nodeID === own) return undefined;
   const agents = reader.over(sharing.agents, withoutHeartbeat);
   const known = agents.get(nodeID);
@@ -43,7 +45,11 @@ export async function readShutOut(
   if (poolNodes(pool).filter(isReady).sort()[0] !== own) return undefined;
   const lease = await getIfAny(reader.store, Leases, key, signal);
   const agent = await reader.get(NodeAgents, { name: nodeID }, withoutHeartbeat, signal);
-  return { volume, lease, nodeID, agent, missingMs: missing.missingMs(nodeID, agent) };
+  const volume = await getIfAny(reader.store, Volumes, { name }, signal);
+  if (volume === undefined) return undefined;
+  const attachment = await getAttachment(reader.store, name, signal);
+  const asked = agent !== undefined && isAskedFor({ volume, attachment, nodeID, agent });
+  return { volume, lease, nodeID, agent, asked, missingMs: missing.missingMs(nodeID, agent) };
 }
 
 function nodeOf(lease: Lease): string | undefined {

@@ -1,6 +1,8 @@
+import { EVICTED_ANNOTATION, NodeAgents } from "@mooring/engine";
 import {
   type EventRecorder,
   isNotFound,
+  mutate,
   type Node,
   Nodes,
   type ObjectStore,
@@ -49,6 +51,12 @@ export async function apply(step: NodeLifeStep, node: Node, effects: NodeLifeEff
     }
     case "taint":
       nodes.wrote(await store.update(Nodes, { ...node, spec: { ...node.spec, taints: step.taints } }));
+      return;
+    case "mark-evicted":
+      await mutate(store, NodeAgents, { name }, ({ metadata }) => {
+        const { [EVICTED_ANNOTATION]: _, ...kept } = metadata.annotations ?? {};
+        metadata.annotations = step.evicted ? { ...kept, [EVICTED_ANNOTATION]: effects.now } : kept;
+      });
       return;
     case "evict":
       await remove(effects, step.pod, {});

@@ -239,3 +239,17 @@ test("a node whose lease somebody has deleted is silent until its kubelet makes 
   ]);
   assert.deepEqual([...never.observe([], [], 10_000), ...never.observe(["x"], [], 11_000)].flat(), ["x", 0]);
 });
+
+test("a lost node with a pod that is to go is marked for whoever can shut it out, until it is back", () => {
+  const known = { agentEvicted: false };
+  const lost = { ready: "Unknown", taints: unreachable(1) } as const;
+  const deleted = [podOf({ deleting: true })];
+  const stays = [podOf({ tolerations: [bears(300)] })];
+  assert.deepEqual(decide(lost, { ...known, pods: deleted }), [{ do: "mark-evicted", evicted: true }]);
+  assert.deepEqual(decide(lost, { ...known, pods: stays }), [], "nobody wants anything of it elsewhere");
+  assert.deepEqual(decide(lost, { pods: deleted }), [], "it has no agent");
+  assert.deepEqual(decide(lost, { ...known, pods: deleted, silentMs: 0 }), [], "it responds");
+  const marked = { agentEvicted: true };
+  assert.deepEqual(decide(lost, { ...marked, pods: [] }), [], "it stays marked until it is back");
+  assert.deepEqual(decide({}, { ...marked, silentMs: 0 }), [{ do: "mark-evicted", evicted: false }]);
+});

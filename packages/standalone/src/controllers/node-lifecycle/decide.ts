@@ -36,6 +36,8 @@ export interface NodeLifeView {
   graceMs: number;
   /** Its agent is known not to write any more: NodeAgent state `Fenced`. */
   agentFenced: boolean;
+  /** Its NodeAgent says that its pods are to run elsewhere; undefined: there is none. */
+  agentEvicted?: boolean | undefined;
   /** Milliseconds since the epoch, by the clock that `timeAdded` of taints is from. */
   now: number;
 }
@@ -47,6 +49,8 @@ export type NodeLifeStep =
   /** status.conditions: the node is fenced, or is not any more. */
   | { do: "mark-fenced"; fenced: boolean }
   | { do: "taint"; taints: Taint[] }
+  /** The annotation of its NodeAgent: its pods are to run elsewhere, or it is back. */
+  | { do: "mark-evicted"; evicted: boolean }
   /** Deletes a pod as an operator would: it is gone when its kubelet has ended it. */
   | { do: "evict"; pod: NodeLifePod; taint: string }
   /** Removes the object of a pod that nothing runs of any more. */
@@ -82,7 +86,18 @@ function stepForNode(view: NodeLifeView): NodeLifeStep | undefined {
   if (fenced !== (conditionOf(node, FENCED_CONDITION)?.status === "True"))
     return { do: "mark-fenced", fenced };
   const taints = taintsFor(node, now);
-  return taints === undefined ? undefined : { do: "taint", taints };
+  if (taints !== undefined) return { do: "taint", taints };
+  const evicted = isEvicted(view);
+  return evicted === (view.agentEvicted ?? evicted) ? undefined : { do: "mark-evicted", evicted };
+}
+
+/**
+ * Somebody has deleted a pod of a lost node, or its taint has: before that one is removed nothing may be written there any more. A
+ * silent node that nobody has lost patience with keeps its volumes where only their cluster can end that.
+ */
+function isEvicted(view: NodeLifeView): boolean {
+  if (isReady(view.node) || isStopped(view.node)) return false;
+  return view.agentEvicted === true || (isLost(view) && view.pods.some((pod) => isDeleting(pod)));
 }
 
 /**

@@ -25,6 +25,7 @@ const failpoints = stepFailpoints<NodeLifeStep>("standalone/node-lifecycle", {
   "mark-unknown": true,
   "mark-fenced": true,
   taint: true,
+  "mark-evicted": true,
   evict: true,
   remove: true,
 });

@@ -1,4 +1,4 @@
-import { isFencedNode, type NodeAgent } from "@mooring/engine";
+import { isEvicted, isFencedNode, type NodeAgent } from "@mooring/engine";
 import type { Informer, Node, Pod, ReadContext, WrittenCache } from "@mooring/store";
 import { type NodeLifeView, nodeLifePod } from "./decide.ts";
 
@@ -21,14 +21,16 @@ export async function readNode(
   if (fresh) await nodes.refresh(name);
   const node = reader.over(nodes).get(name);
   if (node === undefined) return undefined;
+  const agent = reader.over(agents, ofAgent).get(name);
   return {
     ...{ node, graceMs, silentMs: silentMs(name), now: Date.now() },
     pods: reader.over(pods, nodeLifePod).byIndex("node", name),
-    agentFenced: reader.over(agents, isFencedAgent).get(name)?.fenced === true,
+    agentFenced: agent?.fenced === true,
+    agentEvicted: agent?.evicted,
   };
 }
 
 /** One that stopped in order has a reason of its own. */
-function isFencedAgent(agent: NodeAgent): { fenced: boolean } {
-  return { fenced: agent.status?.state === "Fenced" && isFencedNode(agent) };
+function ofAgent(agent: NodeAgent): { fenced: boolean; evicted: boolean } {
+  return { fenced: agent.status?.state === "Fenced" && isFencedNode(agent), evicted: isEvicted(agent) };
 }

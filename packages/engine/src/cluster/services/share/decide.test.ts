@@ -80,7 +80,9 @@ test("a volume that somebody has open already is served there, once that node is
 
 test("9089, 9093, 9225: only a server that is known to be unable to write is replaced, by a ready one", () => {
   const lost = (state: State) => ({ ...ALL, a: state });
-  assert.equal(server({ users: ["a", "b"], serving: "a", nodes: lost("Suspect") }), "a");
+  assert.equal(server({ users: ["a", "b"], serving: "a", open: "a", nodes: lost("Suspect") }), "a");
+  // By the record it has nothing open: its cluster has shut it out, or it has not begun.
+  assert.equal(server({ users: ["a", "b"], serving: "a", nodes: lost("Suspect") }), "b");
   assert.equal(server({ users: ["a", "c"], serving: "a", nodes: lost("Fenced") }), "c");
   assert.equal(server({ users: ["a"], serving: "a", nodes: lost("Gone") }), "b");
   const none: Record<string, State> = { a: "Fenced", b: "Suspect", c: "Suspect" };

@@ -86,7 +86,12 @@ function serverOf(
   const state = (node: string) => nodes.get(node)?.status?.state;
   const { ownerID = "" } = volume.status ?? {};
   if (sharedBy === undefined) return ownerID === "" ? present : ownerID;
-  const lost = (node: string) => isFencedNode(nodes.get(node)) || vanished?.has(node) === true;
+  const { state: record, currentNodeID = "" } = volume.status ?? {};
+  // By the record no node has it: its own agent has closed it, or was shut out of it, or has never opened it.
+  const isClosed = record === "detached" && currentNodeID === "";
+  const isSilent = (node: string) => nodes.has(node) && state(node) !== "Ready";
+  const lost = (node: string) =>
+    isFencedNode(nodes.get(node)) || vanished?.has(node) === true || (isClosed && isSilent(node));
   const ready = sharedBy.filter((node) => state(node) === "Ready").sort();
   const open = volume.status?.currentNodeID || volume.spec.nodeID;
   const next = ready.find((node) => node === open) ?? ready.find((node) => users.includes(node)) ?? ready[0];
