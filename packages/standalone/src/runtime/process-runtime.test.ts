@@ -335,13 +335,13 @@ test(
       const before = await size(file);
       await eventually(`${by} bytes more of ${file}`, async () => (await size(file)) >= before + by);
     };
-    const [frozen, other] = [worker("frozen"), worker("other")];
+    const [frozen, other] = [worker("frozen"), worker("unfrozen")];
     for (const each of [frozen, other]) await runtime.start(each);
     await grows("frozen", 2);
-    await grows("other", 2);
+    await grows("unfrozen", 2);
     const thaw = await runtime.freeze(frozen.pod.uid);
     const before = await size("frozen");
-    await grows("other", 40);
+    await grows("unfrozen", 40);
     assert.equal(await size("frozen"), before);
     await thaw();
     await grows("frozen", 2);

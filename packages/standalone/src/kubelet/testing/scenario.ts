@@ -116,7 +116,7 @@ async function make(): Promise<void> {
   await ensure(KubeVolumeAttachments, {
     ...{ apiVersion: "storage.k8s.io/v1", kind: "VolumeAttachment", metadata: { name: ELSEWHERE } },
     spec: {
-      attacher: "example.com/none",
+      attacher: "none.example.com",
       nodeName: "elsewhere",
       source: { persistentVolumeName: "by-hand" },
     },
