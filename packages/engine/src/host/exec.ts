@@ -20,7 +20,7 @@ const KILL_AFTER_MS = 2000;
 export function createExec(spawners: Spawners = new Spawners()): Exec {
   const runChild: Exec["try"] = async (file, args, options = {}) => {
     options.signal?.throwIfAborted();
-    const spawner = spawners.take(options.inherit ?? []);
+    const spawner = spawners.take(options.inherit ?? [], options.endsWithUs);
     if (spawner === undefined) return runOwnChild(file, args, options);
     return spawner.run(file, args, options).catch((error: unknown) => {
       throw error instanceof StartError ? cannotStart(file, options, error) : error;

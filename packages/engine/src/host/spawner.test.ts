@@ -61,6 +61,15 @@ test("kill -9 of the parent: what is of no use without it ends", async (t) => {
   await eventually("the spawner to end", () => !alive(spawner));
 });
 
+test("what is to end with its parent has a spawner from the first program on", async () => {
+  const spawners = new Spawners();
+  const exec = createExec(spawners);
+  await exec.run("true", []);
+  assert.equal(spawners.current, undefined, "one program is not worth it");
+  await exec.run("true", [], { endsWithUs: true });
+  assert.ok(spawners.current);
+});
+
 test("a parent that has nothing else to do ends, and its spawner with it", async (t) => {
   const [parent, spawner] = await parentOf(t, "true", "{}");
   if (parent.exitCode === null) assert.deepEqual(await once(parent, "exit"), [0, null]);

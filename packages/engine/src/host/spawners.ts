@@ -18,11 +18,11 @@ export class Spawners {
     return this.#current;
   }
 
-  /** Undefined: start the program yourself. */
-  take(files: readonly number[]): Spawner | undefined {
+  /** Undefined: start the program yourself. `needed`: only a spawner can do it, be it worth it or not. */
+  take(files: readonly number[], needed = false): Spawner | undefined {
     if (this.#current?.canRun(files)) return this.#current;
     this.#asked += 1;
-    if (this.#asked <= this.#worthIt) return undefined;
+    if (!needed && this.#asked <= this.#worthIt) return undefined;
     this.#renew(files);
     return this.#current?.canRun(files) ? this.#current : undefined;
   }
