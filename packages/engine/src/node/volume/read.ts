@@ -44,13 +44,11 @@ export async function readVolume(context: ReadContext, name: string): Promise<Vo
   const jobs = await jobsOf(context, volume);
   const fault = context.faults.get(name);
   const now = host.clock.now();
-  const known = device !== undefined && open !== undefined;
+  const doubtful = isDoubtful(volume, nodeID);
   const isLeaving = loop?.fenced === true && loop.autoclear === true;
-  const users =
-    known && (isLeaving || isDoubtful(volume, nodeID))
-      ? await deviceUsers(context, open, device.path)
-      : undefined;
-  const inUse = users !== undefined && isDoubtful(volume, nodeID) ? users.length > 0 : undefined;
+  const asked = device !== undefined && open !== undefined && (isLeaving || doubtful);
+  const users = asked ? await deviceUsers(context, open, device.path) : undefined;
+  const inUse = doubtful && users !== undefined ? users.length > 0 : undefined;
   return {
     ...{ volume, nodeID, pool, image: file, device, source, fault, jobs, now, open, file, loop },
     ...defined({ lease, inUse, users }),
