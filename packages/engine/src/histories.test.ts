@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { atRest, lastingSleepers, reconcileCounts } from "@mooring/store";
-import { eventually, howMany, nothingSleeps } from "@mooring/store/testing";
+import { atRest, lastingSleepers } from "@mooring/store";
+import { howMany, nothingSleeps, untilEachHasStepped } from "@mooring/store/testing";
 import fc from "fast-check";
 import { Cluster } from "./testing/cluster.ts";
 import { Faults } from "./testing/faults.ts";
@@ -22,10 +22,7 @@ test("histories of random changes and faults: no controller of the engine sleeps
   const store = cluster.storeOfParts;
   const history = new History(cluster, faults);
   await history.first();
-  const idle = () => TAKE_PART.filter((name) => (reconcileCounts().get(name)?.steps ?? 0) === 0);
-  await eventually("each controller to have made a step", () => idle().length === 0, {
-    ...{ lastSeen: idle, withinMs: 300_000 },
-  });
+  await untilEachHasStepped(TAKE_PART);
   await fc.assert(
     fc.asyncProperty(
       fc.array(change, { minLength: 4, maxLength: 24 }),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Logger, lastingSleepers, reconcileCounts, silentLogger } from "@mooring/store";
-import { eventually, howMany, nothingSleeps } from "@mooring/store/testing";
+import { type Logger, lastingSleepers, silentLogger } from "@mooring/store";
+import { howMany, nothingSleeps, untilEachHasStepped } from "@mooring/store/testing";
 import fc from "fast-check";
 import { startHarness } from "./testing/harness.ts";
 import { change, DECLARED, first, forgive, make, makeClasses } from "./testing/history.ts";
@@ -43,10 +43,7 @@ test("histories of random changes: no controller of a driver sleeps through what
   });
   await makeClasses(h.store);
   await first(h);
-  const idle = () => TAKE_PART.filter((name) => (reconcileCounts().get(name)?.steps ?? 0) === 0);
-  await eventually("each controller to have made a step", () => idle().length === 0, {
-    ...{ lastSeen: idle, withinMs: 300_000 },
-  });
+  await untilEachHasStepped(TAKE_PART);
   await fc.assert(
     fc.asyncProperty(
       fc.array(change, { minLength: 4, maxLength: 24 }),

@@ -6,18 +6,21 @@ import {
   CSINodes,
   CSIStorageCapacities,
   type KubeObject,
-  keyOf,
   lastingSleepers,
   mutate,
   Nodes,
   PersistentVolumeClaims,
   PersistentVolumes,
-  parseKey,
   type Resource,
-  reconcileCounts,
   StorageClasses,
 } from "@mooring/store";
-import { eventually, howMany, nothingSleeps } from "@mooring/store/testing";
+import {
+  type Disturbance,
+  disturb,
+  howMany,
+  nothingSleeps,
+  untilEachHasStepped,
+} from "@mooring/store/testing";
 import fc from "fast-check";
 import { SELECTED_NODE } from "./common/names.ts";
 import { forgive } from "./testing/history.ts";
@@ -44,7 +47,7 @@ const DEEDS = [
   "classes",
 ] as const;
 type Deed = (typeof DEEDS)[number];
-type Change = { do: Deed; which: number } | { do: "delete" | "strip" | "touch"; kind: number; which: number };
+type Change = { do: Deed; which: number } | Disturbance;
 
 const which = fc.nat({ max: 1 });
 const change: fc.Arbitrary<Change> = fc.oneof(
@@ -105,16 +108,7 @@ function deeds(world: World, number: number): Record<Deed, () => unknown> {
 
 async function make(world: World, what: Change): Promise<void> {
   if (!("kind" in what)) return void (await deeds(world, what.which)[what.do]());
-  const { store } = world;
-  const resource = KINDS[what.kind];
-  const object = resource && (await store.list(resource)).items[what.which];
-  if (resource === undefined || object === undefined) return;
-  const key = parseKey(keyOf(object));
-  if (what.do === "delete") return void (await store.delete(resource, key));
-  await mutate(store, resource, key, ({ metadata }) => {
-    if (what.do === "strip") metadata.finalizers = [];
-    else metadata.labels = { ...metadata.labels, touched: String(Math.random()) };
-  });
+  await disturb(world.store, KINDS, what);
 }
 
 /** Controllers that the histories must have given something to do. */
@@ -125,10 +119,7 @@ test("histories of random changes on nodes with a driver each: no controller sle
   await world.create("first");
   await world.placeOf("first");
   await world.store.delete(PersistentVolumeClaims, { namespace: "default", name: "first" });
-  const idle = () => TAKE_PART.filter((name) => (reconcileCounts().get(name)?.steps ?? 0) === 0);
-  await eventually("each controller to have made a step", () => idle().length === 0, {
-    ...{ lastSeen: idle, withinMs: 300_000 },
-  });
+  await untilEachHasStepped(TAKE_PART);
   await fc.assert(
     fc.asyncProperty(
       fc.array(change, { minLength: 4, maxLength: 20 }),

@@ -17,7 +17,6 @@ import {
   Jobs,
   type KubeObject,
   KubeVolumeAttachments,
-  keyOf,
   lastingSleepers,
   mutate,
   Namespaces,
@@ -28,15 +27,20 @@ import {
   PersistentVolumes,
   type Pod,
   Pods,
-  parseKey,
   type Resource,
   ResourceQuotas,
-  reconcileCounts,
   StorageClasses,
   silentLogger,
   type UnstructuredObject,
 } from "@mooring/store";
-import { endAtRest, eventually, howMany } from "@mooring/store/testing";
+import {
+  type Disturbance,
+  disturb,
+  endAtRest,
+  eventually,
+  howMany,
+  untilEachHasStepped,
+} from "@mooring/store/testing";
 import fc from "fast-check";
 import { ClusterRoles } from "./apiserver/auth/rbac.ts";
 import { startCronJobController } from "./controllers/cron-job/index.ts";
@@ -97,7 +101,7 @@ const DEEDS = [
   ...["silence", "beat", "fence", "far-pod"],
 ] as const;
 type Deed = (typeof DEEDS)[number];
-type Change = { do: Deed; which: number } | { do: "delete" | "strip" | "touch"; kind: number; which: number };
+type Change = { do: Deed; which: number } | Disturbance;
 
 const which = fc.nat({ max: 1 });
 const change: fc.Arbitrary<Change> = fc.oneof(
@@ -264,18 +268,8 @@ function deeds(scene: Scene, number: number): Record<Deed, () => unknown> {
 
 async function make(scene: Scene, what: Change): Promise<void> {
   if (!("kind" in what)) return void (await deeds(scene, what.which)[what.do]());
-  const { store } = scene.cluster;
-  const resource = KINDS[what.kind];
-  if (resource === undefined) return;
-  const object = (await store.list(resource)).items[what.which];
   // A kubelet makes its node once, when it starts.
-  if (object === undefined || (what.do === "delete" && object.metadata.name === NODE)) return;
-  const key = parseKey(keyOf(object));
-  if (what.do === "delete") return void (await store.delete(resource, key));
-  await mutate(store, resource, key, ({ metadata }) => {
-    if (what.do === "strip") metadata.finalizers = [];
-    else metadata.labels = { ...metadata.labels, touched: String(Math.random()) };
-  });
+  await disturb(scene.cluster.store, KINDS, what, ({ metadata }) => metadata.name === NODE);
 }
 
 /**
@@ -365,10 +359,7 @@ test("histories of random changes: no controller of standalone mode sleeps throu
     });
   });
   await liveOnce(scene);
-  const idle = () => TAKE_PART.filter((name) => (reconcileCounts().get(name)?.steps ?? 0) === 0);
-  await eventually("each controller to have made a step", () => idle().length === 0, {
-    ...{ lastSeen: idle, withinMs: 300_000 },
-  });
+  await untilEachHasStepped(TAKE_PART);
   await fc.assert(
     fc.asyncProperty(
       fc.array(change, { minLength: 4, maxLength: 20 }),

@@ -1,4 +1,5 @@
 import { isConflict, isStatus, type KubeObject, mutate, type Resource } from "@mooring/store";
+import { type Disturbance, disturb } from "@mooring/store/testing";
 import fc from "fast-check";
 import { VolumeAttachments } from "../api/attachment.ts";
 import { VolumeGroupReverts } from "../api/group-revert.ts";
@@ -47,9 +48,7 @@ const DEEDS = [
 type Deed = (typeof DEEDS)[number];
 
 /** One change of a history. */
-export type Change =
-  | { do: Deed; which: number; place: Place }
-  | { do: "delete" | "strip" | "touch"; kind: number; which: number };
+export type Change = { do: Deed; which: number; place: Place } | Disturbance;
 
 const which = fc.nat({ max: 1 });
 
@@ -94,7 +93,7 @@ export class History {
 
   /** Makes one change. */
   async make(what: Change): Promise<void> {
-    if ("kind" in what) return this.#disturb(what);
+    if ("kind" in what) return disturb(this.#cluster.store, KINDS, what);
     const deeds: Record<Deed, () => unknown> = {
       ...this.#wishes(what.which, POOLS[what.place]),
       ...this.#faultsOf(what.which, POOLS[what.place].node),
@@ -297,20 +296,6 @@ export class History {
     const done = (this.#lives.get(who) ?? Promise.resolve()).then(work);
     this.#lives.set(who, done);
     return done;
-  }
-
-  async #disturb(what: Extract<Change, { kind: number }>): Promise<void> {
-    const { store } = this.#cluster;
-    const resource = KINDS[what.kind];
-    const metadata = resource && (await store.list(resource)).items[what.which]?.metadata;
-    if (resource === undefined || metadata === undefined) return;
-    const { name, namespace } = metadata;
-    const key = namespace === undefined ? { name } : { name, namespace };
-    if (what.do === "delete") return void (await store.delete(resource, key));
-    await mutate(store, resource, key, (found) => {
-      if (what.do === "strip") found.metadata.finalizers = [];
-      else found.metadata.labels = { ...found.metadata.labels, touched: String(Math.random()) };
-    });
   }
 }
 

@@ -8,12 +8,10 @@ import {
   isStatus,
   type KubeObject,
   KubeVolumeAttachments,
-  keyOf,
   mutate,
   Nodes,
   PersistentVolumeClaims,
   PersistentVolumes,
-  parseKey,
   type Resource,
   StorageClasses,
   VolumeAttributesClasses,
@@ -22,6 +20,7 @@ import {
   VolumeSnapshotClasses,
   VolumeSnapshots,
 } from "@mooring/store";
+import { type Disturbance, disturb } from "@mooring/store/testing";
 import fc from "fast-check";
 import { capacityFor } from "../capacity/decide.ts";
 import { CLAIM_SOURCE_FINALIZER } from "../common/names.ts";
@@ -73,9 +72,7 @@ const DEEDS = [
 type Deed = (typeof DEEDS)[number];
 
 /** One change of a history. */
-export type Change =
-  | { do: Deed; which: number }
-  | { do: "delete" | "strip" | "touch"; kind: number; which: number };
+export type Change = { do: Deed; which: number } | Disturbance;
 
 const which = fc.nat({ max: 2 });
 const kind = fc.oneof(
@@ -244,16 +241,7 @@ export async function make(h: Harness, what: Change): Promise<void> {
     };
     return void (await deeds[what.do]());
   }
-  const { store } = h;
-  const resource = KINDS[what.kind];
-  const object = resource && (await store.list(resource)).items[what.which];
-  if (resource === undefined || object === undefined) return;
-  const key = parseKey(keyOf(object));
-  if (what.do === "delete") return void (await store.delete(resource, key));
-  await mutate(store, resource, key, ({ metadata }) => {
-    if (what.do === "strip") metadata.finalizers = [];
-    else metadata.labels = { ...metadata.labels, touched: String(Math.random()) };
-  });
+  await disturb(h.store, KINDS, what);
 }
 
 /**

@@ -7,6 +7,7 @@ export { bundleProgram } from "./bundle-program.ts";
 export { type CephCluster, cephOfFile, startCeph } from "./ceph/cluster.ts";
 export { withCeph } from "./ceph/install.ts";
 export { covers } from "./covers.ts";
+export { type Disturbance, disturb, untilEachHasStepped } from "./disturb.ts";
 export { eventuallyObject } from "./eventually-object.ts";
 export { endAtRest, type NothingSleepsOptions, nothingSleeps } from "./nothing-sleeps.ts";
 export { Random } from "./random.ts";
