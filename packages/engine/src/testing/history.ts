@@ -1,10 +1,10 @@
-import { isConflict, isStatus, type KubeObject, mutate, type Resource } from "@mooring/store";
-import { type Disturbance, disturb } from "@mooring/store/testing";
+import { isConflict, isStatus, type KubeObject, Leases, mutate, type Resource } from "@mooring/store";
+import { type Disturbance, disturb, eventually } from "@mooring/store/testing";
 import fc from "fast-check";
 import { VolumeAttachments } from "../api/attachment.ts";
 import { VolumeGroupReverts } from "../api/group-revert.ts";
 import { GroupSnapshots } from "../api/group-snapshot.ts";
-import { MOORING_API_VERSION } from "../api/names.ts";
+import { LEASE_NAMESPACE, MOORING_API_VERSION } from "../api/names.ts";
 import { NodeAgents } from "../api/node-agent.ts";
 import { Pools } from "../api/pool.ts";
 import { RecurringJobs } from "../api/recurring-job.ts";
@@ -12,9 +12,11 @@ import { ShareManagers } from "../api/share-manager.ts";
 import { Snapshots } from "../api/snapshot.ts";
 import { type VolumeSpec, type VolumeStatus, Volumes } from "../api/volume.ts";
 import { createRevert, groupSnapshot } from "../cluster/group-revert/testing/group.ts";
+import { isShutOut } from "../leases/decide.ts";
+import { leaseName } from "../leases/lease-watch.ts";
 import { addTicket, removeTickets } from "../tickets/tickets.ts";
 import { snapshotObject, until, volumeObject } from "./agent.ts";
-import type { Cluster } from "./cluster.ts";
+import type { Cluster, ClusterPool } from "./cluster.ts";
 import type { Faults } from "./faults.ts";
 import { reportNode } from "./report-node.ts";
 import { MIB } from "./scratch.ts";
@@ -28,13 +30,18 @@ const KINDS = [
 ] as unknown as Resource<KubeObject>[];
 
 /** One pool with devices and one without, on a node each, and one that both nodes have open. */
-export const POOLS = [
+export const POOLS: readonly ClusterPool[] = [
   { name: "p", type: "xfs", node: "node-1" },
   { name: "q", type: "directory", node: "node-2" },
   { name: "r", type: "xfs", node: "node-1", shared: true },
   { name: "r", type: "xfs", node: "node-2", shared: true },
-] as const;
-type Place = 0 | 1 | 2 | 3;
+];
+
+/** The pool of both nodes in a Ceph cluster, which can shut a lost node out. */
+export function cephPools(rbd: NonNullable<ClusterPool["rbd"]>): readonly ClusterPool[] {
+  return ["node-1", "node-2"].map((node) => ({ name: CEPH_POOL, type: "rbd", node, rbd }));
+}
+const CEPH_POOL = "c";
 
 /** Bytes that a volume has when it has grown. */
 const GROWN = 96 * MIB;
@@ -48,29 +55,25 @@ const DEEDS = [
 type Deed = (typeof DEEDS)[number];
 
 /** One change of a history. */
-export type Change = { do: Deed; which: number; place: Place } | Disturbance;
+export type Change = { do: Deed; which: number; place: number } | Disturbance;
 
 const which = fc.nat({ max: 1 });
 
-/** Any change. */
-export const change: fc.Arbitrary<Change> = fc.oneof(
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      do: fc.constantFrom(...DEEDS),
-      which,
-      place: fc.constantFrom<Place[]>(0, 1, 2, 3),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      do: fc.constantFrom("delete", "strip", "touch"),
-      kind: fc.oneof(fc.nat({ max: 3 }), fc.nat({ max: KINDS.length - 1 })),
-      which,
-    }),
-  },
-);
+/** Any change in a cluster that has so many pools, counted on each of their nodes. */
+export function changeOf(pools: number): fc.Arbitrary<Change> {
+  const place = fc.nat({ max: pools - 1 });
+  return fc.oneof(
+    { weight: 3, arbitrary: fc.record({ do: fc.constantFrom(...DEEDS), which, place }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        do: fc.constantFrom("delete", "strip", "touch"),
+        kind: fc.oneof(fc.nat({ max: 3 }), fc.nat({ max: KINDS.length - 1 })),
+        which,
+      }),
+    },
+  );
+}
 
 const object = (kind: string, name: string) => ({
   apiVersion: MOORING_API_VERSION,
@@ -86,25 +89,31 @@ export class History {
   readonly #lives = new Map<string, Promise<void>>();
   readonly #lost = new Set<string>();
 
-  constructor(cluster: Cluster, faults: Faults) {
+  readonly #pools: readonly ClusterPool[];
+
+  /** `pools`: those of the cluster, {@link POOLS} first. */
+  constructor(cluster: Cluster, faults: Faults, pools: readonly ClusterPool[] = POOLS) {
     this.#cluster = cluster;
     this.#faults = faults;
+    this.#pools = pools;
   }
 
   /** Makes one change. */
   async make(what: Change): Promise<void> {
     if ("kind" in what) return disturb(this.#cluster.store, KINDS, what);
+    const pool = this.#pools[what.place];
+    if (pool === undefined) throw new RangeError(`the cluster has no pool ${what.place}`);
     const deeds: Record<Deed, () => unknown> = {
-      ...this.#wishes(what.which, POOLS[what.place]),
-      ...this.#faultsOf(what.which, POOLS[what.place].node),
-      ...this.#migration(`v-r-3${what.which}`, POOLS[what.place].node),
-      ...this.#reports(what.which, POOLS[what.place]),
+      ...this.#wishes(what.which, pool),
+      ...this.#faultsOf(what.which, pool.node),
+      ...this.#migration(`v-r-3${what.which}`, pool.node),
+      ...this.#reports(what.which, pool),
     };
     await deeds[what.do]();
   }
 
   /** What an administrator, a driver's requests and the data services may do to two volumes of each pool. */
-  #wishes(number: number, { name, node }: (typeof POOLS)[number]) {
+  #wishes(number: number, { name, node }: ClusterPool) {
     const { store } = this.#cluster;
     const [volume, snapshot] = [`v-${name}-${number}`, `s-${name}-${number}`];
     const shared = `v-${name}-2${number}`;
@@ -151,7 +160,7 @@ export class History {
   }
 
   /** What agents and workloads note about volumes that are there, and an operator's consent to lose what is broken. */
-  #reports(number: number, { name, node, type }: (typeof POOLS)[number]) {
+  #reports(number: number, { name, node, type }: ClusterPool) {
     const { store } = this.#cluster;
     const volume = `v-${name}-${number}`;
     const note = (change: (status: VolumeStatus) => void) =>
@@ -224,6 +233,26 @@ export class History {
     await both("snapshot", "copy");
     await both("job", "group", "restore", "share", "migrate", "ticket");
     await both("revert");
+    const place = this.#pools.findIndex(({ type }) => type === "rbd");
+    if (place !== -1) await this.#firstLoss(place);
+  }
+
+  /** A node is silent with an image that the other node of the pool wants, and is back when it has been shut out. */
+  async #firstLoss(place: number): Promise<void> {
+    const { store } = this.#cluster;
+    const name = `v-${CEPH_POOL}-0`;
+    const make = (what: Deed, at = place) => this.make({ do: what, which: 0, place: at });
+    await make("volume");
+    await make("ticket");
+    await until(store, Volumes, name, ({ status }) => status?.state === "attached");
+    await make("ticket", place + 1);
+    await make("loss");
+    const lease = { namespace: LEASE_NAMESPACE, name: leaseName(name) };
+    const node = this.#pools[place]?.node ?? "";
+    await eventually("the lost node to be shut out", async () =>
+      isShutOut(await store.get(Leases, lease), node),
+    );
+    await make("back");
   }
 
   /** A raw volume of the shared pool that both nodes ask for, and what may become of its move. */
