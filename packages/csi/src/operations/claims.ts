@@ -1,6 +1,8 @@
-import type { Message } from "@bufbuild/protobuf";
+import type { DescMethod, DescService, Message, MessageShape } from "@bufbuild/protobuf";
+import type { Call } from "../calls/interceptor.ts";
 import type * as v1 from "../gen/csi/v1/csi_pb.ts";
 import type * as volumegroup from "../gen/volumegroup/volumegroup_pb.ts";
+import { type ServiceName, services } from "../wire/services.ts";
 import type { Claim } from "./locks.ts";
 
 const exclusive = (key: string): Claim => ({ key, mode: "exclusive" });
@@ -49,34 +51,76 @@ const byGroup = ({ groupSnapshotId }: { groupSnapshotId: string }): Claim[] => [
 // Controller and node side of one volume do not exclude each other: a node may be another process altogether.
 const byNodeVolume = ({ volumeId }: { volumeId: string }): Claim[] => [exclusive(`node volume ${volumeId}`)];
 
-type Claims = (request: never) => Claim[];
-type ByVolumeGroup = Pick<volumegroup.DeleteVolumeGroupRequest, "volumeGroupId">;
+const byVolumeGroup = ({ volumeGroupId }: { volumeGroupId: string }): Claim[] => [
+  exclusive(`volume group ${volumeGroupId}`),
+];
+/** Methods that only read never wait. */
+const nothing = (): Claim[] => [];
 
-/** What each method that changes something locks while it runs. Methods that only read lock nothing and never wait. */
-const TABLE: Readonly<Record<string, Claims>> = {
-  "csi.v1.Controller/CreateVolume": createVolume,
-  "csi.v1.Controller/DeleteVolume": byVolume,
-  "csi.v1.Controller/ControllerPublishVolume": byVolume,
-  "csi.v1.Controller/ControllerUnpublishVolume": byVolume,
-  "csi.v1.Controller/ControllerExpandVolume": byVolume,
-  "csi.v1.Controller/ControllerModifyVolume": byVolume,
-  "csi.v1.Controller/CreateSnapshot": createSnapshot,
-  "csi.v1.Controller/DeleteSnapshot": bySnapshot,
-  "csi.v1.GroupController/CreateVolumeGroupSnapshot": createGroupSnapshot,
-  "csi.v1.GroupController/DeleteVolumeGroupSnapshot": byGroup,
-  "volumegroup.Controller/CreateVolumeGroup": createGroup,
-  "volumegroup.Controller/ModifyVolumeGroupMembership": modifyGroup,
-  "volumegroup.Controller/DeleteVolumeGroup": ({ volumeGroupId }: ByVolumeGroup) => [
-    exclusive(`volume group ${volumeGroupId}`),
-  ],
-  "csi.v1.Node/NodeStageVolume": byNodeVolume,
-  "csi.v1.Node/NodeUnstageVolume": byNodeVolume,
-  "csi.v1.Node/NodePublishVolume": byNodeVolume,
-  "csi.v1.Node/NodeUnpublishVolume": byNodeVolume,
-  "csi.v1.Node/NodeExpandVolume": byNodeVolume,
+/** What each method of a service locks: one without a row does not compile. */
+type Rows<S extends DescService> = {
+  readonly [M in keyof S["method"]]: (request: MessageShape<S["method"][M]["input"]>) => Claim[];
 };
 
-/** The claims of one call; empty for methods that change nothing. */
-export function claimsOf(method: string, request: Message): Claim[] {
-  return TABLE[method]?.(request as never) ?? [];
+const TABLE: { readonly [S in ServiceName]: Rows<(typeof services)[S]> } = {
+  identity: { getPluginInfo: nothing, getPluginCapabilities: nothing, probe: nothing },
+  controller: {
+    createVolume,
+    deleteVolume: byVolume,
+    controllerPublishVolume: byVolume,
+    controllerUnpublishVolume: byVolume,
+    controllerExpandVolume: byVolume,
+    controllerModifyVolume: byVolume,
+    createSnapshot,
+    deleteSnapshot: bySnapshot,
+    validateVolumeCapabilities: nothing,
+    listVolumes: nothing,
+    getCapacity: nothing,
+    controllerGetCapabilities: nothing,
+    listSnapshots: nothing,
+    getSnapshot: nothing,
+    controllerGetVolume: nothing,
+    controllerListVolumeHealth: nothing,
+    controllerGetVolumeHealth: nothing,
+  },
+  groupController: {
+    createVolumeGroupSnapshot: createGroupSnapshot,
+    deleteVolumeGroupSnapshot: byGroup,
+    groupControllerGetCapabilities: nothing,
+    getVolumeGroupSnapshot: nothing,
+  },
+  snapshotMetadata: { getMetadataAllocated: nothing, getMetadataDelta: nothing },
+  node: {
+    nodeStageVolume: byNodeVolume,
+    nodeUnstageVolume: byNodeVolume,
+    nodePublishVolume: byNodeVolume,
+    nodeUnpublishVolume: byNodeVolume,
+    nodeExpandVolume: byNodeVolume,
+    nodeGetVolumeStats: nothing,
+    nodeGetVolumeHealth: nothing,
+    nodeGetStorageHealth: nothing,
+    nodeGetCapabilities: nothing,
+    nodeGetInfo: nothing,
+  },
+  volumeGroup: {
+    createVolumeGroup: createGroup,
+    modifyVolumeGroupMembership: modifyGroup,
+    deleteVolumeGroup: byVolumeGroup,
+    listVolumeGroups: nothing,
+    controllerGetVolumeGroup: nothing,
+  },
+  addonsIdentity: { getIdentity: nothing, getCapabilities: nothing, probe: nothing },
+};
+
+type AnyRow = (request: Message) => Claim[];
+const ROWS = new Map<DescMethod, AnyRow | undefined>(
+  Object.entries(services).flatMap(([service, { methods }]) => {
+    const rows = TABLE[service as ServiceName] as unknown as Readonly<Record<string, AnyRow>>;
+    return methods.map((method): [DescMethod, AnyRow | undefined] => [method, rows[method.localName]]);
+  }),
+);
+
+/** The claims of one call of csi.v1 or of the add-ons; empty for methods that change nothing. */
+export function claimsOf({ method, request }: Pick<Call, "method" | "request">): Claim[] {
+  return ROWS.get(method)?.(request) ?? [];
 }

@@ -30,7 +30,7 @@ interface Flight extends Operation {
  * when the last caller has.
  */
 export function singleFlight(options: SingleFlightOptions = {}): Interceptor {
-  const { now = Date.now, claims = (call) => claimsOf(call.context.method, call.request) } = options;
+  const { now = Date.now, claims = claimsOf } = options;
   const locks = new OperationLocks();
   const failures = new Map<string, string>();
 
