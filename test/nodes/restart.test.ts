@@ -14,7 +14,7 @@ import { claim } from "../support/manifests.ts";
 import { PodWriter } from "./support/pods.ts";
 import { TestVolume } from "./support/volume.ts";
 import { Nodes } from "./support/world.ts";
-import { stints } from "./support/writer.ts";
+import { stints, Writer } from "./support/writer.ts";
 
 const NAMESPACE = "default";
 describe("an upgrade or a restart takes nothing from who has it on another machine", () => {
@@ -122,6 +122,39 @@ describe("an upgrade or a restart takes nothing from who has it on another machi
         const { status, spec } = await volume();
         return status?.state === "detached" && (spec.nodeID ?? "") === "";
       });
+    },
+  );
+
+  test(
+    "a volume that is detached while it is mounted: others wait for its users, and its own node has it back, also when both sides were killed meanwhile",
+    everyday(),
+    async () => {
+      const loose = await TestVolume.create(nodes, "loose", "common");
+      const a = nodes.machine("a");
+      const user = new Writer(a, `${await loose.publish("a")}/log`);
+      await user.progress(50);
+      await loose.detach("a");
+      const IN_USE = /cannot be detached: \/dev\/loop\d+ is in use: mounted at /;
+      await assert.rejects(loose.attach("b"), IN_USE);
+      await assert.rejects(loose.remove(), IN_USE);
+      await nodes.up.end("SIGKILL");
+      const keeper = await a.killAgent();
+      await nodes.up.start();
+      await a.start({ inside: keeper });
+      await assert.rejects(loose.attach("b"), IN_USE);
+      await loose.attach("a");
+      // The next pod of this node finds the mount of the one before.
+      await loose.mount("a");
+      await user.progress(50);
+      await loose.detach("a");
+      await user.stop();
+      await loose.unmount("a");
+      await loose.publish("b");
+      const [only, ...more] = stints(await nodes.machine("b").run("cat", `${loose.path("b")}/log`));
+      assert.deepEqual([only?.node, more], ["a", []]);
+      assert.ok((only?.last ?? 0) >= user.acknowledged, `${only?.last} of ${user.acknowledged}`);
+      await loose.unpublish("b");
+      await loose.remove();
     },
   );
 });

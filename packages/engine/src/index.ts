@@ -79,7 +79,7 @@ export { kernelRbd } from "./pools/rbd/kernel-rbd.ts";
 export { poolBelow, poolsFolder } from "./pools/remains.ts";
 export { ATTACHER_RULES, type AttacherRule } from "./tickets/attacher-types.ts";
 export { belongsTo, ensureAttachment, getAttachment } from "./tickets/attachment-object.ts";
-export { isBetween, mayBeOpenOn } from "./tickets/exposure.ts";
+export { isBetween, keptOpenOn, mayBeOpenOn } from "./tickets/exposure.ts";
 export { wantsDevice } from "./tickets/frontend.ts";
 export { csiTicketId, isOwnedByKubernetes } from "./tickets/kubernetes-claim.ts";
 export { describeMigration, deviceOn, isMigratable } from "./tickets/migration-phase.ts";

@@ -4,6 +4,7 @@ import { execFile } from "node:child_process";
 import { mkdir, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { detachedInUse } from "./flow/detached-in-use.mjs";
 import { drains } from "./flow/drains.mjs";
 import { revisionsExpire } from "./flow/expired-revisions.mjs";
 import { leaveNodes } from "./flow/leave-nodes.mjs";
@@ -78,6 +79,7 @@ try {
   await timed("a volume for both nodes", () => shares(kube, workers), ["CSI-272"]);
   const data = await dataFolders(kube, workers);
   await timed("tokens that end", () => tokensExpire(kube, { first, data }));
+  await timed("an attachment deleted under its pod", () => detachedInUse(kube, "left"));
   await timed("drains", () => drains(kube));
   await timed("lost machines", () => lostMachines(kube, workers));
   await nothingRefused(cluster, ofThisVersion);

@@ -105,6 +105,8 @@ async function requireUnused(driver: DriverContext, volume: Volume, signal: Abor
   }
   const job = isHidden(volume) && workloads.length === 0;
   if (nodes.size > 0 && !job) {
+    // Unpublished, but not unstaged.
+    await requireUnmounted(driver, name, signal);
     throw CsiError.failedPrecondition(`volume "${name}" is in use on node ${[...nodes].join(", ")}`, {
       hint: "Unpublish it from every node first.",
     });

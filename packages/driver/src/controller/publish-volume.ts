@@ -7,6 +7,7 @@ import {
   getAttachment,
   isServed,
   isShared,
+  keptOpenOn,
   MOORING_API_VERSION,
   type Pool,
   poolNodes,
@@ -20,7 +21,7 @@ import {
 } from "@mooring/engine";
 import { failpoint, isNotFound, KubeVolumeAttachments } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
-import { findNode, findPool, getVolume, listObjects } from "../objects/find.ts";
+import { findNode, findPool, findVolume, getVolume, listObjects } from "../objects/find.ts";
 import { requireNotGoing } from "../objects/group-protection.ts";
 import { publishedNodes } from "../objects/published-nodes.ts";
 import { requireUnmounted } from "../objects/require-unmounted.ts";
@@ -212,7 +213,10 @@ async function untilSatisfied(
       until: (a) => result(a)?.satisfied === true || a?.spec.attachmentTickets?.[ticketId] === undefined,
       describe: (a) => result(a)?.conditions[0]?.message ?? "the arbiter has not evaluated it yet",
       giveUp: async () => {
-        await requireUnmounted(driver, volumeId, signal);
+        const present = await findVolume(driver.store, volumeId, signal);
+        // Who uses it on this very node, from before, keeps others away from it, not this ticket.
+        if (present === undefined || keptOpenOn(present) !== nodeId)
+          await requireUnmounted(driver, volumeId, signal);
         await requireShareServer(driver, { volumeId, nodeId }, signal);
       },
     },

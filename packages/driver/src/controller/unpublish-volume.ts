@@ -5,6 +5,7 @@ import {
   isBetween,
   isGivenAway,
   isServed,
+  keptOpenOn,
   removeTickets,
   type Volume,
   Volumes,
@@ -21,7 +22,8 @@ const ticketsRemoved = failpoint("driver/unpublish-volume/tickets-removed");
 
 /**
  * ControllerUnpublishVolume; an empty node id means every node. Returns when the node has no device of the volume any
- * more, unless another ticket keeps it there. A volume that does not exist is published nowhere.
+ * more, unless another ticket keeps it there, or those who use it on a node whose agent responds: they may only end after
+ * this call, and until then the arbiter gives the volume to no other node. A volume that does not exist is published nowhere.
  */
 export async function unpublishVolume(
   driver: DriverContext,
@@ -54,7 +56,9 @@ export async function unpublishVolume(
           (kept.includes(nodeId) || !isBetween(v))),
       describe: (v) => v?.status?.error?.message ?? v?.status?.state ?? "",
       giveUp: () => requireUnmounted(driver, volumeId, signal),
-      isDone: () => hasLeft(driver, volumeId, nodeId, signal),
+      isDone: async () =>
+        (await hasLeft(driver, volumeId, nodeId, signal)) ||
+        (await isLeftToItsUsers(driver, volumeId, meant, signal)),
     },
     signal,
   );
@@ -70,6 +74,23 @@ async function hasLeft(
 ): Promise<boolean> {
   const volume = await findVolume(store, volumeId, signal);
   return volume?.status?.currentNodeID === nodeId && (await isGivenAway(store, volume, signal));
+}
+
+/**
+ * A machine that was detached by force is back, and its new pod is there before the old mount was removed: the kubelet then
+ * keeps the mount for the new pod, which waits for this call to return. What ends the use is not known here, so it is not
+ * waited for. A node that is silent says nothing of its users: it has to come back, or be fenced.
+ */
+async function isLeftToItsUsers(
+  { store }: DriverContext,
+  volumeId: string,
+  meant: (node: string) => boolean,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const volume = await findVolume(store, volumeId, signal);
+  const node = volume === undefined ? undefined : keptOpenOn(volume);
+  if (node === undefined || !meant(node)) return false;
+  return (await findNode(store, node, signal))?.status?.state === "Ready";
 }
 
 /** The share manager's ticket goes with the last workload's. */

@@ -38,7 +38,10 @@ async function whyNotDetached(
   volumeId: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const { state, error } = (await findVolume(store, volumeId, signal))?.status ?? {};
+  const volume = await findVolume(store, volumeId, signal);
+  const { state, error } = volume?.status ?? {};
   if (state !== "detaching" || error?.code !== "FAILED_PRECONDITION") return undefined;
+  // It stays where it is: a workload has come back to it.
+  if ((volume?.spec.nodeID ?? "") !== "") return undefined;
   return `volume "${volumeId}" cannot be detached: ${error.message}`;
 }

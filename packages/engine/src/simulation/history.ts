@@ -30,6 +30,7 @@ export const EVENTS = [
   "fence",
   "clean-up",
   "return",
+  "users",
   "fault",
   "repair",
   "attacher",
@@ -121,6 +122,7 @@ export class History {
     fence: (nodeID) => this.#fence(nodeID),
     "clean-up": (nodeID) => this.#cleanUp(nodeID),
     return: (nodeID) => this.return(nodeID),
+    users: (nodeID) => this.#users(nodeID),
     fault: () => this.#fault(),
     repair: () => this.repair(),
     time: () => {
@@ -137,7 +139,7 @@ export class History {
     if (node.pending === undefined) {
       if (node.partitioned) return false;
       const migration = migrationStep(world, nodeID);
-      const step = migration === undefined ? agentStep(nodeID, world.volume, node.open) : migration;
+      const step = migration === undefined ? agentStep(nodeID, world.volume, node) : migration;
       if (step === "wait" || step === undefined) return false;
       node.pending = { step, version: world.volumeVersion };
       world.log(`node "${nodeID}" is about to ${nameOf(step)}`);
@@ -146,6 +148,7 @@ export class History {
     const { step, version } = node.pending;
     node.pending = undefined;
     if (step.do === "migrate") migrate(world, nodeID, step.step, version);
+    else if (step.do === "close" && node.inUse) world.log(`node "${nodeID}" cannot close what is in use`);
     else if (step.do !== "record") {
       // An image is opened under its lease only.
       if (step.do === "close" || mayOpen(world, nodeID)) node.open = step.do === "open";
@@ -161,9 +164,14 @@ export class History {
   return(nodeID: string): void {
     const node = this.world.node(nodeID);
     // A node that was stopped comes back by a reboot, which has no devices.
-    if (node.stopped) Object.assign(node, { open: false, withheld: false });
+    if (node.stopped) Object.assign(node, { open: false, withheld: false, inUse: false });
     Object.assign(node, { believed: "Ready", stopped: false, partitioned: false });
     this.world.log(`node "${nodeID}" is back`);
+  }
+
+  /** Nobody uses the volume's device any more. */
+  endUsers(): void {
+    for (const nodeID of NODES) if (this.world.node(nodeID).inUse) this.#users(nodeID);
   }
 
   repair(): void {
@@ -234,7 +242,7 @@ export class History {
   }
 
   #stop(nodeID: string, story: string): void {
-    const gone = { stopped: true, open: false, withheld: false, pending: undefined };
+    const gone = { stopped: true, open: false, withheld: false, inUse: false, pending: undefined };
     Object.assign(this.world.node(nodeID), gone);
     this.world.log(story);
   }
@@ -256,6 +264,13 @@ export class History {
     this.world.writeVolume({ ...volume, status, opener: "" }, volumeVersion);
     this.world.lease.unclean = false;
     this.world.log(`what node "${nodeID}" left is recorded as detached`);
+  }
+
+  /** Programs begin to use the device that is open on the node, or the last of them ends. */
+  #users(nodeID: string): void {
+    const node = this.world.node(nodeID);
+    node.inUse = node.open && !node.inUse;
+    this.world.log(`the device on node "${nodeID}" is ${node.inUse ? "in use" : "not in use"}`);
   }
 
   #fault(): void {

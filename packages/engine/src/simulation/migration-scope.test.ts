@@ -81,7 +81,7 @@ function nextStates(state: State, build: (state: State) => World): State[] {
     }
     if (believed !== "Ready") continue;
     const migration = migrationStep(before, nodeID);
-    const step = migration ?? agentStep(nodeID, before.volume, before.node(nodeID).open);
+    const step = migration ?? agentStep(nodeID, before.volume, before.node(nodeID));
     if (step === undefined || step === "wait") continue;
     after((world) => {
       if (step.do === "migrate") migrate(world, nodeID, step.step, world.volumeVersion);

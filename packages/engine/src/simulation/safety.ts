@@ -7,8 +7,8 @@ import { claimants } from "../cluster/arbiter/pick.ts";
 import type { ArbiterView, Decision } from "../cluster/arbiter/view.ts";
 import { placed } from "../cluster/arbiter/writes.ts";
 import { ruleOf, yieldsToWorkload } from "../tickets/attacher-types.ts";
-import { mayBeOpenOn } from "../tickets/exposure.ts";
-import { parametersFit } from "../tickets/frontend.ts";
+import { keptOpenOn, mayBeOpenOn } from "../tickets/exposure.ts";
+import { parametersFit, wantsDevice } from "../tickets/frontend.ts";
 import { migrationOf } from "../tickets/migration-phase.ts";
 import { ticketStatus } from "../tickets/tickets.ts";
 import { ticketsOf } from "../tickets/tickets-of.ts";
@@ -81,11 +81,13 @@ function checkAttach(before: Volume, after: Volume, seen: ArbiterView): void {
   const tickets = ticketsOf(seen.attachment);
   const asked = tickets.filter((t) => t.nodeID === to && parametersFit(t, disableFrontend));
   must(asked.length > 0, "S4", `no ticket asked for node "${to}"`);
-  checkTurn(asked, seen);
   const { state, currentNodeID = "", robustness, ownerID } = before.status ?? {};
+  // It has never left: its device is open, and nobody else could have it before those who use it end.
+  const stays = keptOpenOn(before) === to && !disableFrontend;
+  checkTurn(asked, seen, (t) => !stays || (t.nodeID === to && ruleOf(t.type).workload && wantsDevice(t)));
   const repairing = disableFrontend && asked.some((t) => ruleOf(t.type).repairs === true);
   const whole = robustness !== "faulted" || repairing;
-  const free = state === "detached" && currentNodeID === "" && whole;
+  const free = (stays || (state === "detached" && currentNodeID === "")) && whole;
   must(free, "S5", `it was placed while ${state}`);
   const csi = asked.filter((t) => t.type === "csi-attacher");
   const rival = csi.length === asked.length ? csi.find((t) => rivalOf(seen, t, tickets)) : undefined;
@@ -100,10 +102,14 @@ function checkAttach(before: Volume, after: Volume, seen: ArbiterView): void {
   );
 }
 
-/** No ticket that could have the volume as well is of higher priority than all that get it, or as high and older. */
-function checkTurn(asked: readonly AttachmentTicket[], seen: ArbiterView): void {
+/** No ticket that could have the volume as well (`may`: also where it stays) is of higher priority than all that get it, or as high and older. */
+function checkTurn(
+  asked: readonly AttachmentTicket[],
+  seen: ArbiterView,
+  may: (ticket: AttachmentTicket) => boolean,
+): void {
   const live = ticketsOf(seen.attachment).filter((t) => !seen.ownersGone.has(t.id) && !expired(t, seen.now));
-  const able = claimants(seen, live).filter((t) => ineligible(seen, t) === undefined);
+  const able = claimants(seen, live).filter((t) => ineligible(seen, t) === undefined && may(t));
   const rank = (t: AttachmentTicket) => [-ruleOf(t.type).priority, Date.parse(t.createdAt ?? "")] as const;
   const before = (a: AttachmentTicket, b: AttachmentTicket) =>
     rank(a)[0] < rank(b)[0] || (rank(a)[0] === rank(b)[0] && rank(a)[1] < rank(b)[1]);
@@ -213,6 +219,8 @@ export function checkWorld(world: World): void {
   checkEnded(world);
   world.unpublishing = world.unpublishing.filter(({ nodeID }) => {
     if (world.tickets.some((ticket) => ticket.nodeID === nodeID)) return false;
+    // Its users may only end after this call: the arbiter waits for them, see S1.
+    if (keptOpenOn(world.volume) === nodeID) return false;
     if (mayBeOpenOn(world.volume, nodeID)) return true;
     must(!world.node(nodeID).open, "S21", `unpublish returned while node "${nodeID}" has the device`);
     return false;

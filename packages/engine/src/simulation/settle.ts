@@ -6,7 +6,8 @@ import { claimants } from "../cluster/arbiter/pick.ts";
 import { nextStatus } from "../cluster/arbiter/statuses.ts";
 import type { ArbiterView, Decision } from "../cluster/arbiter/view.ts";
 import { ruleOf, yieldsToWorkload } from "../tickets/attacher-types.ts";
-import { parametersFit } from "../tickets/frontend.ts";
+import { keptOpenOn } from "../tickets/exposure.ts";
+import { parametersFit, wantsDevice } from "../tickets/frontend.ts";
 import { ticketsOf } from "../tickets/tickets-of.ts";
 import { endMigration } from "./end-migration.ts";
 import type { History } from "./history.ts";
@@ -30,6 +31,9 @@ export function settle(history: History, how: "return" | "fence"): void {
   world.log(`--- no more faults: nodes ${how === "return" ? "come back" : "that are silent are fenced"}`);
   for (const nodeID of NODES) calm(history, nodeID, how);
   history.arbiter.restart();
+  must(comesToRest(history), "L6", "it never comes to rest while users stay");
+  checkKeptOpen(history);
+  history.endUsers();
   const before = world.moves;
   must(comesToRest(history), "L6", "it never comes to rest");
   must(world.moves - before <= MOST_MOVES, "L6", `it moved ${world.moves - before} times`);
@@ -40,6 +44,17 @@ export function settle(history: History, how: "return" | "fence"): void {
   checkRest(history);
   endJobs(history, () => must(comesToRest(history), "L3", "it never comes to rest when jobs end"));
   checkRest(history);
+}
+
+function checkKeptOpen({ world }: History): void {
+  const node = keptOpenOn(world.volume);
+  if (node === undefined) return;
+  const seen = world.view(world.agents());
+  const candidates = claimants(seen, world.tickets);
+  const back = candidates
+    .filter((t) => t.nodeID === node && ruleOf(t.type).workload && wantsDevice(t))
+    .find((t) => ineligible(seen, t) === undefined && rivalOf(seen, t, candidates) === undefined);
+  must(back === undefined, "L1", `ticket "${back?.id}" waits for those who use the device on its own node`);
 }
 
 function calm(history: History, nodeID: (typeof NODES)[number], how: "return" | "fence"): void {

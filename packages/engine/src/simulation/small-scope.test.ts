@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import { covers, currentPart, howMany } from "@mooring/store/testing";
 import type { AttacherType, AttachmentTicket } from "../api/attachment.ts";
 import { decide } from "../cluster/arbiter/decide.ts";
@@ -79,12 +80,15 @@ function nextStates(state: State, seen: Omit<ArbiterView, "volume" | "nodes">): 
       }
       continue;
     }
-    const step = agentStep(nodeID, volume, open.has(nodeID));
-    if (step?.do === "record") {
-      checkRecord(machines, nodeID, step.state);
-      next.push({ volume: step.next, open, health });
-    } else if (step?.do === "open") next.push({ volume, open: new Set([...open, nodeID]), health });
-    else if (step?.do === "close") next.push({ volume, open: without(open, nodeID), health });
+    // Its users may be there or not, whenever the agent looks.
+    const steps = [false, true].map((inUse) => agentStep(nodeID, volume, { open: open.has(nodeID), inUse }));
+    for (const step of isDeepStrictEqual(steps[0], steps[1]) ? steps.slice(1) : steps) {
+      if (step?.do === "record") {
+        checkRecord(machines, nodeID, step.state);
+        next.push({ volume: step.next, open, health });
+      } else if (step?.do === "open") next.push({ volume, open: new Set([...open, nodeID]), health });
+      else if (step?.do === "close") next.push({ volume, open: without(open, nodeID), health });
+    }
   }
   if (next.length === 0) checkRest(state, full, decision);
   return next;

@@ -19,6 +19,8 @@ export interface SimNode {
   partitioned: boolean;
   /** Whether it can write to the volume now. */
   open: boolean;
+  /** Programs use that device, so it cannot be closed. */
+  inUse: boolean;
   /** It has a device that is fenced from the data. */
   withheld: boolean;
   /** What its agent has read and is about to do. */
@@ -75,6 +77,7 @@ export class World {
         stopped: false,
         partitioned: false,
         open: false,
+        inUse: false,
         withheld: false,
         pending: undefined,
       });

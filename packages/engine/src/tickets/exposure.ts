@@ -18,6 +18,17 @@ export function isBetween(volume: Volume): boolean {
   return unnamed && (state === "attaching" || state === "detaching");
 }
 
+/**
+ * The node on which programs keep the device of a volume open that no ticket has there any more, as its agent has reported.
+ * It closes it when the last of them ends; until then no other node gets the volume. Undefined: there is none.
+ */
+export function keptOpenOn({ spec, status }: Volume): string | undefined {
+  const { state, currentNodeID = "", currentMigrationNodeID = "", error } = status ?? {};
+  const unwanted = (spec.nodeID ?? "") === "" && state === "detaching" && currentMigrationNodeID === "";
+  const isInUse = error?.code === "FAILED_PRECONDITION";
+  return unwanted && isInUse && currentNodeID !== "" ? currentNodeID : undefined;
+}
+
 /** True when the volume is attached to the node and is to stay there, for a workload or for a job. */
 export function isAttachedTo({ spec, status }: Volume, nodeID: string): boolean {
   return status?.state === "attached" && status.currentNodeID === nodeID && spec.nodeID === nodeID;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { until } from "../support/program.mjs";
 import { processesOf } from "./crashes.mjs";
 import { bringBack, counted, endMover, running, startMover } from "./mover.mjs";
-import { countNumbers } from "./objects.mjs";
+import { countNumbers, pod } from "./objects.mjs";
 import { everythingWorks } from "./restarts.mjs";
 import { ON, WORKERS } from "./two-nodes.mjs";
 
@@ -76,6 +76,8 @@ async function lost(kube, workers, { name, lose, bringBack: comeBack }) {
   await comeBack(worker);
   await nodeReady(kube, node, "True");
   await agentIs(kube, node, "Ready");
+  // It is there before the kubelet has unmounted what the one before has left, and does not write as that may.
+  await kube.apply(pod("early", { mounts: { "/data": ON[node] } }));
   await kube.kubectl("taint", "node", node, `${TAINT}-`);
   await until(
     `${name}: the old pod's volume to be unmounted`,
@@ -83,7 +85,9 @@ async function lost(kube, workers, { name, lose, bringBack: comeBack }) {
   );
   // Whatever the old pod had written would be between these.
   await counted(kube, after + 10);
+  await kube.ready("early");
   await bringBack(kube, ON[node]);
+  await kube.delete("pod/early");
   await kube.kubectl("-n", "mooring", "rollout", "status", "daemonset/mooring-node", "--timeout=900s");
   await kube.kubectl(
     ...["-n", "mooring", "rollout", "status", "deployment/mooring-controller", "--timeout=900s"],

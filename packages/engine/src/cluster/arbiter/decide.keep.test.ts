@@ -75,6 +75,50 @@ describe("keeping and giving up an attached volume", () => {
     assert.equal(mode({ ...inHand, tickets: [csi] })?.nodeID, "");
   });
 
+  /** No ticket had it any more; the agent of node "a" has found its device in use. */
+  const IN_USE = { code: "FAILED_PRECONDITION", message: "/dev/loop1 is in use: mounted at /p" };
+  const open = { status: { state: "detaching" as const, currentNodeID: "a", error: IN_USE } };
+  const back = ticket("c", "csi-attacher", "a");
+  const STAYS: [string, Setup, string | undefined][] = [
+    ["a workload of its node", { tickets: [back] }, "a"],
+    ["an operator of its node", { tickets: [ticket("o", "longhorn-api", "a")] }, "a"],
+    [
+      "an operator of another node, with a workload of its own",
+      { tickets: [ticket("o", "longhorn-api", "b"), back] },
+      "a",
+    ],
+    ["a workload of another node", { tickets: [ticket("c", "csi-attacher", "b")] }, undefined],
+    ["a job of its node", { tickets: [ticket("s", "snapshot-controller", "a")] }, undefined],
+    [
+      "an operator who wants no device",
+      { tickets: [ticket("o", "longhorn-api", "a", { parameters: { disableFrontend: "true" } })] },
+      undefined,
+    ],
+    [
+      "a workload of its node, which is silent",
+      { tickets: [back], nodes: [node("a", "Suspect")] },
+      undefined,
+    ],
+    ["a workload whose object is gone", { tickets: [back], ownersGone: ["c"] }, undefined],
+    ["a workload of its node, of a volume that goes", { tickets: [back], deleting: true }, undefined],
+    ["nobody", {}, undefined],
+  ];
+  for (const [who, setup, to] of STAYS) {
+    test(`a volume whose device is kept open by its users: ${who} ${to === undefined ? "waits until they end" : "has it at once"}`, () => {
+      assert.equal(placed({ ...open, ...setup }), to);
+      // What is about to be closed is closed first.
+      const { error: _, ...closing } = open.status;
+      assert.equal(placed({ ...setup, status: closing }), undefined);
+    });
+  }
+
+  test("who waits for users of the device learns who they are", () => {
+    const tickets = [ticket("c", "csi-attacher", "b"), ticket("s", "snapshot-controller", "a")];
+    const { results } = decide(view({ ...open, tickets }));
+    assert.deepEqual([results["c"]?.reason, results["s"]?.reason], ["WaitingDetach", "Detaching"]);
+    for (const { message } of Object.values(results)) assert.match(message, /in use: mounted at \/p$/);
+  });
+
   const YIELDING: [string, AttachmentTicket, boolean][] = [
     ["snapshot", ticket("x", "snapshot-controller", "a"), true],
     ["backup", ticket("x", "backup-controller", "a"), true],

@@ -7,7 +7,7 @@ import { ineligible, isFaulted, isFenced, mayRepair } from "./eligible.ts";
 import { evaluate } from "./evaluate.ts";
 import { backoffResults, flapsOf } from "./flaps.ts";
 import { confirmed, nextTarget } from "./migration/decide.ts";
-import { claimants, pick } from "./pick.ts";
+import { claimants, pick, pickWhereOpen } from "./pick.ts";
 import { repair } from "./repair.ts";
 import { type ArbiterView, type Decision, type Placement, placementOf } from "./view.ts";
 
@@ -70,9 +70,8 @@ function nextPlacement(view: ArbiterView, tickets: readonly AttachmentTicket[]):
     if (mustDetach(view, tickets)) return DETACHED;
     return nextTarget(view, tickets) ?? switchedFrontend(view, tickets);
   }
-  // A volume that is still closing somewhere has no node in its spec either: only a finished detach counts.
-  if (!isDetached(view)) return undefined;
-  const winner = pick(view, tickets);
+  // A volume that is still closing somewhere has no node in its spec either: for another node only a finished detach counts.
+  const winner = isDetached(view) ? pick(view, tickets) : pickWhereOpen(view, tickets);
   return winner === undefined ? undefined : placementFor(view, winner, tickets);
 }
 

@@ -2,6 +2,7 @@ import type { AttachmentTicket } from "../../api/attachment.ts";
 import { isLostNode } from "../../api/node-agent.ts";
 import { refusalOf } from "../../api/share-manager.ts";
 import { yieldsToWorkload } from "../../tickets/attacher-types.ts";
+import { keptOpenOn } from "../../tickets/exposure.ts";
 import { parametersFit } from "../../tickets/frontend.ts";
 import type { TicketReason, TicketResult } from "../../tickets/result.ts";
 import { SHARE_TYPE } from "../../tickets/share-ticket.ts";
@@ -120,13 +121,15 @@ function evaluateDetached(
   }
   const next = pick(view, candidates);
   const whom = next === undefined || next.id === ticket.id ? "" : `, for ticket "${next.id}" (${next.type})`;
+  // What its agent has found when it closed the device, and what ends it.
+  const why = keptOpenOn(view.volume) === undefined ? "" : `: ${error?.message}`;
   if (currentNodeID === ticket.nodeID) {
-    return waiting("Detaching", `the volume is being detached from this node first${whom}`);
+    return waiting("Detaching", `the volume is being detached from this node first${whom}${why}`);
   }
   if (currentNodeID === "") return waiting("WaitingDetach", `the volume is ${state}${whom}`);
   return (
     unfenced(view, currentNodeID, "") ??
-    waiting("WaitingDetach", `the volume is being detached from node "${currentNodeID}"${whom}`)
+    waiting("WaitingDetach", `the volume is being detached from node "${currentNodeID}"${whom}${why}`)
   );
 }
 

@@ -63,7 +63,7 @@ class Scene {
       this.moves.push({ nodeID: write.volume.spec.nodeID ?? "", at: this.view.now.getTime() });
       this.view = { ...this.view, volume: write.volume };
     } else if (write !== undefined) this.view = { ...this.view, attachment: write.attachment };
-    const step = agentStep("a", this.volume, this.#open);
+    const step = agentStep("a", this.volume, { open: this.#open });
     if (step?.do === "record") this.view = { ...this.view, volume: step.next };
     else if (step !== undefined) this.#open = step.do === "open";
     return write !== undefined || step !== undefined;

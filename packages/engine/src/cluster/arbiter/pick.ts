@@ -1,7 +1,9 @@
 import type { AttachmentTicket } from "../../api/attachment.ts";
 import { isServed } from "../../api/volume.ts";
 import { ruleOf } from "../../tickets/attacher-types.ts";
-import { ineligible } from "./eligible.ts";
+import { keptOpenOn } from "../../tickets/exposure.ts";
+import { wantsDevice } from "../../tickets/frontend.ts";
+import { ineligible, isFaulted } from "./eligible.ts";
 import { isContested } from "./migration/contested.ts";
 import type { ArbiterView } from "./view.ts";
 
@@ -12,7 +14,28 @@ export function claimants(view: ArbiterView, live: readonly AttachmentTicket[]):
 
 /** The one that gets a detached volume next; undefined when none can, or two want it on two nodes at once. */
 export function pick(view: ArbiterView, tickets: readonly AttachmentTicket[]): AttachmentTicket | undefined {
-  const winner = foremost(view, tickets);
+  return uncontested(view, foremost(view, tickets), tickets);
+}
+
+/**
+ * The workload that gets a volume back whose device is still open on its node, from before: no other node can have it until
+ * those who use it there end, and they may only end with this workload. One that wants no device could not have it either.
+ */
+export function pickWhereOpen(
+  view: ArbiterView,
+  tickets: readonly AttachmentTicket[],
+): AttachmentTicket | undefined {
+  const nodeID = keptOpenOn(view.volume);
+  if (nodeID === undefined || isFaulted(view)) return undefined;
+  const here = tickets.filter((t) => t.nodeID === nodeID && ruleOf(t.type).workload && wantsDevice(t));
+  return uncontested(view, foremost(view, here), tickets);
+}
+
+function uncontested(
+  view: ArbiterView,
+  winner: AttachmentTicket | undefined,
+  tickets: readonly AttachmentTicket[],
+): AttachmentTicket | undefined {
   return winner !== undefined && isContested(view, winner, tickets) ? undefined : winner;
 }
 

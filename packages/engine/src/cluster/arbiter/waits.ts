@@ -5,7 +5,7 @@ export const WAITS: Readonly<Record<TicketReason, string>> = {
   Attached: "the ticket is satisfied: nothing to wait for",
   Attaching: "the node has opened the device",
   Detaching: "the node has closed the device; the ticket then waits its turn",
-  WaitingDetach: "the volume is detached from where it was",
+  WaitingDetach: "the volume is detached from where it was: what uses it there ends",
   WaitingTurn: "the job that has the volume is done, or gives way",
   BlockedByUninterruptible:
     "the ticket that has the volume ends: its workload stops, its job is done, or its time is over",

@@ -20,7 +20,7 @@ function settle(view: ArbiterView, opener: string): SimVolume {
     const { placement } = decide({ ...view, volume });
     if (placement !== undefined) volume = { ...volume, spec: { ...volume.spec, ...placement } };
     for (const node of [HERE, ELSEWHERE]) {
-      const step = agentStep(node, volume, open.has(node));
+      const step = agentStep(node, volume, { open: open.has(node) });
       if (step?.do === "record") volume = step.next;
       else if (step?.do === "open") open.add(node);
       else if (step?.do === "close") open.delete(node);
