@@ -60,6 +60,10 @@ async function requestFor(
   const ours = { ...claim, metadata: { ...claim.metadata, annotations } };
   const plan = await makePlan(context, options, ours, { storageClass, fresh: false });
   if (plan?.kind !== "intent") return undefined;
-  const { parameters, requiredBytes, topology } = plan.intent.arguments;
-  return { bytes: BigInt(requiredBytes), parameters, places: topology?.requisite ?? [here.segments] };
+  const { parameters, requiredBytes, accessibilityRequirements } = plan.intent.arguments;
+  return {
+    bytes: BigInt(requiredBytes),
+    parameters,
+    places: accessibilityRequirements?.requisite ?? [here.segments],
+  };
 }

@@ -1,6 +1,7 @@
 import type { CsiClient } from "@mooring/csi";
 import type { CreateVolumeArguments } from "../common/create-volume/intent.ts";
 import { toWire } from "../csi/capability.ts";
+import type { Requirement } from "../topology/requirement.ts";
 import type { CreatedVolume } from "./decide.ts";
 
 interface CallOptions {
@@ -11,7 +12,7 @@ interface CallOptions {
 /** CreateVolume with recorded arguments: equal arguments give equal requests, secrets apart. */
 export async function createVolume(
   client: CsiClient,
-  { requiredBytes, capabilities, source, topology, ...rest }: CreateVolumeArguments,
+  { requiredBytes, capabilities, source, accessibilityRequirements, ...rest }: CreateVolumeArguments,
   secrets: Record<string, string>,
   options: CallOptions,
 ): Promise<CreatedVolume> {
@@ -22,7 +23,9 @@ export async function createVolume(
       volumeCapabilities: capabilities.map(toWire),
       secrets,
       ...(source === undefined ? {} : { volumeContentSource: contentSource(source) }),
-      ...(topology === undefined ? {} : { accessibilityRequirements: topologyMessage(topology) }),
+      ...(accessibilityRequirements === undefined
+        ? {}
+        : { accessibilityRequirements: toMessage(accessibilityRequirements) }),
     },
     options,
   );
@@ -31,7 +34,7 @@ export async function createVolume(
     handle: volume.volumeId,
     capacityBytes: volume.capacityBytes.toString(),
     attributes: { ...volume.volumeContext },
-    topology: volume.accessibleTopology.map(({ segments }) => ({ ...segments })),
+    accessibleTopology: volume.accessibleTopology.map(({ segments }) => ({ ...segments })),
     hasSource: volume.contentSource?.type.case !== undefined,
   };
 }
@@ -42,7 +45,7 @@ function contentSource(source: NonNullable<CreateVolumeArguments["source"]>) {
     : { type: { case: "volume" as const, value: source } };
 }
 
-function topologyMessage({ requisite, preferred }: NonNullable<CreateVolumeArguments["topology"]>) {
+function toMessage({ requisite, preferred }: Requirement) {
   return {
     requisite: requisite.map((segments) => ({ segments: { ...segments } })),
     preferred: preferred.map((segments) => ({ segments: { ...segments } })),

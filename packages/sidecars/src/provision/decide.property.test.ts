@@ -146,7 +146,7 @@ class World {
         handle: `h${this.made}`,
         capacityBytes: String(backend.bytes),
         attributes: {},
-        topology: [],
+        accessibleTopology: [],
         hasSource: false,
       };
       this.result = { kind: "created", volume };

@@ -21,7 +21,7 @@ export interface CreatedVolume {
   /** Decimal number of bytes; "0" when the driver did not say. */
   capacityBytes: string;
   attributes: Record<string, string>;
-  topology: Record<string, string>[];
+  accessibleTopology: Record<string, string>[];
   hasSource: boolean;
 }
 

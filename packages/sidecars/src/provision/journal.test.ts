@@ -152,6 +152,43 @@ test("a refusal reaches every claim of the record, and leaves nothing", async (t
   assert.deepEqual(await w.stored(), [["a"]]);
 });
 
+test("accessibility requirements have the name that the version before knows, and are read by either", async (t) => {
+  const accessibilityRequirements = { requisite: [{ zone: "a" }], preferred: [{ zone: "a" }] };
+  const placed = (uid: string): Intent => {
+    const made = intent(uid);
+    return { ...made, arguments: { ...made.arguments, accessibilityRequirements } };
+  };
+  const w = await world(t);
+  const { journal, find } = await w.begin();
+  await journal.record(placed("ours"));
+  const [ours] = (await w.store.list(ConfigMaps, { namespace })).items;
+  assert.deepEqual(JSON.parse(ours?.data?.["ours"] ?? ""), {
+    ...placed("ours"),
+    arguments: { ...intent("ours").arguments, topology: accessibilityRequirements },
+  });
+  assert.deepEqual(find("ours"), placed("ours"));
+
+  // What the version before has written, and what the next one may write.
+  const names = { before: "topology", next: "accessibilityRequirements" };
+  for (const [uid, name] of Object.entries(names)) {
+    const stored = intent(uid);
+    const data = {
+      [uid]: JSON.stringify({
+        ...stored,
+        arguments: { ...stored.arguments, [name]: accessibilityRequirements },
+      }),
+    };
+    await w.store.create(ConfigMaps, {
+      ...recordFor([], { driver: DRIVER, suffix: uid, namespace }),
+      data,
+    });
+    await until(`${uid} to be read`, () => find(uid));
+    assert.deepEqual(find(uid), placed(uid));
+    // An equal request keeps its back-off, whoever has recorded it.
+    assert.equal(JSON.stringify(find(uid)), JSON.stringify(placed(uid)));
+  }
+});
+
 test("a record of an earlier version, which has one intent, is one of these", async (t) => {
   const w = await world(t);
   const { data: _, ...record } = recordFor([], { driver: DRIVER, suffix: "a", namespace });

@@ -30,7 +30,7 @@ export function persistentVolumeFor(
   { identity, attaches }: Maker,
 ): PersistentVolume {
   const { volume: template, secret } = intent;
-  const affinity = nodeAffinity(made.topology);
+  const affinity = nodeAffinity(made.accessibleTopology);
   const bytes = made.capacityBytes === "0" ? intent.arguments.requiredBytes : made.capacityBytes;
   const { modifySecret } = template;
   return {

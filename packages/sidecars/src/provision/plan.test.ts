@@ -199,7 +199,7 @@ test("a selected node that is gone is chosen again", () => {
     csiNodes: [csiNode("n1", ["zone"])],
   });
   assert.equal(intent.selectedNode, "n1");
-  assert.deepEqual(intent.arguments.topology?.preferred, [{ zone: "a" }]);
+  assert.deepEqual(intent.arguments.accessibilityRequirements?.preferred, [{ zone: "a" }]);
 });
 
 const restored = claim("data", {

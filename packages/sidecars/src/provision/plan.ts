@@ -19,7 +19,7 @@ import {
   storageClassTokens,
   TemplateError,
 } from "../secrets/references.ts";
-import { topologyRequirement } from "../topology/requirement.ts";
+import { accessibilityFor } from "../topology/requirement.ts";
 import { selectedNodeOf, volumeNameFor } from "./claim.ts";
 import { cloneSource, type SourceObjects, type SourceResult, snapshotSource } from "./data-source.ts";
 import { driverParameters, fsTypeOf } from "./parameters.ts";
@@ -122,8 +122,8 @@ function planOrThrow(input: PlanInput): Plan {
   const classParameters = storageClass.parameters ?? {};
   const capabilities = capabilitiesOf(input, classParameters);
   const content = contentSource(input, source);
-  const topology = topologyOf(input);
-  if ("lost" in topology) return { kind: "reschedule", error: topology.lost };
+  const places = accessibilityOf(input);
+  if ("lost" in places) return { kind: "reschedule", error: places.lost };
   const secrets = secretsOf(classParameters, name, claim);
   const stripped = driverParameters(classParameters);
   if ("error" in stripped) return { kind: "error", error: stripped.error };
@@ -145,7 +145,8 @@ function planOrThrow(input: PlanInput): Plan {
           ...stripped.parameters,
           ...(options.extraCreateMetadata ? metadataParameters(claim, name) : {}),
         },
-        ...defined({ mutableParameters: mutable, source: content?.source, topology: topology.requirement }),
+        ...defined({ mutableParameters: mutable, source: content?.source }),
+        ...places,
       },
       ...defined({ secret: provisioner, source: content?.ref, selectedNode }),
       volume: {
@@ -229,11 +230,11 @@ function contentSource(input: PlanInput, source: ReturnType<typeof dataSourceOf>
   return "error" in result ? reject(result.error, result.pending) : result;
 }
 
-function topologyOf(input: PlanInput) {
+function accessibilityOf(input: PlanInput) {
   const { claim, driver, options, storageClass, nodes, csiNodes } = input;
-  if (!driver.topology) return { requirement: undefined };
+  if (!driver.topology) return {};
   const selectedNode = selectedNodeOf(claim);
-  const result = topologyRequirement({
+  const result = accessibilityFor({
     driver: driver.name,
     claimName: claim.metadata.name,
     ...defined({ selectedNode }),
@@ -243,7 +244,8 @@ function topologyOf(input: PlanInput) {
     strict: options.strictTopology,
     immediate: options.immediateTopology,
   });
-  return "error" in result ? reject(result.error) : result;
+  if ("error" in result) return reject(result.error);
+  return "lost" in result ? result : defined(result);
 }
 
 type Secrets = { [role in keyof typeof STORAGE_CLASS_ROLES]?: SecretRef };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CSINode, Node } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
-import { type TopologyInput, topologyRequirement } from "./requirement.ts";
+import { accessibilityFor, type TopologyInput } from "./requirement.ts";
 import { nodeAffinity, spreadingOffset } from "./terms.ts";
 
 const DRIVER = "d.example.com";
@@ -28,11 +28,11 @@ const input: TopologyInput = {
   immediate: true,
 };
 const ask = (changes: Partial<TopologyInput>) => {
-  const result = topologyRequirement({ ...input, ...changes });
-  if (!("requirement" in result)) return result;
+  const result = accessibilityFor({ ...input, ...changes });
+  if (!("accessibilityRequirements" in result)) return result;
   const text = (terms: readonly Record<string, string>[]) =>
     terms.map((t) => Object.values(t).join("/")).join();
-  const { requirement } = result;
+  const { accessibilityRequirements: requirement } = result;
   return requirement && `${text(requirement.requisite)} ${text(requirement.preferred)}`;
 };
 

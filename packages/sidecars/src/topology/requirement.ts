@@ -15,7 +15,7 @@ export interface Requirement {
   preferred: Segments[];
 }
 
-/** What a volume's topology requirement follows from. */
+/** What a volume's accessibility requirements follow from. */
 export interface TopologyInput {
   driver: string;
   claimName: string;
@@ -31,13 +31,13 @@ export interface TopologyInput {
 }
 
 type TopologyResult =
-  | { requirement: Requirement | undefined }
+  | { accessibilityRequirements: Requirement | undefined }
   | { error: string }
   /** The selected node is gone: let the scheduler choose again. */
   | { lost: string };
 
 /** What to ask of CreateVolume (K8S-028, K8S-029). Pure: equal inputs give equal requests. */
-export function topologyRequirement(input: TopologyInput): TopologyResult {
+export function accessibilityFor(input: TopologyInput): TopologyResult {
   const allowed = flattenAllowed(input.allowed ?? []);
   return input.selectedNode === undefined
     ? withoutNode(input, allowed)
@@ -45,12 +45,12 @@ export function topologyRequirement(input: TopologyInput): TopologyResult {
 }
 
 function withoutNode(input: TopologyInput, allowed: Segments[]): TopologyResult {
-  if (allowed.length === 0 && !input.immediate) return { requirement: undefined };
+  if (allowed.length === 0 && !input.immediate) return { accessibilityRequirements: undefined };
   const requisite = allowed.length > 0 ? allowed : aggregate(input, firstKeys(input));
   if (requisite.length === 0)
     return { error: `no available topology found: no node has topology keys of driver ${input.driver}` };
   const first = spreadingOffset(input.claimName) % requisite.length;
-  return { requirement: { requisite, preferred: rotate(requisite, first) } };
+  return { accessibilityRequirements: { requisite, preferred: rotate(requisite, first) } };
 }
 
 function withNode(input: TopologyInput, nodeName: string, allowed: Segments[]): TopologyResult {
@@ -67,7 +67,7 @@ function withNode(input: TopologyInput, nodeName: string, allowed: Segments[]): 
   if (input.strict) {
     if (allowed.length > 0 && !allowed.some((term) => includesTerm(here, term)))
       return { error: `${termKey(here)} of node ${nodeName} is not in the class's allowedTopologies` };
-    return { requirement: { requisite: [here], preferred: [here] } };
+    return { accessibilityRequirements: { requisite: [here], preferred: [here] } };
   }
   const requisite = allowed.length > 0 ? allowed : aggregate(input, keys);
   const first = requisite.findIndex((term) => includesTerm(here, term));
@@ -75,7 +75,7 @@ function withNode(input: TopologyInput, nodeName: string, allowed: Segments[]): 
     return {
       error: `${termKey(here)} of node ${nodeName} is not in requisite ${requisite.map(termKey).join()}`,
     };
-  return { requirement: { requisite, preferred: rotate(requisite, first) } };
+  return { accessibilityRequirements: { requisite, preferred: rotate(requisite, first) } };
 }
 
 /** Every place where the driver runs with exactly these keys. */

@@ -11,7 +11,7 @@ export interface CreateVolumeArguments {
   parameters: Record<string, string>;
   mutableParameters?: Record<string, string>;
   source?: { snapshotId: string } | { volumeId: string };
-  topology?: Requirement;
+  accessibilityRequirements?: Requirement;
 }
 
 /** What the PersistentVolume will have apart from what the driver responds. */

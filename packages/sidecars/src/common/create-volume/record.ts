@@ -1,6 +1,6 @@
-import type { ConfigMap } from "@mooring/store";
+import { type ConfigMap, defined } from "@mooring/store";
 import { RECORD_DRIVER, RECORD_KIND, sanitizeDriverName } from "../names.ts";
-import type { Intent } from "./intent.ts";
+import type { CreateVolumeArguments, Intent } from "./intent.ts";
 
 const KIND = "create-volume";
 
@@ -30,8 +30,27 @@ export function recordFor(intents: readonly Intent[], { driver, suffix, namespac
       namespace,
       labels: { [RECORD_KIND]: KIND, [RECORD_DRIVER]: labelValue(driver) },
     },
-    data: Object.fromEntries(intents.map((intent) => [intent.claim.uid, JSON.stringify(intent)])),
+    data: Object.fromEntries(intents.map((intent) => [intent.claim.uid, JSON.stringify(toStored(intent))])),
   };
+}
+
+/**
+ * An intent as it is stored. The version before this one knows the accessibility requirements as `topology` only, and would ask
+ * for a volume anywhere after a roll-back: they have that name until no version that may be gone back to needs it (decision 125).
+ */
+type StoredIntent = Omit<Intent, "arguments"> & {
+  arguments: CreateVolumeArguments & { topology?: CreateVolumeArguments["accessibilityRequirements"] };
+};
+
+function toStored(intent: Intent): StoredIntent {
+  const { accessibilityRequirements: topology, ...rest } = intent.arguments;
+  return { ...intent, arguments: { ...rest, ...defined({ topology }) } };
+}
+
+/** Reads what the next version writes as well, for a roll-back to this one. */
+function fromStored(stored: StoredIntent): Intent {
+  const { topology: accessibilityRequirements, ...rest } = stored.arguments;
+  return { ...stored, arguments: { ...rest, ...defined({ accessibilityRequirements }) } };
 }
 
 const parsed = new WeakMap<ConfigMap, ReadonlyMap<string, Intent>>();
@@ -41,7 +60,7 @@ export function intentsOf(record: ConfigMap): ReadonlyMap<string, Intent> {
   let intents = parsed.get(record);
   if (intents === undefined) {
     // Records of earlier versions have one intent, under a key that is no UID.
-    const all = Object.values(record.data ?? {}).map((text) => JSON.parse(text) as Intent);
+    const all = Object.values(record.data ?? {}).map((text) => fromStored(JSON.parse(text) as StoredIntent));
     intents = new Map(all.map((intent) => [intent.claim.uid, intent]));
     parsed.set(record, intents);
   }
