@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { defined, RestStore } from "@mooring/store";
 import { eventually } from "@mooring/store/testing";
 import { nothingLeftOver } from "./left-over.ts";
+import { removeFolder } from "./remove-folder.ts";
 import { nothingSleeps, sleepersSocket } from "./sleepers.ts";
 
 const BUNDLE = fileURLToPath(new URL("../../dist/mooring.mjs", import.meta.url));
@@ -156,12 +157,15 @@ export class Up {
     }
   }
 
-  /** The end of one that has failed: cleanly where it still can, and no check fails it once more. */
+  /**
+   * The end of one that has failed: cleanly where it still can, and no check fails it once more. What it has left mounted is
+   * unmounted, and then removed, by the sweep behind the file's process.
+   */
   async discard(): Promise<void> {
     const child = this.#child;
     if (this.alive) child?.kill("SIGTERM");
     await eventually("it to end", () => !this.alive).catch(() => this.end("SIGKILL"));
-    await rm(this.stateDir, { recursive: true, force: true }).catch(() => {});
+    await removeFolder(this.stateDir).catch(() => {});
     await rm(this.#sleepers, { force: true });
   }
 
@@ -169,7 +173,7 @@ export class Up {
     try {
       await this.end("SIGTERM");
     } finally {
-      await rm(this.stateDir, { recursive: true, force: true });
+      await removeFolder(this.stateDir);
       await rm(this.#sleepers, { force: true });
     }
   }

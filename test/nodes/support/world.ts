@@ -1,10 +1,11 @@
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type CsiClient, connect } from "@mooring/csi";
 import type { RestStore } from "@mooring/store";
 import { Kubectl } from "../../support/kubectl.ts";
 import { nothingLeftOver } from "../../support/left-over.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 import { Up } from "../../support/up.ts";
 import { command, tried } from "./command.ts";
 import { detachBelow } from "./devices.ts";
@@ -167,6 +168,6 @@ export class Nodes {
     await this.network.dispose();
     await tried("umount", this.shared);
     await detachBelow(this.folder).catch(() => {});
-    await rm(this.folder, { recursive: true, force: true });
+    await removeFolder(this.folder);
   }
 }
