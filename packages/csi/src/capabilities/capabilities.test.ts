@@ -133,6 +133,16 @@ test("each call about volume groups is served just where its own capability is a
   }
 });
 
+test("volume groups are announced by a plugin that can make them and delete them, and by no other", async (t) => {
+  covers("GRP-003");
+  for (const missing of Object.keys(ALWAYS)) {
+    const handlers = Object.entries(ALWAYS).filter(([name]) => name !== missing);
+    const { client } = await pair(t, { controller: {}, volumeGroup: Object.fromEntries(handlers) });
+    const { capabilities } = await client.addonsIdentity.getCapabilities({});
+    assert.ok(!capabilities.some(({ type }) => type.case === "volumeGroup"), `without ${missing}`);
+  }
+});
+
 test("a plugin that stages publishes nothing without a staging path", async (t) => {
   covers("CSI-291");
   const { client } = await pair(t, {

@@ -230,10 +230,10 @@ test("the content has what the driver returned: its error, then its moment, and 
     if (refuse) throw CsiError.resourceExhausted("no room for three");
     return create(...wanted);
   };
-  let uploaded = 0;
+  let [uploaded, whole] = [0, false];
   w.h.driver.changeGroup = (group) => ({
     ...group,
-    readyToUse: uploaded === 2,
+    readyToUse: whole,
     snapshots: group.snapshots.map((snapshot, at) => ({ ...snapshot, readyToUse: at < uploaded })),
   });
   await w.claims("data", "log");
@@ -246,6 +246,7 @@ test("the content has what the driver returned: its error, then its moment, and 
   });
   const seen: boolean[] = [];
   const stop = new AbortController();
+  t.after(() => stop.abort());
   const contents = createInformer(w.h.store, VolumeGroupSnapshotContents, {});
   contents.onChange((_old, content?: VolumeGroupSnapshotContent) => {
     seen.push(content?.status?.readyToUse === true);
@@ -253,7 +254,13 @@ test("the content has what the driver returned: its error, then its moment, and 
   const watching = contents.run(stop.signal);
   await contents.synced(stop.signal);
   refuse = false;
-  for (uploaded of [0, 1]) {
+  // Whatever it reports of the whole, or of the members without it.
+  const unready: [number, boolean][] = [
+    [0, false],
+    [1, true],
+    [2, false],
+  ];
+  for ([uploaded, whole] of unready) {
     const polls = w.h.driver.called("GetVolumeGroupSnapshot");
     await w.h.until("it is polled", () => w.h.driver.called("GetVolumeGroupSnapshot") >= polls + 2);
     const { status } = await w.content();
@@ -261,7 +268,7 @@ test("the content has what the driver returned: its error, then its moment, and 
     assert.equal(Date.parse(status?.creationTime ?? ""), Date.parse("2023-11-14T22:13:20Z"));
   }
   assert.ok(!seen.includes(true), "at no moment before");
-  uploaded = 2;
+  whole = true;
   await w.ready();
   stop.abort();
   await watching;
