@@ -2,7 +2,8 @@
 // As a program, `sweep.mjs FOLDER`, it waits until its input ends, however that came about, and sweeps then.
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -101,6 +102,38 @@ async function mountsOf(folder) {
   return targets.filter((target) => isBelow(target, folder)).reverse();
 }
 
+/** Where Mooring keeps the bundles of containers, by state folder, until the machine ends: see runtime/run-folder.ts. */
+const RUN = "/run/mooring";
+const GROUPS = "/sys/fs/cgroup";
+
+/** Those of state folders below the folder: a killed Mooring leaves them, and whoever starts a container reads all of them. */
+async function runFoldersOf(folder) {
+  const paths = (await readdir(RUN).catch(() => [])).map((name) => join(RUN, name));
+  const states = await Promise.all(paths.map(statesOf));
+  return paths.filter(
+    (_, at) => states[at].length > 0 && states[at].every((state) => isBelow(state, folder)),
+  );
+}
+
+async function statesOf(runFolder) {
+  try {
+    return JSON.parse(await readFile(join(runFolder, "hidden"), "utf8"));
+  } catch {
+    return [];
+  }
+}
+
+/** Control groups of containers, which have the name of the run folder in each hierarchy; the kernel keeps one with a process. */
+async function removeGroups(name) {
+  const hierarchies = (await readdir(GROUPS, { withFileTypes: true }).catch(() => [])).filter((entry) =>
+    entry.isDirectory(),
+  );
+  for (const place of [GROUPS, ...hierarchies.map((entry) => join(GROUPS, entry.name))])
+    await execute("find", [join(place, name), "-depth", "-type", "d", "-exec", "rmdir", "{}", ";"]).catch(
+      nothing,
+    );
+}
+
 /** What is there of the tests of a folder, for readers; its files do not count. */
 export async function leftBehind(folder) {
   const commands = (await processesOf(folder)).map(async (pid) => {
@@ -122,6 +155,10 @@ export async function sweep(folder) {
     for (const { path } of loops) await execute("losetup", ["-d", path]).catch(nothing);
     if (pids.length === 0 && loops.length === 0) break;
     await sleep(100);
+  }
+  for (const runFolder of await runFoldersOf(folder)) {
+    await removeGroups(basename(runFolder));
+    await remove(runFolder);
   }
   await remove(folder);
 }
