@@ -26,7 +26,7 @@ export const LEFTOVER_KINDS: readonly Resource[] = [
   Snapshots,
 ];
 
-/** Enough that a cut has records before it and after it. */
+/** Enough that a snapshot has records before it and after it. */
 const RECORDS = 3;
 
 /**
@@ -63,7 +63,7 @@ export class Scenario {
     await this.#acknowledges(RECORDS);
   }
 
-  /** Snapshot, restore to a larger claim, compare: every record that was acknowledged before the cut is there. */
+  /** Snapshot, restore to a larger claim, compare: every record that was acknowledged before the snapshot is there. */
   async restore(): Promise<void> {
     const namespace = this.#namespace;
     const before = await acknowledged(this.#acks);

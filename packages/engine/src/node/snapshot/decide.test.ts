@@ -9,7 +9,7 @@ import type { Volume } from "../../api/volume.ts";
 import { snapshotObject, volumeObject } from "../../testing/agent.ts";
 import { decide, type SnapshotStep, type SnapshotView } from "./decide.ts";
 
-const CUT = new Date("2026-01-01T00:00:00.123Z");
+const COPIED_AT = new Date("2026-01-01T00:00:00.123Z");
 
 const statuses: fc.Arbitrary<SnapshotStatus | undefined> = fc.option(
   fc.record(
@@ -45,7 +45,7 @@ const views: fc.Arbitrary<SnapshotView> = fc
     finalizer: fc.boolean(),
     deleting: fc.boolean(),
     poolOpen: fc.boolean(),
-    image: fc.option(fc.constant({ size: 4096, createdAt: CUT }), { nil: undefined }),
+    image: fc.option(fc.constant({ size: 4096, createdAt: COPIED_AT }), { nil: undefined }),
     volume: fc.option(
       fc
         .record({
@@ -62,8 +62,8 @@ const views: fc.Arbitrary<SnapshotView> = fc
     const snapshot = snapshotObject("s-p-1", "v-p-1");
     if (status !== undefined) snapshot.status = status;
     if (finalizer) snapshot.metadata.finalizers = [ENGINE_FINALIZER];
-    if (deleting) snapshot.metadata.deletionTimestamp = CUT.toISOString();
-    return { snapshot, nodeID: "n", poolOpen, image, volume, now: CUT };
+    if (deleting) snapshot.metadata.deletionTimestamp = COPIED_AT.toISOString();
+    return { snapshot, nodeID: "n", poolOpen, image, volume, now: COPIED_AT };
   });
 
 function perform(view: SnapshotView, step: SnapshotStep): SnapshotView | undefined {
@@ -78,7 +78,7 @@ function perform(view: SnapshotView, step: SnapshotStep): SnapshotView | undefin
     case "record":
       return { ...view, snapshot: { ...snapshot, status: step.status } };
     case "copy":
-      return { ...view, image: { size: 4096, createdAt: CUT } };
+      return { ...view, image: { size: 4096, createdAt: COPIED_AT } };
     case "remove-image":
       return { ...view, image: undefined };
     default:
@@ -94,7 +94,7 @@ test("a snapshot ends ready with its image and one point in time, or says why no
       for (let steps = 0; ; steps++) {
         assert.ok(steps < 10, "no rest");
         const step = decide(view);
-        // Cut once, at the time that is then recorded; never to replace what was lost.
+        // Copied once, at the time that is then recorded; never to replace what was lost.
         if (step.do === "copy") assert.equal(view.snapshot.status?.creationTime, undefined);
         if (step.do === "remove-image") assert.ok(view.snapshot.metadata.deletionTimestamp);
         if (step.do === "remove-finalizer") assert.equal(view.image, undefined);
@@ -110,7 +110,7 @@ test("a snapshot ends ready with its image and one point in time, or says why no
           const { status } = view.snapshot;
           if (status?.creationTime === undefined) return isWaiting(view);
           assert.ok(status?.readyToUse && view.image !== undefined && status.error === undefined);
-          assert.equal(status.creationTime, time ?? CUT.toISOString());
+          assert.equal(status.creationTime, time ?? COPIED_AT.toISOString());
           assert.equal(status.ownerID, "n");
           return;
         }
@@ -129,12 +129,12 @@ function isWaiting({ volume, image }: SnapshotView): void {
 test("a snapshot is made only while its volume is attached here, and not before its backoff after a failure is over", () => {
   const failed = snapshotObject("s-p-1", "v-p-1");
   failed.metadata.finalizers = [ENGINE_FINALIZER];
-  const failedAt = new Date(CUT.getTime() - 500).toISOString();
+  const failedAt = new Date(COPIED_AT.getTime() - 500).toISOString();
   failed.status = { readyToUse: false, ownerID: "n", failures: 1, failedAt };
-  const base = { snapshot: failed, nodeID: "n", poolOpen: true, image: undefined, now: CUT };
+  const base = { snapshot: failed, nodeID: "n", poolOpen: true, image: undefined, now: COPIED_AT };
   const attached = volumeWith(4096, undefined, "p", true);
   assert.deepEqual(decide({ ...base, volume: attached }), { do: "wait", afterMs: 500 });
-  const later = new Date(CUT.getTime() + 500);
+  const later = new Date(COPIED_AT.getTime() + 500);
   assert.equal(decide({ ...base, volume: attached, now: later }).do, "copy");
   assert.equal(decide({ ...base, volume: volumeWith(4096, undefined, "p", false), now: later }).do, "done");
   const leaving = { ...attached, spec: { ...attached.spec, nodeID: "" } };
