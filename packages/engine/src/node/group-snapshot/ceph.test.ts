@@ -33,12 +33,9 @@ for (const [what, access, method] of CASES)
     withCluster,
     async (t) => {
       const ceph = await cephCluster();
-      const { conf, user, keyring, pool } = ceph;
-      const namespace = await ceph.namespace();
-      const CEPH: ClusterPool = {
-        ...{ name: "c", type: "rbd", node: "a" },
-        rbd: { conf, spec: { user, keyring, pool, namespace } },
-      };
+      const rbd = await ceph.rbdPool();
+      const { pool, namespace } = rbd.spec;
+      const CEPH: ClusterPool = { name: "c", type: "rbd", node: "a", rbd };
       const pools = [CEPH, XFS, CEPH, BTRFS, FAR];
       const cluster = await Cluster.open(t, [...new Set(pools)]);
       const files: string[] = [];

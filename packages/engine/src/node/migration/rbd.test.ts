@@ -13,9 +13,7 @@ test(
   withCluster,
   async (t) => {
     const ceph = await cluster();
-    const { conf, user, keyring, pool } = ceph;
-    const spec = { user, keyring, pool, namespace: await ceph.namespace() };
-    const stage = await Stage.open(t, { rbd: { conf, spec } });
+    const stage = await Stage.open(t, { rbd: await ceph.rbdPool() });
     await stage.ask("a");
     const own = await stage.attached("a");
     const first = await BlockWriter.start("a", own);

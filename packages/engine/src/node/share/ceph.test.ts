@@ -26,9 +26,7 @@ test(
   withCluster,
   async (t) => {
     const ceph = await cluster();
-    const { conf, user, keyring, pool } = ceph;
-    const spec = { user, keyring, pool, namespace: await ceph.namespace() };
-    const bench = await served(t, XFS, { conf, spec });
+    const bench = await served(t, XFS, await ceph.rbdPool());
     await write(bench, "f", "from afar");
     assert.equal(await readFile(join(layout(bench).mount, "f"), "utf8"), "from afar");
     await writeFile(join(layout(bench).mount, "g"), "from here");

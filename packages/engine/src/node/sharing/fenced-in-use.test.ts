@@ -72,10 +72,8 @@ test(
   withCluster,
   async (t) => {
     const ceph = await cluster();
-    const { conf, user: name, keyring, pool } = ceph;
-    const namespace = await ceph.namespace();
     const { stage, image, user } = await fencedInUse(t, {
-      rbd: { conf, spec: { user: name, keyring, pool, namespace } },
+      rbd: await ceph.rbdPool(),
     });
     await stage.leave("a");
     await stage.ask("b");

@@ -28,10 +28,7 @@ test(
   withCluster,
   async (t) => {
     const ceph = await cluster();
-    const { conf, user, keyring, pool } = ceph;
-    const namespace = await ceph.namespace();
-    const rbd = { conf, spec: { user, keyring, pool, namespace } };
-    const stage = await Stage.open(t, { rbd, leases: HOURS, volume: BLOCK });
+    const stage = await Stage.open(t, { rbd: await ceph.rbdPool(), leases: HOURS, volume: BLOCK });
     const { store, host } = stage;
     const stop = new AbortController();
     t.after(() => stop.abort());

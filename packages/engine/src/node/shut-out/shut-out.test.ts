@@ -85,17 +85,16 @@ test(
   withCluster,
   async (t) => {
     const ceph = await cluster();
-    const { conf, user, keyring, pool } = ceph;
-    const namespace = await ceph.namespace();
+    const rbd = await ceph.rbdPool();
     const stage = await Stage.open(t, {
-      rbd: { conf, spec: { user, keyring, pool, namespace } },
+      rbd,
       leases: HOURS,
       volume: { volumeMode: "Block", size: 64 * MIB },
     });
     const { store, host } = stage;
     const image = async (): Promise<string> => {
       const file = join(stage.dir, "exported");
-      const name = `${pool}/${namespace}/mooring.${VOLUME}`;
+      const name = `${rbd.spec.pool}/${rbd.spec.namespace}/mooring.${VOLUME}`;
       await ceph.admin("rbd", "export", "--no-progress", name, `${file}.new`);
       await host.exec.run("mv", [`${file}.new`, file]);
       return hashOf(file);

@@ -32,8 +32,16 @@ export interface CephCluster {
   admin(program: "ceph" | "rbd" | "rados", ...args: string[]): Promise<string>;
   /** An RBD namespace of its own for a test. */
   namespace(): Promise<string>;
+  /** What nodes are given to share such a namespace as a pool. */
+  rbdPool(): Promise<RbdPool>;
   /** Stops its OSD in mid-work: clients that read or write wait. The returned function lets it go on. */
   silence(): () => Promise<void>;
+}
+
+/** The configuration file of a Ceph cluster, and what is a pool in it. */
+export interface RbdPool {
+  conf: string;
+  spec: { user: string; keyring: string; pool: string; namespace: string };
 }
 
 /**
@@ -184,6 +192,11 @@ class Cluster implements CephCluster {
     const name = `test-${randomUUID().slice(0, 8)}`;
     await this.admin("rbd", "namespace", "create", `${this.pool}/${name}`);
     return name;
+  }
+
+  async rbdPool(): Promise<RbdPool> {
+    const { conf, user, keyring, pool } = this;
+    return { conf, spec: { user, keyring, pool, namespace: await this.namespace() } };
   }
 
   silence(): () => Promise<void> {
