@@ -67,4 +67,6 @@ export async function shares(kube, workers) {
   await kube.shows(share, "{.status.endpoint}", "");
   assert.equal(await kube.sh("listener", SUM), "file: OK");
   await kube.delete("pod/teller", "pod/listener", "pvc/common");
+  // The kubelet has unmounted what the serving node has mounted as well, and all of it has gone.
+  await kube.kubectl("wait", "--for=delete", `pv/${volume}`, share, "--timeout=900s");
 }

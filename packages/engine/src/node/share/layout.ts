@@ -1,4 +1,6 @@
+import { statSync } from "node:fs";
 import { join } from "node:path";
+import { sha256 } from "@mooring/store";
 import { EngineError } from "../../errors.ts";
 
 /** Where a node keeps what it needs to serve one volume. */
@@ -27,12 +29,33 @@ export function shareLayout(stateDir: string, volume: string): ShareLayout {
   }
   return {
     folder,
-    mount: join(folder, "mnt"),
+    mount: mountIn(folder, volume),
     config: join(folder, "ganesha.conf"),
     recovery: join(folder, "recovery"),
     log: join(folder, "ganesha.log"),
     pidFile: join(folder, "ganesha.pid"),
   };
+}
+
+/**
+ * Pods of this node have the same file system at their staging path, and a kubelet unmounts that only when it finds no other mount of the file
+ * system: none but those whose path ends as the staging path does, as it takes these for its own (`hasMountRefs` of
+ * kubernetes/pkg/volume/util/operationexecutor). The staging path's name is made of the volume's handle.
+ */
+function mountIn(folder: string, volume: string): string {
+  // What an earlier version has mounted stays where it is.
+  const earlier = join(folder, "mnt");
+  if (isMounted(earlier, folder)) return earlier;
+  return join(folder, "plugins/kubernetes.io/csi/csi.mooring.dev", sha256(volume), "globalmount");
+}
+
+function isMounted(path: string, folder: string): boolean {
+  try {
+    return statSync(path).dev !== statSync(folder).dev;
+  } catch (error) {
+    // A file system that has failed.
+    return (error as NodeJS.ErrnoException).code !== "ENOENT";
+  }
 }
 
 /** Where the node that serves the volume has its file system mounted. */
