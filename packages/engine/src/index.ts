@@ -18,7 +18,7 @@ export * from "./api/volume-set.ts";
 export { decide } from "./cluster/arbiter/decide.ts";
 export { type Arbiter, type ArbiterOptions, startArbiter } from "./cluster/arbiter/index.ts";
 export type * from "./cluster/arbiter/view.ts";
-export { WAITS } from "./cluster/arbiter/waits.ts";
+export { SHUT_OUT_BY_CLUSTER, WAITS } from "./cluster/arbiter/waits.ts";
 export { type FencingOptions, OUT_OF_SERVICE, startFencing } from "./cluster/fencing/index.ts";
 export { type GroupRevertOptions, startGroupReverts } from "./cluster/group-revert/index.ts";
 export { type Services, type ServicesOptions, startServices } from "./cluster/services/index.ts";

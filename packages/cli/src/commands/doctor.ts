@@ -4,6 +4,7 @@ import { createHost, findLeaks, Volumes } from "@mooring/engine";
 import { AccessError, type ObjectStore, RestStore } from "@mooring/store";
 import { Command } from "commander";
 import { type Check, check } from "../doctor/check.ts";
+import { checksOrFailure } from "../doctor/checks-or-failure.ts";
 import { diskChecks } from "../doctor/disk-checks.ts";
 import { kubeletMounts } from "../doctor/kubelet-mounts.ts";
 import { machineChecks } from "../doctor/machine-checks.ts";
@@ -42,15 +43,6 @@ async function reach({ kubeconfig: named, stateDir }: DoctorOptions): Promise<Re
     const missing = `${kubeconfig} does not exist, so only the machine was checked`;
     return check("state", "warn", missing, "start `mooring up`, or pass --state-dir or --kubeconfig");
   }
-}
-
-/** The checks, or why they could not be made. An error that we did not foresee stays one. */
-async function checksOrFailure(what: string, checks: Promise<Check[]>): Promise<Check[]> {
-  return checks.catch((error: unknown) => {
-    const { message, next, exitCode } = describeError(error);
-    if (exitCode === EXIT.internal) throw error;
-    return [check(what, "fail", `cannot be checked: ${message}`, next)];
-  });
 }
 
 async function leaks(store: ObjectStore, stateDir: string): Promise<Check[]> {

@@ -2,6 +2,7 @@ import { access, constants, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { RUNC_FOLDERS } from "@mooring/standalone";
 import { type Check, check } from "./check.ts";
+import { MOUNT_PROC } from "./checks-or-failure.ts";
 import { rbdCheck } from "./rbd-check.ts";
 
 interface Tool {
@@ -43,6 +44,16 @@ async function isThere({ command, folders = onPath() }: Tool): Promise<boolean> 
   return (await Promise.all(tries)).includes(true);
 }
 
+/** What a file of /proc has; an error where it cannot be read. */
+async function readProc(path: string): Promise<string | Error> {
+  return readFile(path, "utf8").catch((error: Error) => error);
+}
+
+/** Nothing of Mooring works without /proc, and nothing is known of the machine. */
+function unknown(what: string, { message }: Error): Check {
+  return check(what, "fail", `cannot be checked: ${message}`, MOUNT_PROC);
+}
+
 async function tools(): Promise<Check[]> {
   return Promise.all(
     TOOLS.map(async (tool) => {
@@ -54,8 +65,10 @@ async function tools(): Promise<Check[]> {
   );
 }
 
-async function fileSystems(): Promise<Check[]> {
-  const known = (await readFile("/proc/filesystems", "utf8")).split(/\s+/);
+async function fileSystems(proc: string): Promise<Check[]> {
+  const listed = await readProc(join(proc, "filesystems"));
+  if (typeof listed !== "string") return [unknown("file systems", listed)];
+  const known = listed.split(/\s+/);
   const checks = ["ext4", "xfs", "btrfs"].map((name) =>
     known.includes(name)
       ? check(`file system ${name}`, "ok", "in the kernel")
@@ -74,8 +87,9 @@ async function fileSystems(): Promise<Check[]> {
   ];
 }
 
-async function capabilities(): Promise<Check[]> {
-  const status = await readFile("/proc/self/status", "utf8");
+async function capabilities(proc: string): Promise<Check[]> {
+  const status = await readProc(join(proc, "self/status"));
+  if (typeof status !== "string") return [unknown("privileges", status)];
   const effective = BigInt(`0x${/^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? "0"}`);
   const has = (bit: bigint): boolean => ((effective >> bit) & 1n) === 1n;
   return [
@@ -101,12 +115,12 @@ async function loopControl(): Promise<Check> {
   );
 }
 
-/** Everything about the machine that Mooring depends on. */
-export async function machineChecks(): Promise<Check[]> {
+/** Everything about the machine that Mooring depends on. `proc`: where its /proc is. */
+export async function machineChecks(proc = "/proc"): Promise<Check[]> {
   return [
-    ...(await capabilities()),
+    ...(await capabilities(proc)),
     await loopControl(),
-    ...(await fileSystems()),
+    ...(await fileSystems(proc)),
     ...(await tools()),
     await rbdCheck(),
   ];

@@ -14,6 +14,7 @@ import {
 import type { Check } from "../doctor/check.ts";
 import { withoutMissingKinds } from "../doctor/missing-kinds.ts";
 import { objectChecks } from "../doctor/object-checks.ts";
+import { listingOnce } from "./listing-once.ts";
 
 /** How many objects of a kind are in which state, such as `{ Bound: 3, Pending: 1 }`. */
 export interface Count {
@@ -77,8 +78,12 @@ const COUNTED: readonly [resource: Resource, stateOf: (object: WithStatus) => st
   [Snapshots, byReadiness],
 ];
 
-/** Everything that `mooring status` shows. A kind that the cluster does not have is among the troubles. */
-export async function statusReport(server: ObjectStore, now: Date): Promise<StatusReport> {
+/**
+ * Everything that `mooring status` shows. A kind that the cluster does not have is among the troubles. Each kind is listed once: a pool
+ * that becomes ready meanwhile would be shown as not ready, with nothing said to be wrong.
+ */
+export async function statusReport(api: ObjectStore, now: Date): Promise<StatusReport> {
+  const server = listingOnce(api);
   const { missing, store } = withoutMissingKinds(server);
   const [agents, pools, counts, checks] = await Promise.all([
     store.list(NodeAgents),

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type AttachmentTicket, MOORING_API_VERSION, type VolumeAttachment, WAITS } from "@mooring/engine";
+import {
+  type AttachmentTicket,
+  MOORING_API_VERSION,
+  SHUT_OUT_BY_CLUSTER,
+  type VolumeAttachment,
+  WAITS,
+} from "@mooring/engine";
 import { explainTickets } from "./explain-ticket.ts";
 
 const NOW = new Date("2026-01-01T00:10:00Z");
@@ -93,5 +99,21 @@ describe("mooring why: a ticket", () => {
   test("a ticket for a node that there is not: how to end it, whoever has it", () => {
     const [found] = explainTickets(attachmentWith("NodeNotFound", false), NOW);
     assert.match(found?.next ?? "", /mooring ticket rm v t --force \(takes it from ann;/);
+  });
+
+  test("a silent node: the taint only where nobody else shuts it out", () => {
+    const nextOf = (message: string) => {
+      const attachment = attachmentWith("NodeUnfenced", false);
+      const [condition] = attachment.status?.attachmentTicketStatuses?.["t"]?.conditions ?? [];
+      if (condition !== undefined) condition.message = message;
+      return explainTickets(attachment, NOW)[0]?.next ?? "";
+    };
+    assert.match(
+      nextOf("held: fence the node to move it"),
+      /^make sure .* is off, then: kubectl taint node /,
+    );
+    const byItself = nextOf(`held: ${SHUT_OUT_BY_CLUSTER}, which an event says`);
+    assert.match(byItself, /^wait: .*: kubectl describe volumes\.storage\.mooring\.dev v$/);
+    assert.doesNotMatch(byItself, /taint/);
   });
 });

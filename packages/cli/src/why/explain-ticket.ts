@@ -1,5 +1,6 @@
 import {
   type AttachmentTicket,
+  SHUT_OUT_BY_CLUSTER,
   type TicketReason,
   ticketStatus,
   type VolumeAttachment,
@@ -10,10 +11,16 @@ import { age } from "../output/table.ts";
 import { endTicket } from "./end-ticket.ts";
 import { type Finding, finding } from "./finding.ts";
 
-/** What an operator can do about a wait that does not end by itself; `named`: the tickets that the result blames. */
-type Next = (ticket: AttachmentTicket, volume: string, named: readonly AttachmentTicket[]) => string;
+/** What an operator can do about a wait that does not end by itself. */
+type Next = (ticket: AttachmentTicket, volume: string, result: Result) => string;
 
-const seeNamedTickets: Next = (_, volume, named) => {
+interface Result {
+  message: string;
+  /** The tickets that it blames. */
+  named: readonly AttachmentTicket[];
+}
+
+const seeNamedTickets: Next = (_, volume, { named }) => {
   const ends = named.map((holder) => `; to end it now: ${endTicket(holder, volume)}`);
   return `see who has it: mooring ticket list ${volume}${ends.join("")}`;
 };
@@ -27,8 +34,10 @@ const NEXT: Partial<Record<TicketReason, Next>> = {
   NodeUnreachable: (_, volume) => `attach it where its data are: mooring volume show ${volume}`,
   Flapping: (_, volume) =>
     `find out what moves it: kubectl describe volumeattachments.storage.mooring.dev ${volume}`,
-  NodeUnfenced: (_, __, [holder]) =>
-    `make sure that the silent node is off, then: kubectl taint node ${holder?.nodeID ?? "NODE"} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`,
+  NodeUnfenced: (_, volume, { message, named: [holder] }) =>
+    message.includes(SHUT_OUT_BY_CLUSTER)
+      ? `wait: the other nodes of the pool do that by themselves; what hinders them, if anything: kubectl describe volumes.storage.mooring.dev ${volume}`
+      : `make sure that the silent node is off, then: kubectl taint node ${holder?.nodeID ?? "NODE"} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`,
 };
 
 /** Who it is for: an operator, or the object that it dies with. */
@@ -51,11 +60,11 @@ function explainTicket(attachment: VolumeAttachment, ticket: AttachmentTicket, n
   }
   const reason = condition.reason as TicketReason;
   const ends = WAITS[reason];
-  const next = NEXT[reason]?.(
-    ticket,
-    attachment.spec.volume,
-    namedIn(condition.message ?? "", attachment, id),
-  );
+  const { message = "" } = condition;
+  const next = NEXT[reason]?.(ticket, attachment.spec.volume, {
+    message,
+    named: namedIn(message, attachment, id),
+  });
   return finding(
     "waiting",
     subject,

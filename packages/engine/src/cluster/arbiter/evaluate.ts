@@ -10,6 +10,7 @@ import { ineligible, isFaulted, isFenced, mayRepair } from "./eligible.ts";
 import { evaluateMigration } from "./migration/evaluate.ts";
 import { pick } from "./pick.ts";
 import { type ArbiterView, type Placement, placementOf } from "./view.ts";
+import { SHUT_OUT_BY_CLUSTER } from "./waits.ts";
 
 const waiting = (reason: TicketReason, message: string): TicketResult => ({
   satisfied: false,
@@ -154,7 +155,7 @@ function unfenced(view: ArbiterView, nodeID: string, ticket: string): TicketResu
   const node = view.nodes.get(nodeID);
   const byCluster = view.shutsOut === true && node !== undefined && isLostNode(node);
   const end = byCluster
-    ? "the storage cluster is to shut it out of the volume, which an event NodeShutOut of the volume then says"
+    ? `${SHUT_OUT_BY_CLUSTER}, which an event NodeShutOut of the volume then says`
     : "fence the node to move it";
   return waiting(
     "NodeUnfenced",

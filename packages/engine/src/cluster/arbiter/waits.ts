@@ -1,5 +1,8 @@
 import type { TicketReason } from "../../tickets/result.ts";
 
+/** In the message of a ticket that waits for a silent node (`NodeUnfenced`) of which the storage below the pool takes care by itself. */
+export const SHUT_OUT_BY_CLUSTER = "the storage cluster is to shut it out of the volume";
+
 /** What would end the wait of a ticket with that reason; for messages. */
 export const WAITS: Readonly<Record<TicketReason, string>> = {
   Attached: "the ticket is satisfied: nothing to wait for",
