@@ -109,19 +109,15 @@ async function revert(): Promise<void> {
   await remove("volumegrouprevert/back");
 }
 
-/** What no attempt could end well is refused on the volume itself. */
-async function refusedRestore(): Promise<void> {
-  const target = ["volumes.storage.mooring.dev", await handleOf("data")];
-  const wish = (restoreFrom: object | null) =>
-    kubectl.run("patch", ...target, "--type=merge", "-p", JSON.stringify({ spec: { restoreFrom } }));
-  await wish({ snapshot: "there-is-none" });
-  await cluster.shows(target, "{.status.restore.message}", "there is no snapshot there-is-none");
-  await wish(null);
-}
-
 /** One of a volume that a label chooses, at the next full minute. */
 async function byTheClock(): Promise<void> {
-  const handle = await handleOf("data");
+  const handle = await kubectl.run(
+    "get",
+    "pv",
+    await volumeOf("data"),
+    "-o",
+    "jsonpath={.spec.csi.volumeHandle}",
+  );
   const label = "recurring-job.storage.mooring.dev/own-kinds=enabled";
   await kubectl.run("label", "volumes.storage.mooring.dev", handle, label);
   await kubectl.apply(`
@@ -134,8 +130,6 @@ spec: {cron: "* * * * *", task: snapshot, retain: 1}
   await remove("recurringjob/own-kinds");
 }
 const volumeOf = (name: string) => kubectl.run("get", "pvc", name, "-o", "jsonpath={.spec.volumeName}");
-const handleOf = async (name: string) =>
-  kubectl.run("get", "pv", await volumeOf(name), "-o", "jsonpath={.spec.csi.volumeHandle}");
 
 /** Groups go with their members. */
 async function end(): Promise<void> {
@@ -163,7 +157,6 @@ test(
     await groupWithItsMembers();
     await cloneOfIt();
     await backInPlace();
-    await refusedRestore();
     await byTheClock();
     await end();
   },

@@ -1,7 +1,6 @@
 // Somebody else writes an object in the very moment in which Mooring's controller changes it: the API server asks us before it stores the
 // change, we write first, and the controller's write is refused as a conflict. So what it reads again then is read on every run. One
-// object of a kind is stored although the controller hears that the server was unavailable: what it asks for again is there then. And one event
-// of a node is there already when the node makes it, as that of an earlier life.
+// object of a kind is stored although the controller hears that the server was unavailable: what it asks for again is there then.
 import { readFileSync } from "node:fs";
 import { Agent, createServer, request } from "node:https";
 
@@ -9,7 +8,6 @@ import { Agent, createServer, request } from "node:https";
 const MEETINGS = 6;
 const NAME = "conflicts";
 const CONTROLLER = "system:serviceaccount:mooring:mooring-controller";
-const NODE = "system:serviceaccount:mooring:mooring-node";
 const RESOURCES = {
   "": ["persistentvolumeclaims", "persistentvolumes", "configmaps"],
   "snapshot.storage.k8s.io": ["volumesnapshots", "volumesnapshotcontents"],
@@ -20,34 +18,23 @@ const RESOURCES = {
 /** Stored once without a word to whoever asked for it. */
 const UNNOTICED = "configmaps";
 
-/** One of them is stored once before a node stores it. */
-const MADE_BEFORE = "events";
-
-const webhook = ({ port, authority }, username, rules) => ({
-  ...{
-    name: `${username.split(":").at(-1)}.example.com`,
-    admissionReviewVersions: ["v1"],
-    timeoutSeconds: 30,
-  },
-  ...{ sideEffects: "NoneOnDryRun", failurePolicy: "Fail", rules },
-  clientConfig: { url: `https://127.0.0.1:${port}/`, caBundle: authority.toString("base64") },
-  matchConditions: [{ name: "account", expression: `request.userInfo.username == '${username}'` }],
-});
-
-const configuration = (port, authority) => ({
+const webhook = (port, authority) => ({
   ...{ apiVersion: "admissionregistration.k8s.io/v1", kind: "ValidatingWebhookConfiguration" },
   metadata: { name: NAME },
   webhooks: [
-    webhook({ port, authority }, CONTROLLER, [
-      ...Object.entries(RESOURCES).map(([group, resources]) => ({
-        ...{ apiGroups: [group], apiVersions: ["*"], operations: ["UPDATE"] },
-        resources: resources.flatMap((name) => [name, `${name}/status`]),
-      })),
-      { apiGroups: [""], apiVersions: ["*"], operations: ["CREATE"], resources: [UNNOTICED] },
-    ]),
-    webhook({ port, authority }, NODE, [
-      { apiGroups: [""], apiVersions: ["*"], operations: ["CREATE"], resources: [MADE_BEFORE] },
-    ]),
+    {
+      ...{ name: "conflicts.example.com", admissionReviewVersions: ["v1"], timeoutSeconds: 30 },
+      ...{ sideEffects: "NoneOnDryRun", failurePolicy: "Fail" },
+      clientConfig: { url: `https://127.0.0.1:${port}/`, caBundle: authority.toString("base64") },
+      matchConditions: [{ name: "controller", expression: `request.userInfo.username == '${CONTROLLER}'` }],
+      rules: [
+        ...Object.entries(RESOURCES).map(([group, resources]) => ({
+          ...{ apiGroups: [group], apiVersions: ["*"], operations: ["UPDATE"] },
+          resources: resources.flatMap((name) => [name, `${name}/status`]),
+        })),
+        { apiGroups: [""], apiVersions: ["*"], operations: ["CREATE"], resources: [UNNOTICED] },
+      ],
+    },
   ],
 });
 
@@ -83,8 +70,8 @@ function collectionOf({ resource: { group, version, resource }, namespace }) {
 
 const kindOf = ({ group, resource }) => (group === "" ? resource : `${resource}.${group}`);
 
-/** Stores what is asked for, once; returns what the server says to whoever has asked. Undefined: whatever it finds. */
-async function storeFirst({ create }, asked, met) {
+/** Stores what is asked for, once; returns what the server says to whoever has asked. */
+async function storeUnnoticed({ create }, asked, met) {
   const what = `new ${kindOf(asked.resource)}`;
   if (met.has(what)) return undefined;
   const { metadata, ...object } = asked.object;
@@ -92,7 +79,6 @@ async function storeFirst({ create }, asked, met) {
   const code = await create(collectionOf(asked), { ...object, metadata: { name, labels, annotations } });
   if (code !== 201) throw new Error(`${what} ${name}: ${code}`);
   met.set(what, 1);
-  if (asked.resource.resource === MADE_BEFORE) return undefined;
   return { code: 503, reason: "ServiceUnavailable", message: "stored, but nobody is to know" };
 }
 
@@ -124,7 +110,7 @@ export async function withConflicts(kube, work) {
     { cert: readFileSync(pki.at(`${NAME}.crt`)), key: readFileSync(pki.at(`${NAME}.key`)) },
     async (incoming, response) => {
       const { apiVersion, kind, request: asked } = await bodyOf(incoming);
-      const first = asked.operation === "CREATE" ? storeFirst : meet;
+      const first = asked.operation === "CREATE" ? storeUnnoticed : meet;
       // It may be gone by now; then there is nothing to write first.
       const status = await first(write, asked, met).catch(() => undefined);
       response.setHeader("content-type", "application/json");
@@ -134,16 +120,14 @@ export async function withConflicts(kube, work) {
   );
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   try {
-    await kube.apply(configuration(server.address().port, readFileSync(pki.at("ca.crt"))));
+    await kube.apply(webhook(server.address().port, readFileSync(pki.at("ca.crt"))));
     const exit = await work();
     const changed = Object.entries(RESOURCES).flatMap(([group, names]) =>
       names.map((resource) => kindOf({ group, resource })),
     );
-    const missed = [
-      ...changed.filter((kind) => !SOMETIMES.has(kind)),
-      `new ${UNNOTICED}`,
-      `new ${MADE_BEFORE}`,
-    ].filter((kind) => !met.has(kind));
+    const missed = [...changed.filter((kind) => !SOMETIMES.has(kind)), `new ${UNNOTICED}`].filter(
+      (kind) => !met.has(kind),
+    );
     if (exit === 0 && missed.length > 0) throw new Error(`nobody met these: ${missed.join(", ")}`);
     return exit;
   } finally {
