@@ -96,7 +96,7 @@ function backingFile(name) {
 }
 
 /** Mounts that we see ourselves; those of a namespace end with its last process. */
-async function mountsOf(folder) {
+export async function mountsOf(folder) {
   const lines = (await readFile("/proc/self/mountinfo", "utf8")).split("\n");
   const targets = lines.map((text) => (text.split(" ")[4] ?? "").replaceAll("\\040", " "));
   return targets.filter((target) => isBelow(target, folder)).reverse();

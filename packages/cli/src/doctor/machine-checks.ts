@@ -50,7 +50,7 @@ async function readProc(path: string): Promise<string | Error> {
 }
 
 /** Nothing of Mooring works without /proc, and nothing is known of the machine. */
-function unknown(what: string, { message }: Error): Check {
+function cannotCheck(what: string, { message }: Error): Check {
   return check(what, "fail", `cannot be checked: ${message}`, MOUNT_PROC);
 }
 
@@ -67,7 +67,7 @@ async function tools(): Promise<Check[]> {
 
 async function fileSystems(proc: string): Promise<Check[]> {
   const listed = await readProc(join(proc, "filesystems"));
-  if (typeof listed !== "string") return [unknown("file systems", listed)];
+  if (typeof listed !== "string") return [cannotCheck("file systems", listed)];
   const known = listed.split(/\s+/);
   const checks = ["ext4", "xfs", "btrfs"].map((name) =>
     known.includes(name)
@@ -89,7 +89,7 @@ async function fileSystems(proc: string): Promise<Check[]> {
 
 async function capabilities(proc: string): Promise<Check[]> {
   const status = await readProc(join(proc, "self/status"));
-  if (typeof status !== "string") return [unknown("privileges", status)];
+  if (typeof status !== "string") return [cannotCheck("privileges", status)];
   const effective = BigInt(`0x${/^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? "0"}`);
   const has = (bit: bigint): boolean => ((effective >> bit) & 1n) === 1n;
   return [

@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { sha256 } from "@mooring/store";
+import { DRIVER_NAME } from "../../api/names.ts";
 import { EngineError } from "../../errors.ts";
 
 /** Where a node keeps what it needs to serve one volume. */
@@ -46,7 +47,7 @@ function mountIn(folder: string, volume: string): string {
   // What an earlier version has mounted stays where it is.
   const earlier = join(folder, "mnt");
   if (isMounted(earlier, folder)) return earlier;
-  return join(folder, "plugins/kubernetes.io/csi/csi.mooring.dev", sha256(volume), "globalmount");
+  return join(folder, "plugins/kubernetes.io/csi", DRIVER_NAME, sha256(volume), "globalmount");
 }
 
 function isMounted(path: string, folder: string): boolean {
