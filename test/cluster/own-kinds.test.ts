@@ -109,15 +109,34 @@ async function revert(): Promise<void> {
   await remove("volumegrouprevert/back");
 }
 
+/** What no attempt could end well is refused on the volume itself. */
+async function refusedRestore(): Promise<void> {
+  const target = ["volumes.storage.mooring.dev", await handleOf("data")];
+  const wish = (restoreFrom: object | null) =>
+    kubectl.run("patch", ...target, "--type=merge", "-p", JSON.stringify({ spec: { restoreFrom } }));
+  // What the revert has asked for is still there: a merge would leave its parts.
+  await wish(null);
+  await wish({ snapshot: "there-is-none" });
+  await cluster.shows(target, "{.status.restore.message}", "there is no snapshot there-is-none");
+  await wish(null);
+}
+
+/** As a backup of the cluster's objects brings it back: nobody owns it, so the garbage collector leaves it. */
+async function shareOfNoVolume(): Promise<void> {
+  const what = ["sharemanagers", "pvc-of-a-backup"];
+  await kubectl.apply(`
+apiVersion: storage.mooring.dev/v1alpha1
+kind: ShareManager
+metadata: {name: ${what[1]}}
+spec: {nodeID: "", users: []}
+`);
+  const isGone = async () => (await kubectl.run("get", ...what, "--ignore-not-found", "-o", "name")) === "";
+  await eventually("the controller to remove the ShareManager of no volume", isGone, PATIENT);
+}
+
 /** One of a volume that a label chooses, at the next full minute. */
 async function byTheClock(): Promise<void> {
-  const handle = await kubectl.run(
-    "get",
-    "pv",
-    await volumeOf("data"),
-    "-o",
-    "jsonpath={.spec.csi.volumeHandle}",
-  );
+  const handle = await handleOf("data");
   const label = "recurring-job.storage.mooring.dev/own-kinds=enabled";
   await kubectl.run("label", "volumes.storage.mooring.dev", handle, label);
   await kubectl.apply(`
@@ -130,6 +149,8 @@ spec: {cron: "* * * * *", task: snapshot, retain: 1}
   await remove("recurringjob/own-kinds");
 }
 const volumeOf = (name: string) => kubectl.run("get", "pvc", name, "-o", "jsonpath={.spec.volumeName}");
+const handleOf = async (name: string) =>
+  kubectl.run("get", "pv", await volumeOf(name), "-o", "jsonpath={.spec.csi.volumeHandle}");
 
 /** Groups go with their members. */
 async function end(): Promise<void> {
@@ -157,6 +178,8 @@ test(
     await groupWithItsMembers();
     await cloneOfIt();
     await backInPlace();
+    await refusedRestore();
+    await shareOfNoVolume();
     await byTheClock();
     await end();
   },
