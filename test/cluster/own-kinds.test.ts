@@ -123,7 +123,7 @@ async function refusedRestore(): Promise<void> {
 
 /** As a backup of the cluster's objects brings it back: nobody owns it, so the garbage collector leaves it. */
 async function shareOfNoVolume(): Promise<void> {
-  const what = ["sharemanagers", "pvc-of-a-backup"];
+  const what = ["sharemanagers", "v-of-a-backup"];
   await kubectl.apply(`
 apiVersion: storage.mooring.dev/v1alpha1
 kind: ShareManager

@@ -3,7 +3,7 @@ import { getIfAny, type ObjectStore } from "@mooring/store";
 import { type ShareManager, ShareManagers } from "../../api/share-manager.ts";
 import { type Volume, Volumes } from "../../api/volume.ts";
 import type { LoopDevice } from "../../host/host.ts";
-import { checkImageId } from "../../pools/image-id.ts";
+import { checkImageId, isImageId } from "../../pools/image-id.ts";
 import type { AgentContext } from "../context.ts";
 import { chooseAddress } from "./address.ts";
 import { type Admission, admission, type ShareUser, usersOf, withLastAddress } from "./clients.ts";
@@ -38,10 +38,13 @@ export async function readShare(
   { store = context.store, dry = false }: ShareReads = {},
 ): Promise<ShareReading | undefined> {
   const { nodeID, host, stateDir, signal, healthMs } = context;
-  const layout = shareLayout(stateDir, checkImageId(name));
   const share = await getIfAny(store, ShareManagers, { name }, signal);
+  const ours = isOurs(share, nodeID);
+  // What is wrong with the name is for the node that is to serve it to report: others have no folder of it.
+  if (!ours && !isImageId(name)) return undefined;
+  const layout = shareLayout(stateDir, checkImageId(name));
   const folder = await exists(layout.folder);
-  if (!folder && !isOurs(share, nodeID)) return undefined;
+  if (!folder && !ours) return undefined;
   const volume = await getIfAny(store, Volumes, { name }, signal);
   const pids = folder ? await findServers(layout) : [];
   const recorded = await recordedSocket(layout);
