@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { leasePolicies } from "./lease-policies.mjs";
 
 const execute = promisify(execFile);
 const OURS = { apiVersion: "storage.mooring.dev/v1alpha1" };
@@ -143,6 +144,8 @@ export async function nodePoliciesStep(cluster, say) {
     if (refused === undefined) await written;
     else await assert.rejects(written, refused, `${name}: ${JSON.stringify(change)}`);
   }
+  const { kubectl, admin } = cluster;
+  const leases = await leasePolicies({ kubectl, admin, config, node: WRITER, send });
   await changePool(cluster.admin, "both", { spec: { reserve: 1 } });
   // As nothing of Mooring runs, nothing takes its finalizer away.
   await changePool(cluster.admin, "ceph", { metadata: { finalizers: [] } });
@@ -152,6 +155,6 @@ export async function nodePoliciesStep(cluster, say) {
     (each) => each.at(-1) !== undefined,
   ).length;
   say(
-    `policies: a node writes what a fenced one has left in a pool of both, and ${refusals} other writes are refused, of shared pools' settings among them`,
+    `policies: a node writes what a fenced one has left in a pool of both, and ${refusals + leases} other writes are refused, of shared pools' settings and of ${leases} Leases among them`,
   );
 }
