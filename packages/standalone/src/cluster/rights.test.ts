@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { Right } from "@mooring/sidecars";
+import { missingRights, type Right } from "@mooring/sidecars";
+import type { KubeObject, ObjectStore } from "@mooring/store";
 import { parseAllDocuments } from "yaml";
-import { CONTROLLER_RIGHTS, NODE_RIGHTS } from "./rights.ts";
+import { ACCOUNT_RIGHTS, CONTROLLER_RIGHTS, NODE_RIGHTS } from "./rights.ts";
 
 const FILE = fileURLToPath(new URL("../../../../deploy/manifests/rbac.yaml", import.meta.url));
 
@@ -54,4 +55,41 @@ test("a node's role gives nothing that the node does not ask for", async () => {
     [...(await given("mooring-node"))].filter((each) => !wanted.has(each)),
     [],
   );
+});
+
+const RECORDS = "mooring";
+
+/** A server that allows everything but `denied`, as {@link given} writes it; a right in a namespace counts there only. */
+function serverWithout(denied: string): ObjectStore {
+  const create = (_kind: unknown, review: KubeObject) => {
+    const { spec } = review as unknown as { spec: { resourceAttributes: Record<string, string> } };
+    const { group, resource, subresource, verb, namespace } = spec.resourceAttributes;
+    const name = subresource ? `${resource}/${subresource}` : resource;
+    const allowed = `${verb} ${group}/${name} @${namespace}` !== denied;
+    return Promise.resolve({ ...review, status: { allowed } });
+  };
+  return { create } as unknown as ObjectStore;
+}
+
+/** As doctor names it: `verb resource.group/subresource @namespace`. */
+function asReported(right: string): string {
+  const [verb = "", path = "", namespace = ""] = right.split(" ");
+  const [group = "", plural = "", subresource] = path.split("/");
+  const resource = group === "" ? plural : `${plural}.${group}`;
+  return `${verb} ${subresource === undefined ? resource : `${resource}/${subresource}`} ${namespace}`;
+}
+
+test("each right that is taken out of a role in deploy/ is reported by resource and verb, and nothing else is", async () => {
+  const roles = {
+    "mooring-controller": ["mooring-controller", "mooring-image-leases"],
+    "mooring-node": ["mooring-node"],
+  };
+  for (const [account, names] of Object.entries(roles)) {
+    const needs = ACCOUNT_RIGHTS[account] ?? new Map<string, Right[]>();
+    for (const right of await given(...names)) {
+      const lacks = await missingRights(serverWithout(right), needs, { namespace: RECORDS });
+      const reported = lacks.map(({ verb, resource, namespace = "" }) => `${verb} ${resource} @${namespace}`);
+      assert.deepEqual(reported, [asReported(right)], account);
+    }
+  }
 });

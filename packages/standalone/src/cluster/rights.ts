@@ -11,8 +11,39 @@ import {
   VolumeSets,
   Volumes,
 } from "@mooring/engine";
-import { EVERY_CONTROLLER, type Right, WRITES } from "@mooring/sidecars";
-import { KubeVolumeAttachments, Leases, Nodes, type Resource } from "@mooring/store";
+import {
+  EVERY_CONTROLLER,
+  ReferenceGrants,
+  type Right,
+  VolumeGroupClasses,
+  VolumeGroupClones,
+  VolumeGroupContents,
+  VolumeGroupRestores,
+  VolumeGroups,
+  VolumePopulators,
+  WRITES,
+} from "@mooring/sidecars";
+import {
+  ConfigMaps,
+  CSIDrivers,
+  CSINodes,
+  CSIStorageCapacities,
+  KubeVolumeAttachments,
+  Leases,
+  Nodes,
+  PersistentVolumeClaims,
+  PersistentVolumes,
+  Pods,
+  type Resource,
+  StorageClasses,
+  VolumeAttributesClasses,
+  VolumeGroupSnapshotClasses,
+  VolumeGroupSnapshotContents,
+  VolumeGroupSnapshots,
+  VolumeSnapshotClasses,
+  VolumeSnapshotContents,
+  VolumeSnapshots,
+} from "@mooring/store";
 
 const READ = ["get", "list", "watch"];
 const right = (resource: Resource, ...verbs: string[]): Right => ({ resource, verbs: [...READ, ...verbs] });
@@ -40,6 +71,28 @@ export const CONTROLLER_RIGHTS: readonly Right[] = [
   { resource: Leases, verbs: ["list", "watch"], inNamespace: LEASE_NAMESPACE },
 ];
 
+const followed = (resource: Resource): Right => ({ resource, verbs: ["list", "watch"] });
+
+/**
+ * What the sidecar controllers read, and the lease of the one that leads. A controller says itself at its start what it may not
+ * list or watch, so only others ask for these: who checks the roles before anything runs.
+ */
+const SIDECAR_READS: readonly Right[] = [
+  ...[
+    ...[PersistentVolumes, PersistentVolumeClaims, VolumeAttributesClasses],
+    ...[VolumeSnapshots, VolumeSnapshotContents, VolumeGroupSnapshots, VolumeGroupSnapshotContents],
+    ...[VolumeGroupClasses, VolumeGroupRestores, VolumeGroupClones, VolumeGroups, VolumeGroupContents],
+  ].map((resource) => right(resource)),
+  ...[StorageClasses, CSINodes, VolumeSnapshotClasses, VolumeGroupSnapshotClasses].map(followed),
+  ...[ReferenceGrants, VolumePopulators].map(followed),
+  { resource: CSIDrivers, verbs: ["get"] },
+  { resource: Pods, verbs: ["list"] },
+  { ...right(ConfigMaps), inNamespace: true },
+  { ...followed(CSIStorageCapacities), inNamespace: true },
+  { resource: Leases, verbs: ["get", "create", "update"], inNamespace: true },
+  ...EVERY_CONTROLLER,
+];
+
 /** What a node's agent and CSI node service do. */
 export const NODE_RIGHTS: readonly Right[] = [
   ...[Volumes, Snapshots, GroupSnapshots, ShareManagers].flatMap((resource) => [
@@ -65,6 +118,7 @@ const MADE_BY_OTHERS: ReadonlySet<string> = new Set(["node-registration", "csi-d
 export const ACCOUNT_RIGHTS: Readonly<Record<string, ReadonlyMap<string, readonly Right[]>>> = {
   "mooring-controller": new Map<string, readonly Right[]>([
     ["engine", CONTROLLER_RIGHTS],
+    ["sidecars", SIDECAR_READS],
     ...Object.entries(WRITES).filter(([name]) => !MADE_BY_OTHERS.has(name)),
   ]),
   "mooring-node": new Map([["node", NODE_RIGHTS]]),
