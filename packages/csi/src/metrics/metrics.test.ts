@@ -36,6 +36,7 @@ test("every call is counted under the method that was called and the code that w
     {
       identity: { getPluginInfo: () => ({ name: "a.b", vendorVersion: "1" }) },
       controller: {
+        createVolume: () => ({}),
         deleteVolume: () => {
           throw CsiError.failedPrecondition("in use");
         },
@@ -55,6 +56,7 @@ test("every call is counted under the method that was called and the code that w
   await quietly(client.controller.deleteVolume({}));
   await quietly(client.controller.createVolume({ name: "n" }));
   await quietly(client.controller.getCapacity({}));
+  await quietly(client.controller.createSnapshot({}));
   await quietly(client.node.nodeGetInfo({}));
   await quietly(client.v0.identity.getPluginInfo({}));
   await quietly(client.v0.controller.deleteVolume({}));
@@ -65,6 +67,7 @@ test("every call is counted under the method that was called and the code that w
     "/csi.v1.Controller/DeleteVolume InvalidArgument 1",
     "/csi.v1.Controller/CreateVolume InvalidArgument 1",
     "/csi.v1.Controller/GetCapacity Internal 1",
+    "/csi.v1.Controller/CreateSnapshot Unimplemented 1",
     "/csi.v1.Node/NodeGetInfo Unimplemented 1",
     "/csi.v0.Identity/GetPluginInfo OK 1",
     "/csi.v0.Controller/DeleteVolume InvalidArgument 1",
@@ -73,8 +76,13 @@ test("every call is counted under the method that was called and the code that w
   assert.deepEqual(counts(metricsText(here.families()), "sidecar"), calls);
   // Bytes that are no message: the handlers' side sees them, too.
   assert.equal(await sendRaw(path, "/csi.v1.Controller/DeleteVolume", Buffer.from([0xff])), 3);
+  assert.equal(await sendRaw(path, "/csi.v1.Controller/CreateSnapshot", Buffer.from([0xff])), 12);
   assert.equal(await sendRaw(path, "/csi.v0.Node/NodeGetId", Buffer.from([0xff])), 12);
-  const again = ["/csi.v1.Controller/DeleteVolume InvalidArgument", "/csi.v0.Node/NodeGetId Unimplemented"];
+  const again = [
+    "/csi.v1.Controller/DeleteVolume InvalidArgument",
+    "/csi.v1.Controller/CreateSnapshot Unimplemented",
+    "/csi.v0.Node/NodeGetId Unimplemented",
+  ];
   assert.deepEqual(
     counts(metricsText(there.families()), "plugin"),
     calls.map((call) => (again.includes(call.slice(0, -2)) ? call.replace(/1$/, "2") : call)),

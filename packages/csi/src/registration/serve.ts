@@ -45,6 +45,6 @@ export function serveRegistration(options: RegistrationOptions): CsiServer {
   };
   const next = route(new Map([[Registration, handlers]]));
   return onSocket(socketPath(options.endpoint), (server) =>
-    addService(server, Registration, { next, logger, observe: undefined }),
+    addService(server, Registration, { nextOf: () => next, logger, observe: undefined }),
   );
 }

@@ -22,8 +22,8 @@ const pass = (bytes: Buffer): Buffer => bytes;
 
 /** What is done with the calls of a service. */
 interface Serving {
-  /** Every call goes there. Undefined: the service is not served, every call is UNIMPLEMENTED. */
-  readonly next: Next | undefined;
+  /** Where calls of a method go. Undefined: it is not served, and every call of it is UNIMPLEMENTED, also one that does not decode. */
+  readonly nextOf: (method: DescMethod) => Next | undefined;
   readonly logger: Logger;
   readonly observe: Observe | undefined;
 }
@@ -86,8 +86,9 @@ function ask(
   method: DescMethod,
   bytes: Buffer,
   context: CallContext,
-  { next }: Serving,
+  { nextOf }: Serving,
 ): Promise<CallResponse> {
+  const next = nextOf(method);
   if (next !== undefined) return next({ method, context, request: decode(method, bytes, context) });
   const error = notImplemented(method);
   context.logger.info({ code: error.codeName }, error.message);

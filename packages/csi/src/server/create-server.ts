@@ -1,4 +1,4 @@
-import type { DescService } from "@bufbuild/protobuf";
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { Server } from "@grpc/grpc-js";
 import { compose, type Interceptor } from "../calls/interceptor.ts";
 import { logCalls } from "../calls/log-calls.ts";
@@ -8,7 +8,7 @@ import { type Logger, silentLogger } from "../log/logger.ts";
 import type { Observe } from "../metrics/observe.ts";
 import { singleFlight } from "../operations/single-flight.ts";
 import { socketPath } from "../sockets/endpoint.ts";
-import { serveV0 } from "../v0/bridge.ts";
+import { methodOfV1, serveV0 } from "../v0/bridge.ts";
 import { requireStaging } from "../validation/require-staging.ts";
 import { validateRequests } from "../validation/validate.ts";
 import { validateResponses } from "../validation/validate-responses.ts";
@@ -16,14 +16,14 @@ import type { AnyHandlers, Services } from "../wire/handlers.ts";
 import { type ServiceName, servicesV0, services as wire } from "../wire/services.ts";
 import { addService } from "./adapter.ts";
 import { type CsiServer, onSocket } from "./on-socket.ts";
-import { route } from "./route.ts";
+import { hasHandler, route } from "./route.ts";
 
 /** How a server listens, and what is around its handlers. */
 export interface ServerOptions {
   /** `unix:///path/to/csi.sock`, as in `CSI_ENDPOINT`. */
   endpoint: string;
   logger?: Logger;
-  /** Around every call, the first outermost. They run after logging and validation, before the locks. */
+  /** Around every call of a method that has a handler, the first outermost. They run after logging and validation, before the locks. */
   interceptors?: readonly Interceptor[];
   /**
    * Called after every call of a CSI method, with the method that was called and the code that was
@@ -64,11 +64,13 @@ function addServices(server: Server, given: Services, options: ServerOptions): v
     route(served),
   );
   const common = { logger, observe: options.observe };
-  for (const service of Object.values(wire)) {
-    addService(server, service, { ...common, next: served.has(service) ? v1 : undefined });
-  }
+  const nextOf = (method: DescMethod) => (hasHandler(served, method) ? v1 : undefined);
+  for (const service of Object.values(wire)) addService(server, service, { ...common, nextOf });
   const v0 = options.v0 === false ? undefined : serveV0(v1);
-  for (const name of Object.keys(servicesV0) as (keyof typeof servicesV0)[]) {
-    addService(server, servicesV0[name], { ...common, next: served.has(wire[name]) ? v0 : undefined });
-  }
+  const nextOfV0 = (method: DescMethod) => {
+    const asV1 = methodOfV1(method);
+    return asV1 !== undefined && hasHandler(served, asV1) ? v0 : undefined;
+  };
+  for (const service of Object.values(servicesV0))
+    addService(server, service, { ...common, nextOf: nextOfV0 });
 }

@@ -19,6 +19,11 @@ export function route(served: ReadonlyMap<DescService, AnyHandlers>): Next {
   };
 }
 
+/** Whether there is a handler that `route` finds. */
+export function hasHandler(served: ReadonlyMap<DescService, AnyHandlers>, method: DescMethod): boolean {
+  return typeof served.get(method.parent)?.[method.localName] === "function";
+}
+
 async function* messages(method: DescMethod, inits: AsyncIterable<Init>): AsyncIterable<Message> {
   for await (const init of inits) yield responseMessage(method, init);
 }

@@ -102,10 +102,12 @@ test("whatever a handler throws is a response, and the server lives on", async (
   assert.equal((await identity.getPluginInfo({})).name, "a.b");
 });
 
-test("a method or service that is not given returns UNIMPLEMENTED", async () => {
-  const { identity, node } = await serve({ identity: {} });
+test("a method or service that is not given returns UNIMPLEMENTED, also to a request that breaks its rules", async () => {
+  const { identity, controller, node, v0 } = await serve({ identity: {}, controller: {} });
   await assert.rejects(identity.getPluginInfo({}), code("UNIMPLEMENTED"));
-  await assert.rejects(node.nodeGetInfo({}), code("UNIMPLEMENTED"));
+  await assert.rejects(controller.createVolume({}), code("UNIMPLEMENTED"));
+  await assert.rejects(v0.controller.createVolume({}), code("UNIMPLEMENTED"));
+  await assert.rejects(node.nodeStageVolume({}), code("UNIMPLEMENTED"));
 });
 
 test("a caller that gives up aborts the handler's signal", async () => {

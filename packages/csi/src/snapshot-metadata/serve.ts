@@ -50,7 +50,7 @@ export async function serveSnapshotMetadata(
 ): Promise<SnapshotMetadataServer> {
   const server = new Server({ "grpc.enable_channelz": 0 });
   const next = compose([logCalls], route(new Map([[SnapshotMetadata, handlers]])));
-  addService(server, SnapshotMetadata, { next, logger, observe });
+  addService(server, SnapshotMetadata, { nextOf: () => next, logger, observe });
   // The connection is one of ours, and not of grpc-js: only so can the certificate be changed while calls are under way.
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
   const listener = createServer(

@@ -15,6 +15,11 @@ const BEFORE: Readonly<Record<string, (call: Call, v1Next: Next) => Promise<void
   "csi.v0.Controller/ControllerUnpublishVolume": requireVolume,
 };
 
+/** The method of csi.v1 whose handler does what a method of csi.v0 asks for. */
+export function methodOfV1(method: DescMethod): DescMethod | undefined {
+  return bridges.get(method)?.to;
+}
+
 /** Serves csi.v0 by the handlers of csi.v1: same validation, locks, logs and data, own shapes and own errors. */
 export function serveV0(v1Next: Next): Next {
   return async (call) => {

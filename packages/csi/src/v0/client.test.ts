@@ -145,11 +145,10 @@ test("what csi.v0 cannot say is refused, and what it does not have is not implem
 async function oldPlugin(t: TestContext, handlers: Record<string, unknown>): Promise<string> {
   const path = await socketFor(t);
   const server = onSocket(path, (grpc) => {
-    for (const service of [v0.Identity, v0.Controller, v0.Node])
-      addService(grpc, service, {
-        ...{ logger: silentLogger, observe: undefined },
-        next: route(new Map([[service, handlers]])),
-      });
+    for (const service of [v0.Identity, v0.Controller, v0.Node]) {
+      const next = route(new Map([[service, handlers]]));
+      addService(grpc, service, { nextOf: () => next, logger: silentLogger, observe: undefined });
+    }
   });
   await server.start();
   t.after(() => server.stop(0));

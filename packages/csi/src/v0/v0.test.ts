@@ -240,6 +240,7 @@ test("field rules and the codes of handlers apply to csi.v0 too", async (t) => {
   covers("CSI-029");
   const { client } = await pair(t, {
     controller: {
+      createVolume: () => ({}),
       deleteVolume: () => {
         throw CsiError.failedPrecondition("in use");
       },
