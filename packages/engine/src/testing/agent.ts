@@ -70,6 +70,8 @@ export interface BenchOptions {
   trustedNetworks?: readonly string[];
   /** The test takes files away behind the agent's back: no event reports what is due then. */
   behindItsBack?: boolean;
+  /** The state folder's name below that of the test; default `state`. */
+  stateFolder?: string;
   /** Done before anything starts; what it mounts below the folder is unmounted in the end. */
   prepare?: (bench: Bench) => Promise<void>;
 }
@@ -118,7 +120,7 @@ export class Bench {
   }
 
   get stateDir(): string {
-    return join(this.dir, "state");
+    return join(this.dir, this.#options.stateFolder ?? "state");
   }
 
   async start(): Promise<void> {

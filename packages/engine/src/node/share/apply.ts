@@ -8,7 +8,7 @@ import type { AgentContext } from "../context.ts";
 import { growOnline, mountOptions, prepareFilesystem } from "../volume/filesystem.ts";
 import { nodeLines, serverConfig, writeConfig } from "./config.ts";
 import type { ShareStep } from "./decide.ts";
-import type { ShareLayout } from "./layout.ts";
+import { checkServable, type ShareLayout } from "./layout.ts";
 import { choosePort } from "./port.ts";
 import type { ShareReading } from "./read.ts";
 import { endServer, rereadConfig, startServer } from "./server.ts";
@@ -72,6 +72,7 @@ export async function unmount({ host }: AgentContext, layout: ShareLayout): Prom
 
 async function mount(context: AgentContext, { volume, device, layout }: ShareReading): Promise<void> {
   if (volume === undefined || device === undefined) throw new EngineError("ABORTED", "the volume went away");
+  checkServable(layout);
   const { signal, host } = context;
   await mkdir(layout.mount, { recursive: true, mode: 0o700 });
   const prepared = await prepareFilesystem(context, { volume, device: device.path }, signal);

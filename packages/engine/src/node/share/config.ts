@@ -2,7 +2,7 @@ import { open, readFile, rename } from "node:fs/promises";
 import { isIPv4 } from "node:net";
 import { syncFolder } from "@mooring/store";
 import { absent } from "../../pools/file-images.ts";
-import type { ShareLayout } from "./layout.ts";
+import { checkServable, type ShareLayout } from "./layout.ts";
 
 /** Where a server listens. */
 export interface ServerSocket {
@@ -27,7 +27,7 @@ const IDLE_SECONDS = 30;
  * folders are read anew each time: programs on the serving node itself write to the same file system past the server, and
  * their changes have to be seen at once. Users go by their numbers, so that nodes need no common list of them. It has no
  * passwords, so it listens on the one address that nodes are given and not on every network that the machine is in, and
- * lets in `clients` only: IPv4 addresses.
+ * lets in `clients` only: IPv4 addresses. Throws FAILED_PRECONDITION for a path that would mean something else in it.
  */
 export function serverConfig(
   layout: ShareLayout,
@@ -35,6 +35,7 @@ export function serverConfig(
   { address, port }: ServerSocket,
   clients: readonly string[],
 ): string {
+  checkServable(layout);
   return `NFS_CORE_PARAM {
   Bind_addr = ${address};
   NFS_Protocols = 4;

@@ -20,14 +20,9 @@ export interface ShareLayout {
 /** Nothing that could mean something in the server's configuration. */
 const PLAIN = /^[A-Za-z0-9/._-]+$/;
 
-/** Throws FAILED_PRECONDITION for a state folder whose path cannot be in the server's configuration. */
+/** Of any volume and state folder: every node looks whether something of a volume is here, also one that can serve none. */
 export function shareLayout(stateDir: string, volume: string): ShareLayout {
   const folder = join(stateDir, "shares", volume);
-  if (!PLAIN.test(folder)) {
-    throw new EngineError("FAILED_PRECONDITION", `the path ${folder} cannot be served over NFS`, {
-      hint: "use a state folder whose path has only letters, digits, dots, dashes and underscores",
-    });
-  }
   return {
     folder,
     mount: mountIn(folder, volume),
@@ -36,6 +31,14 @@ export function shareLayout(stateDir: string, volume: string): ShareLayout {
     log: join(folder, "ganesha.log"),
     pidFile: join(folder, "ganesha.pid"),
   };
+}
+
+/** Throws FAILED_PRECONDITION for a state folder whose path cannot be in the server's configuration. */
+export function checkServable({ folder }: ShareLayout): void {
+  if (PLAIN.test(folder)) return;
+  throw new EngineError("FAILED_PRECONDITION", `the path ${folder} cannot be served over NFS`, {
+    hint: "use a state folder whose path has only letters, digits, dots, dashes and underscores",
+  });
 }
 
 /**
