@@ -40,3 +40,11 @@ keyring:{{ $folder }}/keyring
 {{- $names = append $names .name -}}
 {{- end -}}
 {{- end }}
+
+{{- /* Expressions of admission policies: whether a node writes, and which one, by the name that the API server puts into a pod's token. */ -}}
+{{- define "mooring.isFromNode" -}}
+request.userInfo.username == "system:serviceaccount:{{ .Release.Namespace }}:mooring-node"
+{{- end }}
+{{- define "mooring.nodeOfToken" -}}
+request.userInfo.?extra["authentication.kubernetes.io/node-name"].orValue([""])[0]
+{{- end }}

@@ -6,7 +6,7 @@ import { run } from "../../../scripts/lib/run.mjs";
 import { ROOT } from "../../../scripts/lib/setup.mjs";
 import { withConflicts } from "./conflicts.mjs";
 import { helmStep } from "./helm.mjs";
-import { nodePoliciesStep } from "./node-policies.mjs";
+import { nodePoliciesStep } from "./policies/nodes.mjs";
 import { nothingRefused } from "./support/audit.mjs";
 import { startControlPlane } from "./support/control-plane.mjs";
 import { Kube } from "./support/kube.mjs";
