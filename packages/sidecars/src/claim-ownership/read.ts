@@ -60,9 +60,9 @@ async function requestFor(
   const ours = { ...claim, metadata: { ...claim.metadata, annotations } };
   const plan = await makePlan(context, options, ours, { storageClass, fresh: false });
   if (plan?.kind !== "intent") return undefined;
-  const { parameters, requiredBytes, accessibilityRequirements } = plan.intent.arguments;
+  const { parameters, capacityRange, accessibilityRequirements } = plan.intent.arguments;
   return {
-    bytes: BigInt(requiredBytes),
+    bytes: BigInt(capacityRange.requiredBytes),
     parameters,
     places: accessibilityRequirements?.requisite ?? [here.segments],
   };

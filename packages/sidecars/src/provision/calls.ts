@@ -12,17 +12,20 @@ interface CallOptions {
 /** CreateVolume with recorded arguments: equal arguments give equal requests, secrets apart. */
 export async function createVolume(
   client: CsiClient,
-  { requiredBytes, capabilities, source, accessibilityRequirements, ...rest }: CreateVolumeArguments,
+  { capacityRange, volumeCapabilities, ...given }: CreateVolumeArguments,
   secrets: Record<string, string>,
   options: CallOptions,
 ): Promise<CreatedVolume> {
+  const { volumeContentSource, accessibilityRequirements, ...rest } = given;
   const { volume } = await client.controller.createVolume(
     {
       ...rest,
-      capacityRange: { requiredBytes: BigInt(requiredBytes) },
-      volumeCapabilities: capabilities.map(toWire),
+      capacityRange: { requiredBytes: BigInt(capacityRange.requiredBytes) },
+      volumeCapabilities: volumeCapabilities.map(toWire),
       secrets,
-      ...(source === undefined ? {} : { volumeContentSource: contentSource(source) }),
+      ...(volumeContentSource === undefined
+        ? {}
+        : { volumeContentSource: contentSource(volumeContentSource) }),
       ...(accessibilityRequirements === undefined
         ? {}
         : { accessibilityRequirements: toMessage(accessibilityRequirements) }),
@@ -39,7 +42,7 @@ export async function createVolume(
   };
 }
 
-function contentSource(source: NonNullable<CreateVolumeArguments["source"]>) {
+function contentSource(source: NonNullable<CreateVolumeArguments["volumeContentSource"]>) {
   return "snapshotId" in source
     ? { type: { case: "snapshot" as const, value: source } }
     : { type: { case: "volume" as const, value: source } };

@@ -19,7 +19,7 @@ export interface SourceObjects {
 
 /** The data that a new volume begins with, or why it cannot have them. */
 export type SourceResult =
-  | { source: NonNullable<CreateVolumeArguments["source"]>; ref: SourceRef }
+  | { volumeContentSource: NonNullable<CreateVolumeArguments["volumeContentSource"]>; ref: SourceRef }
   /** `pending`: it is being made, or may be about to be. */
   | { error: string; pending?: true };
 
@@ -57,7 +57,7 @@ export function snapshotSource(
     return { error: `the requested size is smaller than snapshot ${name}, which restores to ${restoreSize}` };
   const error = preventModeConversion ? modeConversionError(claim, content) : undefined;
   if (error !== undefined) return { error };
-  return { source: { snapshotId }, ref: { kind: "VolumeSnapshot", namespace, name, uid } };
+  return { volumeContentSource: { snapshotId }, ref: { kind: "VolumeSnapshot", namespace, name, uid } };
 }
 
 function modeConversionError(
@@ -101,7 +101,7 @@ export function cloneSource(
   if ((volume.spec.volumeMode ?? "Filesystem") !== modeOf(claim))
     return { error: `source claim ${name} and the claim have different volume modes` };
   return {
-    source: { volumeId: volume.spec.csi.volumeHandle },
+    volumeContentSource: { volumeId: volume.spec.csi.volumeHandle },
     ref: { kind: "PersistentVolumeClaim", namespace, name, uid },
   };
 }

@@ -135,7 +135,7 @@ class World {
       this.backend !== undefined || outcome === "ok" || outcome === "lost" || outcome === "small";
     if (effect && this.backend === undefined) {
       this.backend = {
-        bytes: outcome === "small" ? 1n : BigInt(intent.arguments.requiredBytes),
+        bytes: outcome === "small" ? 1n : BigInt(intent.arguments.capacityRange.requiredBytes),
         arguments: fingerprint,
       };
       this.made += 1;

@@ -157,10 +157,10 @@ function afterFinalFailure(
 /** A volume that does not keep what was asked for must not be used. */
 function problemWith(volume: CreatedVolume, intent: Intent): string | undefined {
   const got = BigInt(volume.capacityBytes);
-  const asked = BigInt(intent.arguments.requiredBytes);
+  const asked = BigInt(intent.arguments.capacityRange.requiredBytes);
   if (got !== 0n && got < asked)
     return `created volume capacity ${got} is less than the requested capacity ${asked}`;
-  if (intent.arguments.source !== undefined && !volume.hasSource)
+  if (intent.arguments.volumeContentSource !== undefined && !volume.hasSource)
     return "the driver made an empty volume instead of a copy of the data source";
   return undefined;
 }

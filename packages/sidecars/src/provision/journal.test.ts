@@ -14,8 +14,9 @@ import {
   StatusError,
   silentLogger,
 } from "@mooring/store";
-import type { Intent } from "../common/create-volume/intent.ts";
+import type { CreateVolumeArguments, Intent } from "../common/create-volume/intent.ts";
 import { recordFor } from "../common/create-volume/record.ts";
+import type { Capability } from "../csi/capability.ts";
 import type { Driver } from "../csi/driver.ts";
 import { Cluster } from "../kube/cluster.ts";
 import type { SidecarOptions } from "../options.ts";
@@ -29,7 +30,7 @@ const namespace = "kube-system";
 const intent = (uid: string, name = `pvc-${uid}`): Intent => ({
   driver: DRIVER,
   claim: { namespace: "work", name: uid, uid },
-  arguments: { name, requiredBytes: "1", capabilities: [], parameters: {} },
+  arguments: { name, capacityRange: { requiredBytes: "1" }, volumeCapabilities: [], parameters: {} },
   volume: {
     accessModes: [],
     reclaimPolicy: "Delete",
@@ -152,40 +153,37 @@ test("a refusal reaches every claim of the record, and leaves nothing", async (t
   assert.deepEqual(await w.stored(), [["a"]]);
 });
 
-test("accessibility requirements have the name that the version before knows, and are read by either", async (t) => {
-  const accessibilityRequirements = { requisite: [{ zone: "a" }], preferred: [{ zone: "a" }] };
-  const placed = (uid: string): Intent => {
-    const made = intent(uid);
-    return { ...made, arguments: { ...made.arguments, accessibilityRequirements } };
+test("a record has the names that the version before knows, and is read by those and by CSI's", async (t) => {
+  const rest = { parameters: { tier: "gold" }, mutableParameters: { iops: "9" } };
+  const capabilities: Capability[] = [
+    { mode: "SINGLE_NODE_WRITER", mount: { fsType: "xfs", mountFlags: [] } },
+  ];
+  const [source, topology] = [
+    { snapshotId: "s" },
+    { requisite: [{ zone: "a" }], preferred: [{ zone: "a" }] },
+  ];
+  const earlier = { name: "pvc", requiredBytes: "1", capabilities, ...rest, source, topology };
+  const bySpecification: CreateVolumeArguments = {
+    name: "pvc",
+    ...{ capacityRange: { requiredBytes: "1" }, volumeCapabilities: capabilities, ...rest },
+    ...{ volumeContentSource: source, accessibilityRequirements: topology },
   };
+  const full = (uid: string): Intent => ({ ...intent(uid), arguments: bySpecification });
   const w = await world(t);
   const { journal, find } = await w.begin();
-  await journal.record(placed("ours"));
+  await journal.record(full("ours"));
   const [ours] = (await w.store.list(ConfigMaps, { namespace })).items;
-  assert.deepEqual(JSON.parse(ours?.data?.["ours"] ?? ""), {
-    ...placed("ours"),
-    arguments: { ...intent("ours").arguments, topology: accessibilityRequirements },
-  });
-  assert.deepEqual(find("ours"), placed("ours"));
+  assert.deepEqual(JSON.parse(ours?.data?.["ours"] ?? ""), { ...full("ours"), arguments: earlier });
+  assert.deepEqual(find("ours"), full("ours"));
 
   // What the version before has written, and what the next one may write.
-  const names = { before: "topology", next: "accessibilityRequirements" };
-  for (const [uid, name] of Object.entries(names)) {
-    const stored = intent(uid);
-    const data = {
-      [uid]: JSON.stringify({
-        ...stored,
-        arguments: { ...stored.arguments, [name]: accessibilityRequirements },
-      }),
-    };
-    await w.store.create(ConfigMaps, {
-      ...recordFor([], { driver: DRIVER, suffix: uid, namespace }),
-      data,
-    });
+  for (const [uid, stored] of Object.entries({ before: earlier, next: bySpecification })) {
+    const data = { [uid]: JSON.stringify({ ...full(uid), arguments: stored }) };
+    await w.store.create(ConfigMaps, { ...recordFor([], { driver: DRIVER, suffix: uid, namespace }), data });
     await until(`${uid} to be read`, () => find(uid));
-    assert.deepEqual(find(uid), placed(uid));
+    assert.deepEqual(find(uid), full(uid));
     // An equal request keeps its back-off, whoever has recorded it.
-    assert.equal(JSON.stringify(find(uid)), JSON.stringify(placed(uid)));
+    assert.equal(JSON.stringify(find(uid)), JSON.stringify(full(uid)));
   }
 });
 

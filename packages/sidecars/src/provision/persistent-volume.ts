@@ -31,7 +31,8 @@ export function persistentVolumeFor(
 ): PersistentVolume {
   const { volume: template, secret } = intent;
   const affinity = nodeAffinity(made.accessibleTopology);
-  const bytes = made.capacityBytes === "0" ? intent.arguments.requiredBytes : made.capacityBytes;
+  const bytes =
+    made.capacityBytes === "0" ? intent.arguments.capacityRange.requiredBytes : made.capacityBytes;
   const { modifySecret } = template;
   return {
     apiVersion: "v1",

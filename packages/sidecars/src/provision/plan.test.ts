@@ -45,8 +45,8 @@ test("a plain claim: name from the UID, size from the request, parameters as the
   const intent = intentOf({ storageClass: storageClass({ parameters: { tier: "gold" } }) });
   assert.deepEqual(intent.arguments, {
     name: "pvc-uid-data",
-    requiredBytes: String(1024 ** 3),
-    capabilities: [{ mode: "SINGLE_NODE_WRITER", mount: { fsType: "", mountFlags: [] } }],
+    capacityRange: { requiredBytes: String(1024 ** 3) },
+    volumeCapabilities: [{ mode: "SINGLE_NODE_WRITER", mount: { fsType: "", mountFlags: [] } }],
     parameters: { tier: "gold" },
   });
   assert.equal(intent.secret, undefined);
@@ -114,12 +114,12 @@ test("volume modes, access modes, mount options", () => {
   covers("CSI-083", "CSI-085");
   const withOptions = storageClass({ mountOptions: ["noatime"] });
   const block = intentOf({ claim: claim("data", { volumeMode: "Block" }), storageClass: withOptions });
-  assert.deepEqual(block.arguments.capabilities, [{ mode: "SINGLE_NODE_WRITER" }]);
+  assert.deepEqual(block.arguments.volumeCapabilities, [{ mode: "SINGLE_NODE_WRITER" }]);
   assert.deepEqual(block.volume.mountOptions, ["noatime"]);
   const accessModes = ["ReadWriteOncePod", "ReadOnlyMany"];
   const driver = driverInfo(["CREATE_DELETE_VOLUME", "SINGLE_NODE_MULTI_WRITER"]);
   const mounted = intentOf({ claim: claim("data", { accessModes }), storageClass: withOptions, driver });
-  assert.deepEqual(mounted.arguments.capabilities, [
+  assert.deepEqual(mounted.arguments.volumeCapabilities, [
     { mode: "SINGLE_NODE_SINGLE_WRITER", mount: { fsType: "", mountFlags: ["noatime"] } },
     { mode: "MULTI_NODE_READER_ONLY", mount: { fsType: "", mountFlags: ["noatime"] } },
   ]);
@@ -212,7 +212,7 @@ const content = snapshotContent("content", {}, {}, { snapshotHandle: "snap-1" })
 
 test("restore from a snapshot", () => {
   const intent = intentOf({ claim: restored, source: { snapshot: snap, content } });
-  assert.deepEqual(intent.arguments.source, { snapshotId: "snap-1" });
+  assert.deepEqual(intent.arguments.volumeContentSource, { snapshotId: "snap-1" });
   assert.deepEqual(intent.source, {
     kind: "VolumeSnapshot",
     namespace: "default",

@@ -139,13 +139,13 @@ function planOrThrow(input: PlanInput): Plan {
       claim: { namespace, name: claimName, uid },
       arguments: {
         name,
-        requiredBytes: requestedBytes(claim).toString(),
-        capabilities: capabilities.list,
+        capacityRange: { requiredBytes: requestedBytes(claim).toString() },
+        volumeCapabilities: capabilities.list,
         parameters: {
           ...stripped.parameters,
           ...(options.extraCreateMetadata ? metadataParameters(claim, name) : {}),
         },
-        ...defined({ mutableParameters: mutable, source: content?.source }),
+        ...defined({ mutableParameters: mutable, volumeContentSource: content?.volumeContentSource }),
         ...places,
       },
       ...defined({ secret: provisioner, source: content?.ref, selectedNode }),

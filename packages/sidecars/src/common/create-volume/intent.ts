@@ -2,15 +2,15 @@ import type { Capability } from "../../csi/capability.ts";
 import type { SecretRef } from "../../secrets/references.ts";
 import type { Requirement } from "../../topology/requirement.ts";
 
-/** CreateVolumeRequest without its secrets, in a form that survives JSON. */
+/** CreateVolumeRequest without its secrets, by CSI's names, in a form that survives JSON. */
 export interface CreateVolumeArguments {
   name: string;
-  /** Decimal number of bytes. */
-  requiredBytes: string;
-  capabilities: Capability[];
+  /** A decimal number of bytes. */
+  capacityRange: { requiredBytes: string };
+  volumeCapabilities: Capability[];
   parameters: Record<string, string>;
   mutableParameters?: Record<string, string>;
-  source?: { snapshotId: string } | { volumeId: string };
+  volumeContentSource?: { snapshotId: string } | { volumeId: string };
   accessibilityRequirements?: Requirement;
 }
 

@@ -34,23 +34,60 @@ export function recordFor(intents: readonly Intent[], { driver, suffix, namespac
   };
 }
 
-/**
- * An intent as it is stored. The version before this one knows the accessibility requirements as `topology` only, and would ask
- * for a volume anywhere after a roll-back: they have that name until no version that may be gone back to needs it (decision 125).
- */
-type StoredIntent = Omit<Intent, "arguments"> & {
-  arguments: CreateVolumeArguments & { topology?: CreateVolumeArguments["accessibilityRequirements"] };
-};
-
-function toStored(intent: Intent): StoredIntent {
-  const { accessibilityRequirements: topology, ...rest } = intent.arguments;
-  return { ...intent, arguments: { ...rest, ...defined({ topology }) } };
+/** The arguments by the names that the version before this one knows. */
+interface EarlierArguments extends Pick<CreateVolumeArguments, "name" | "parameters" | "mutableParameters"> {
+  requiredBytes: string;
+  capabilities: CreateVolumeArguments["volumeCapabilities"];
+  source?: CreateVolumeArguments["volumeContentSource"];
+  topology?: CreateVolumeArguments["accessibilityRequirements"];
 }
 
-/** Reads what the next version writes as well, for a roll-back to this one. */
-function fromStored(stored: StoredIntent): Intent {
-  const { topology: accessibilityRequirements, ...rest } = stored.arguments;
-  return { ...stored, arguments: { ...rest, ...defined({ accessibilityRequirements }) } };
+type Stored<Arguments> = Omit<Intent, "arguments"> & { arguments: Arguments };
+type EitherStored = Stored<EarlierArguments | CreateVolumeArguments>;
+
+/**
+ * An intent as it is stored. By CSI's names the version before this one would ask for something else after a roll-back: they are the
+ * earlier ones until no version that may be gone back to needs them (decision 125).
+ */
+function toStored(intent: Intent): Stored<EarlierArguments> {
+  const { name, capacityRange, volumeCapabilities: capabilities, parameters, ...rest } = intent.arguments;
+  const { mutableParameters, volumeContentSource: source, accessibilityRequirements: topology } = rest;
+  return {
+    ...intent,
+    arguments: {
+      ...{ name, requiredBytes: capacityRange.requiredBytes, capabilities, parameters },
+      ...defined({ mutableParameters, source, topology }),
+    },
+  };
+}
+
+/**
+ * Reads what the next version writes as well, for a roll-back to this one. The order is that of a plan: equal requests are equal as
+ * JSON, whoever has recorded them.
+ */
+function fromStored(stored: EitherStored): Intent {
+  const { name, parameters, mutableParameters, ...named } = stored.arguments;
+  const { capacityRange, volumeCapabilities, volumeContentSource, accessibilityRequirements } =
+    "capacityRange" in named ? named : fromEarlier(named);
+  return {
+    ...stored,
+    arguments: {
+      ...{ name, capacityRange, volumeCapabilities, parameters },
+      ...defined({ mutableParameters, volumeContentSource, accessibilityRequirements }),
+    },
+  };
+}
+
+function fromEarlier({
+  requiredBytes,
+  capabilities: volumeCapabilities,
+  source: volumeContentSource,
+  topology: accessibilityRequirements,
+}: Omit<EarlierArguments, "name" | "parameters" | "mutableParameters">) {
+  return {
+    ...{ capacityRange: { requiredBytes }, volumeCapabilities },
+    ...defined({ volumeContentSource, accessibilityRequirements }),
+  };
 }
 
 const parsed = new WeakMap<ConfigMap, ReadonlyMap<string, Intent>>();
@@ -60,7 +97,7 @@ export function intentsOf(record: ConfigMap): ReadonlyMap<string, Intent> {
   let intents = parsed.get(record);
   if (intents === undefined) {
     // Records of earlier versions have one intent, under a key that is no UID.
-    const all = Object.values(record.data ?? {}).map((text) => fromStored(JSON.parse(text) as StoredIntent));
+    const all = Object.values(record.data ?? {}).map((text) => fromStored(JSON.parse(text) as EitherStored));
     intents = new Map(all.map((intent) => [intent.claim.uid, intent]));
     parsed.set(record, intents);
   }
