@@ -3,8 +3,10 @@ import { test } from "node:test";
 import { type Logger, lastingSleepers, silentLogger } from "@mooring/store";
 import { howMany, nothingSleeps, untilEachHasStepped } from "@mooring/store/testing";
 import fc from "fast-check";
+import { controllerNeeds } from "./rights/needs.ts";
 import { startHarness } from "./testing/harness.ts";
 import { change, DECLARED, first, forgive, make, makeClasses } from "./testing/history.ts";
+import { noteRights, rightsIn } from "./testing/used-rights.ts";
 
 /** Notes what no back-off repairs: a controller that reads what it does not watch, for one. */
 function defects(found: unknown[]): Logger {
@@ -26,7 +28,9 @@ const TAKE_PART = [
 
 test("histories of random changes: no controller of a driver sleeps through what it has to do", async (t) => {
   const found: unknown[] = [];
+  const used = new Set<string>();
   const h = await startHarness(t, {
+    serve: async (store) => noteRights(store, used),
     driver: {
       can: [
         ...(["CREATE_DELETE_VOLUME", "PUBLISH_UNPUBLISH_VOLUME", "CREATE_DELETE_SNAPSHOT"] as const),
@@ -58,4 +62,10 @@ test("histories of random changes: no controller of a driver sleeps through what
     { numRuns: howMany({ everyday: 10, full: 90, deep: 2_000 }), endOnFailure: true },
   );
   await nothingSleeps();
+  const asked = rightsIn(controllerNeeds(h.sidecars.controllers));
+  assert.deepEqual(
+    [...used].filter((right) => !asked.has(right)),
+    [],
+    "used, and not asked for at the start",
+  );
 });

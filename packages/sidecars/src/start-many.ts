@@ -4,6 +4,8 @@ import type { ControllerName } from "./controllers.ts";
 import { keepControlling } from "./keep-controlling.ts";
 import { Caches } from "./kube/caches.ts";
 import type { SidecarOptions } from "./options.ts";
+import { reportMissing } from "./rights/check.ts";
+import { electionNeeds } from "./rights/needs.ts";
 import { DriverNames, Leadership, type Shared } from "./shared.ts";
 import type { Sidecars } from "./start.ts";
 
@@ -62,11 +64,13 @@ export function startManySidecars(options: ManyDriversOptions): ManyDrivers {
       },
     });
   };
+  const asking = { namespace: namespace ?? "kube-system", logger, signal };
+  const rights = reportMissing(store, electionNeeds(leaderElection), asking);
   const leading = leadership.run(
     { store, logger, caches, ...defined({ leaderElection, namespace }) },
     signal,
   );
-  const done = Promise.all([leading, ...seats.map(control)]).then(() => caches.done);
+  const done = Promise.all([rights, leading, ...seats.map(control)]).then(() => caches.done);
   return { drivers, done };
 }
 

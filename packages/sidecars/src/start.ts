@@ -11,7 +11,8 @@ import { waitUntilReady } from "./csi/probe.ts";
 import type { Caches } from "./kube/caches.ts";
 import { leaseName, runAsLeader } from "./leader.ts";
 import type { LeaderElectionOptions, SidecarOptions } from "./options.ts";
-import { reportMissingRights } from "./rights/check.ts";
+import { reportMissing } from "./rights/check.ts";
+import { controllerNeeds, electionNeeds } from "./rights/needs.ts";
 import type { Shared } from "./shared.ts";
 import { runTerms } from "./term.ts";
 
@@ -56,12 +57,13 @@ export async function startSidecars(options: SidecarOptions, shared?: Shared): P
     "starting sidecars",
   );
   const { namespace = "kube-system", store } = options;
-  const rights = reportMissingRights(store, names, { namespace, logger: base.logger, signal });
   const some = (who: "each" | "leader") => (info: DriverInfo) =>
     divide(supportedControllers(info, options), options)[who];
   const lead = (term: AbortSignal, caches?: Caches) =>
     runTerms({ ...base, ...defined({ caches }) }, some("leader"), term);
-  const election = electionFor(options, some("leader")(driver.info));
+  const election = shared === undefined ? electionFor(options, some("leader")(driver.info)) : undefined;
+  const needs = new Map([...controllerNeeds(names), ...electionNeeds(election)]);
+  const rights = reportMissing(store, needs, { namespace, logger: base.logger, signal });
   const leading = () => {
     if (shared !== undefined) return shared.leadership.whileLeading(lead, signal);
     if (election === undefined) return lead(signal);

@@ -6,10 +6,8 @@ import {
   groupResource,
   isForbidden,
   isNotFound,
-  type Logger,
   type ObjectStore,
   type Resource,
-  silentLogger,
   VolumeAttributesClasses,
   VolumeGroupSnapshots,
   VolumeSnapshots,
@@ -137,7 +135,7 @@ async function contextFor(
   const here = hereOf(base, driver.info);
   const shared = defined({ shared: base.caches });
   const capacities = here === undefined ? {} : { capacityManager: capacityManager(here) };
-  const hasSnapshotKinds = await isServed(store, VolumeSnapshots, logger, signal);
+  const hasSnapshotKinds = await isServed(store, VolumeSnapshots, signal);
   return {
     store,
     cluster: new Cluster(store, { driver: name, namespace, logger, ...capacities, ...shared }, signal),
@@ -158,13 +156,13 @@ async function contextFor(
     attaches: names.includes("attach") && controller && can.has("PUBLISH_UNPUBLISH_VOLUME"),
     hasSnapshotKinds,
     hasAttributesClasses:
-      can.has("MODIFY_VOLUME") && (await isServed(store, VolumeAttributesClasses, logger, signal)),
-    hasGroupKinds: await isServed(store, VolumeGroupSnapshots, logger, signal),
-    hasRestoreKind: await isServed(store, VolumeGroupRestores, logger, signal),
-    hasCloneKind: await isServed(store, VolumeGroupClones, logger, signal),
-    hasVolumeGroupKinds: await isServed(store, VolumeGroups, logger, signal),
-    hasReferenceGrants: await isServed(store, ReferenceGrants, logger, signal),
-    hasPopulators: await isServed(store, VolumePopulators, logger, signal),
+      can.has("MODIFY_VOLUME") && (await isServed(store, VolumeAttributesClasses, signal)),
+    hasGroupKinds: await isServed(store, VolumeGroupSnapshots, signal),
+    hasRestoreKind: await isServed(store, VolumeGroupRestores, signal),
+    hasCloneKind: await isServed(store, VolumeGroupClones, signal),
+    hasVolumeGroupKinds: await isServed(store, VolumeGroups, signal),
+    hasReferenceGrants: await isServed(store, ReferenceGrants, signal),
+    hasPopulators: await isServed(store, VolumePopulators, signal),
   };
 }
 
@@ -203,7 +201,7 @@ async function waitForKinds(
     context.logger.warn({}, `the ${called} are not installed, or may not be listed; waiting for them`);
   while (!context[which]) {
     await delay(KINDS_MS, signal);
-    context[which] = await isServed(context.store, resource, silentLogger, signal);
+    context[which] = await isServed(context.store, resource, signal);
   }
 }
 
@@ -221,7 +219,7 @@ async function awaitSourceKinds(
     ...(hasReferenceGrants ? [] : [ReferenceGrants as Resource]),
     ...(hasPopulators ? [] : [VolumePopulators as Resource]),
   ];
-  const isThere = (kind: Resource) => isServed(store, kind, silentLogger, signal).catch(() => false);
+  const isThere = (kind: Resource) => isServed(store, kind, signal).catch(() => false);
   while (missing.length > 0) {
     await delay(kindsMs, signal).catch(() => {});
     if (signal.aborted) return;
@@ -233,21 +231,13 @@ async function awaitSourceKinds(
   }
 }
 
-/** A right that is missing for a kind that not everybody needs is logged, and ends nothing. */
-async function isServed(
-  store: ObjectStore,
-  resource: Resource,
-  logger: Logger,
-  signal: AbortSignal,
-): Promise<boolean> {
+/** A right that is missing for a kind that not everybody needs ends nothing. Who needs it has been asked for at the start. */
+async function isServed(store: ObjectStore, resource: Resource, signal: AbortSignal): Promise<boolean> {
   try {
     await store.list(resource, { limit: 1, signal });
     return true;
   } catch (error) {
-    if (isNotFound(error)) return false;
-    if (!isForbidden(error)) throw error;
-    const missing = { verb: "list", resource: groupResource(resource), message: error.message };
-    logger.error(missing, "missing right: doing without this kind");
-    return false;
+    if (isNotFound(error) || isForbidden(error)) return false;
+    throw error;
   }
 }

@@ -8,8 +8,8 @@ import {
   type ObjectStore,
   StatusError,
 } from "@mooring/store";
-import type { ControllerName } from "../controllers.ts";
-import { EVERY_CONTROLLER, type Right, WRITES } from "./writes.ts";
+import type { Needs } from "./needs.ts";
+import type { Right } from "./writes.ts";
 
 interface AccessReview extends KubeObject {
   spec: { resourceAttributes: Record<string, string>; user?: string; groups?: string[] };
@@ -48,16 +48,6 @@ interface Asking {
   signal: AbortSignal;
 }
 
-/** The rights that the controllers of these names lack: see {@link reportMissing}. */
-export function reportMissingRights(
-  store: ObjectStore,
-  names: readonly ControllerName[],
-  asking: Asking,
-): Promise<void> {
-  const needs = names.map((name) => [name, [...WRITES[name], ...EVERY_CONTROLLER]] as const);
-  return reportMissing(store, new Map(needs), asking);
-}
-
 /** A right that a user lacks, and which of our controllers needs it. */
 export interface Lack extends MissingRight {
   neededBy: readonly string[];
@@ -77,7 +67,7 @@ interface AccessRequest {
  */
 export async function missingRights(
   store: ObjectStore,
-  needs: ReadonlyMap<string, readonly Right[]>,
+  needs: Needs,
   request: AccessRequest,
 ): Promise<Lack[]> {
   const asked = new Map<string, { right: MissingRight; neededBy: Set<string>; allowed: Promise<boolean> }>();
@@ -108,7 +98,7 @@ export async function missingRights(
  */
 export async function reportMissing(
   store: ObjectStore,
-  needs: ReadonlyMap<string, readonly Right[]>,
+  needs: Needs,
   { namespace, logger, signal }: Asking,
 ): Promise<void> {
   for (const lack of await missingRights(store, needs, { namespace, signal })) {

@@ -19,7 +19,7 @@ import { VolumeGroupClones } from "../kube/group-clone.ts";
 import { VolumeGroupRestores } from "../kube/group-restore.ts";
 import { VolumeGroupContents, VolumeGroups } from "../kube/volume-group.ts";
 
-/** A right to change objects. What is read needs none here: an informer reports itself what it may not list or watch. */
+/** A right to read or change objects. */
 export interface Right {
   resource: Resource;
   verbs: readonly string[];
@@ -39,7 +39,7 @@ const SNAPSHOT_CONTROLLER: readonly Right[] = [
 /** Every controller reports. */
 export const EVERY_CONTROLLER: readonly Right[] = [{ resource: Events, verbs: ["get", "create", "patch"] }];
 
-/** What each controller changes. The rules of a cluster role follow from it, with `get`, `list` and `watch`. */
+/** What each controller changes, and what it reads to do so that {@link READS} does not have. */
 export const WRITES: Readonly<Record<ControllerName, readonly Right[]>> = {
   provision: [
     { resource: PersistentVolumes, verbs: ["create", "patch", "delete"] },

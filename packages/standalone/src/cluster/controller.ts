@@ -1,6 +1,7 @@
 import type { Observe } from "@mooring/csi";
 import { DRIVER_NAME, type LeaseTimes } from "@mooring/engine";
 import {
+  electionNeeds,
   type LeaderElectionOptions,
   leaseName,
   reportMissing,
@@ -13,7 +14,7 @@ import { startEngine } from "../storage/engine.ts";
 import { startDriver } from "../storage/node-volumes.ts";
 import { Parts } from "../storage/parts.ts";
 import { failure, untilStopped } from "../storage/until-stopped.ts";
-import { CONTROLLER_RIGHTS } from "./rights.ts";
+import { ENGINE_NEEDS } from "./rights.ts";
 
 /** What `mooring controller --engine` starts with. */
 export interface ClusterControllerOptions {
@@ -49,10 +50,10 @@ export interface ClusterControllerOptions {
 export async function runClusterController(options: ClusterControllerOptions): Promise<void> {
   const { leaderElection, signal, store, logger } = options;
   if (leaderElection === undefined) return lead(options, signal);
-  const { namespace } = options.sidecars;
-  const candidate = { store, logger, name: leaseName(DRIVER_NAME) };
+  const { namespace = "kube-system" } = options.sidecars;
+  await reportMissing(store, electionNeeds(leaderElection), { namespace, logger, signal });
   await runAsLeader(
-    { ...candidate, ...defined({ namespace }) },
+    { store, logger, namespace, name: leaseName(DRIVER_NAME) },
     leaderElection,
     (term) => lead(options, term),
     signal,
@@ -78,7 +79,7 @@ async function start(options: ClusterControllerOptions, parts: Parts): Promise<v
   const { store, endpoint, stateDir, name: nodeName, logger, leases, nodeGraceMs } = options;
   const { version, observe, signal } = options;
   const { namespace = "kube-system" } = options.sidecars;
-  await reportMissing(store, new Map([["engine", CONTROLLER_RIGHTS]]), { namespace, logger, signal });
+  await reportMissing(store, ENGINE_NEEDS, { namespace, logger, signal });
   await startEngine({ store, parts, logger, leases, nodeGraceMs });
   await startDriver({
     ...{ store, nodeName, stateDir, parts, logger, mode: "controller", endpoint },

@@ -8,7 +8,7 @@ import { Parts } from "../storage/parts.ts";
 import { failure, stopped, untilStopped } from "../storage/until-stopped.ts";
 import { openStateFolder } from "../up/state-folder.ts";
 import { type KubeletFolder, kubeletFolder } from "./kubelet-folder.ts";
-import { NODE_RIGHTS } from "./rights.ts";
+import { NODE_NEEDS } from "./rights.ts";
 
 /** What `mooring node --kubelet-dir` starts with. */
 export interface ClusterNodeOptions {
@@ -63,7 +63,7 @@ export async function startClusterNode(options: ClusterNodeOptions): Promise<Clu
     await options.onOwned?.();
     const { store } = options;
     // Before anything needs them: what is missing is reported by its name, also where a start would wait for ever.
-    await reportMissing(store, new Map([["node", NODE_RIGHTS]]), { namespace: "", logger, signal });
+    await reportMissing(store, NODE_NEEDS, { namespace: "", logger, signal });
     await startParts(options, { folder: folder.root, kubelet, parts });
   } catch (error) {
     await stop();

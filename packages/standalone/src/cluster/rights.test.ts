@@ -5,9 +5,12 @@ import { fileURLToPath } from "node:url";
 import { missingRights, type Right } from "@mooring/sidecars";
 import type { KubeObject, ObjectStore } from "@mooring/store";
 import { parseAllDocuments } from "yaml";
-import { ACCOUNT_RIGHTS, CONTROLLER_RIGHTS, NODE_RIGHTS } from "./rights.ts";
+import { ACCOUNT_RIGHTS } from "./rights.ts";
 
 const FILE = fileURLToPath(new URL("../../../../deploy/manifests/rbac.yaml", import.meta.url));
+
+/** The namespace of records, and of the accounts. */
+const RECORDS = "mooring";
 
 interface Role {
   kind: string;
@@ -29,35 +32,37 @@ async function given(...names: string[]): Promise<Set<string>> {
   return all;
 }
 
-function asked(rights: readonly Right[]): string[] {
+/** The same of what the process of an account asks for. */
+function asked(account: string): string[] {
+  const rights = [...(ACCOUNT_RIGHTS[account]?.values() ?? [])].flat();
   return rights.flatMap(({ resource, subresource, verbs, inNamespace }) => {
     const name = subresource === undefined ? resource.plural : `${resource.plural}/${subresource}`;
-    return verbs.map((verb) => `${verb} ${resource.group}/${name} @${inNamespace ?? ""}`);
+    return verbs.map(
+      (verb) => `${verb} ${resource.group}/${name} @${inNamespace === true ? RECORDS : (inNamespace ?? "")}`,
+    );
   });
 }
 
 test("the roles in deploy/ give what the processes ask for at their start", async () => {
   const controller = await given("mooring-controller", "mooring-image-leases");
   assert.deepEqual(
-    asked(CONTROLLER_RIGHTS).filter((each) => !controller.has(each)),
+    asked("mooring-controller").filter((each) => !controller.has(each)),
     [],
   );
   const node = await given("mooring-node");
   assert.deepEqual(
-    asked(NODE_RIGHTS).filter((each) => !node.has(each)),
+    asked("mooring-node").filter((each) => !node.has(each)),
     [],
   );
 });
 
 test("a node's role gives nothing that the node does not ask for", async () => {
-  const wanted = new Set(asked(NODE_RIGHTS));
+  const wanted = new Set(asked("mooring-node"));
   assert.deepEqual(
     [...(await given("mooring-node"))].filter((each) => !wanted.has(each)),
     [],
   );
 });
-
-const RECORDS = "mooring";
 
 /** A server that allows everything but `denied`, as {@link given} writes it; a right in a namespace counts there only. */
 function serverWithout(denied: string): ObjectStore {

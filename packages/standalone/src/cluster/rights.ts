@@ -12,38 +12,15 @@ import {
   Volumes,
 } from "@mooring/engine";
 import {
+  CONTROLLERS,
+  type ControllerName,
+  controllerNeeds,
   EVERY_CONTROLLER,
-  ReferenceGrants,
+  electionNeeds,
+  type Needs,
   type Right,
-  VolumeGroupClasses,
-  VolumeGroupClones,
-  VolumeGroupContents,
-  VolumeGroupRestores,
-  VolumeGroups,
-  VolumePopulators,
-  WRITES,
 } from "@mooring/sidecars";
-import {
-  ConfigMaps,
-  CSIDrivers,
-  CSINodes,
-  CSIStorageCapacities,
-  KubeVolumeAttachments,
-  Leases,
-  Nodes,
-  PersistentVolumeClaims,
-  PersistentVolumes,
-  Pods,
-  type Resource,
-  StorageClasses,
-  VolumeAttributesClasses,
-  VolumeGroupSnapshotClasses,
-  VolumeGroupSnapshotContents,
-  VolumeGroupSnapshots,
-  VolumeSnapshotClasses,
-  VolumeSnapshotContents,
-  VolumeSnapshots,
-} from "@mooring/store";
+import { KubeVolumeAttachments, Leases, Nodes, Pods, type Resource } from "@mooring/store";
 
 const READ = ["get", "list", "watch"];
 const right = (resource: Resource, ...verbs: string[]): Right => ({ resource, verbs: [...READ, ...verbs] });
@@ -67,30 +44,10 @@ export const CONTROLLER_RIGHTS: readonly Right[] = [
   right(NodeAgents),
   status(NodeAgents),
   { resource: Nodes, verbs: ["list", "watch"] },
+  // Before a group goes back in place: who uses it.
+  { resource: Pods, verbs: ["list"] },
   right(KubeVolumeAttachments),
   { resource: Leases, verbs: ["list", "watch"], inNamespace: LEASE_NAMESPACE },
-];
-
-const followed = (resource: Resource): Right => ({ resource, verbs: ["list", "watch"] });
-
-/**
- * What the sidecar controllers read, and the lease of the one that leads. A controller says itself at its start what it may not
- * list or watch, so only others ask for these: who checks the roles before anything runs.
- */
-const SIDECAR_READS: readonly Right[] = [
-  ...[
-    ...[PersistentVolumes, PersistentVolumeClaims, VolumeAttributesClasses],
-    ...[VolumeSnapshots, VolumeSnapshotContents, VolumeGroupSnapshots, VolumeGroupSnapshotContents],
-    ...[VolumeGroupClasses, VolumeGroupRestores, VolumeGroupClones, VolumeGroups, VolumeGroupContents],
-  ].map((resource) => right(resource)),
-  ...[StorageClasses, CSINodes, VolumeSnapshotClasses, VolumeGroupSnapshotClasses].map(followed),
-  ...[ReferenceGrants, VolumePopulators].map(followed),
-  { resource: CSIDrivers, verbs: ["get"] },
-  { resource: Pods, verbs: ["list"] },
-  { ...right(ConfigMaps), inNamespace: true },
-  { ...followed(CSIStorageCapacities), inNamespace: true },
-  { resource: Leases, verbs: ["get", "create", "update"], inNamespace: true },
-  ...EVERY_CONTROLLER,
 ];
 
 /** What a node's agent and CSI node service do. */
@@ -108,18 +65,18 @@ export const NODE_RIGHTS: readonly Right[] = [
   ...EVERY_CONTROLLER,
 ];
 
-/** Controllers that a cluster's processes do not run. */
-const MADE_BY_OTHERS: ReadonlySet<string> = new Set(["node-registration", "csi-driver"]);
+/** What every process that is the engine of a cluster needs, while it leads and to lead. */
+export const ENGINE_NEEDS: Needs = new Map([["engine", CONTROLLER_RIGHTS]]);
 
-/**
- * What the accounts of a cluster's processes need, by account and by the controller that needs it. The node's kubelet
- * registers the driver, so no controller does, and its CSIDriver object comes with the manifests.
- */
-export const ACCOUNT_RIGHTS: Readonly<Record<string, ReadonlyMap<string, readonly Right[]>>> = {
-  "mooring-controller": new Map<string, readonly Right[]>([
-    ["engine", CONTROLLER_RIGHTS],
-    ["sidecars", SIDECAR_READS],
-    ...Object.entries(WRITES).filter(([name]) => !MADE_BY_OTHERS.has(name)),
-  ]),
-  "mooring-node": new Map([["node", NODE_RIGHTS]]),
+/** What the agent of a node needs. */
+export const NODE_NEEDS: Needs = new Map([["node", NODE_RIGHTS]]);
+
+/** The node's kubelet registers the driver, so no controller does, and its CSIDriver object comes with the manifests. */
+const MADE_BY_OTHERS: ReadonlySet<ControllerName> = new Set(["node-registration", "csi-driver"]);
+const RUN_HERE = (Object.keys(CONTROLLERS) as ControllerName[]).filter((name) => !MADE_BY_OTHERS.has(name));
+
+/** What the accounts of a cluster's processes need: of each what its process asks for at its start, with every controller. */
+export const ACCOUNT_RIGHTS: Readonly<Record<string, Needs>> = {
+  "mooring-controller": new Map([...ENGINE_NEEDS, ...controllerNeeds(RUN_HERE), ...electionNeeds({})]),
+  "mooring-node": NODE_NEEDS,
 };
