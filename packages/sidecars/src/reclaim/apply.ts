@@ -1,4 +1,4 @@
-import { failpoint, getIfAny, isDeleting, type PersistentVolume, StorageClasses } from "@mooring/store";
+import { failpoint, isDeleting, type PersistentVolume } from "@mooring/store";
 import { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
 import {
@@ -72,7 +72,7 @@ export class ReclaimEffects {
     const { driver, events, logger, store, timeoutMs } = this.#context;
     const uid = volume.metadata.uid ?? "";
     try {
-      const secrets = await readSecretIfAny(store, await this.#deletionSecret(volume), signal);
+      const secrets = await readSecretIfAny(store, this.#deletionSecret(volume), signal);
       const volumeId = volume.spec?.csi?.volumeHandle ?? "";
       await driver.client.controller.deleteVolume({ volumeId, secrets }, { signal, timeoutMs });
       dataDeleted();
@@ -89,15 +89,13 @@ export class ReclaimEffects {
   }
 
   /** Recorded on the volume when it was made; for older volumes what the class has now; else none. */
-  async #deletionSecret(volume: PersistentVolume): Promise<SecretRef | undefined> {
+  #deletionSecret(volume: PersistentVolume): SecretRef | undefined {
     const { annotations = {}, name } = volume.metadata;
     const [secret, namespace] = [annotations[DELETION_SECRET_NAME], annotations[DELETION_SECRET_NAMESPACE]];
     if (secret !== undefined && namespace !== undefined)
       return secret === "" || namespace === "" ? undefined : { name: secret, namespace };
     const className = volume.spec?.storageClassName;
-    const storageClass = className
-      ? await getIfAny(this.#context.store, StorageClasses, { name: className })
-      : undefined;
+    const storageClass = className ? this.#context.cluster.classes.get(className) : undefined;
     const claim = volume.spec?.claimRef;
     return secretReference(STORAGE_CLASS_ROLES.provisioner, storageClass?.parameters ?? {}, {
       namespace: { "pv.name": name, "pvc.namespace": claim?.namespace ?? "" },

@@ -25,7 +25,7 @@ export function runReclaim(context: SidecarContext, signal: AbortSignal): Promis
     failpoints,
     sources: [source(cluster.volumes, ({ metadata }) => [metadata.name], matters)],
     watched: [
-      ...[cluster.attachments, cluster.records],
+      ...[cluster.attachments, cluster.records, cluster.classes],
       ...(hasSnapshotKinds ? [cluster.contents] : []),
       ...(hasGroupKinds ? [cluster.groupContents] : []),
     ],

@@ -6,12 +6,13 @@ import {
   type Logger,
   type ObjectKey,
   type ObjectStore,
+  PersistentVolumes,
   type Resource,
   StatusError,
   silentLogger,
 } from "@mooring/store";
 import { startHarness } from "../testing/harness.ts";
-import { DRIVER } from "../testing/objects.ts";
+import { DRIVER, persistentVolume } from "../testing/objects.ts";
 
 /** A server with rights: what `denied` names is refused, and access reviews say so. */
 function withRights(store: LocalStore, denied: ReadonlySet<string>): ObjectStore {
@@ -92,4 +93,31 @@ test("a right that only a controller beside needs is not missed, nor the lease w
   });
   await h.until("what is needed is logged", () => reported.length > 0);
   assert.deepEqual(reported, ["get events"]);
+});
+
+test("a volume that an administrator made is deleted by who may only follow StorageClasses", async (t) => {
+  const h = await startHarness(t, {
+    serve: async (store) => withRights(store, new Set(["get storageclasses"])),
+  });
+  const volumeHandle = "made-by-hand";
+  h.driver.backend.volumes.set(volumeHandle, {
+    ...{ id: volumeHandle, name: volumeHandle, bytes: 1024n ** 3n, fingerprint: "", topology: [] },
+    publishedTo: new Set<string>(),
+  });
+  const claimRef = { namespace: "default", name: "gone", uid: "uid-gone" };
+  const spec = { csi: { driver: DRIVER, volumeHandle }, storageClassName: "fast", claimRef };
+  const metadata = { name: "by-hand", annotations: { "pv.kubernetes.io/provisioned-by": DRIVER } };
+  await h.store.create(PersistentVolumes, { ...persistentVolume("by-hand", spec), metadata });
+  await h.store.patch(
+    PersistentVolumes,
+    { name: "by-hand" },
+    { type: "merge", body: { status: { phase: "Released" } } },
+    { subresource: "status" },
+  );
+  await h.until(
+    "it is gone",
+    async () => (await h.find(PersistentVolumes, "by-hand")) === undefined,
+    () => h.find(PersistentVolumes, "by-hand"),
+  );
+  assert.equal(h.driver.backend.volumes.size, 0);
 });
