@@ -7,6 +7,29 @@ import { world } from "../support/world.ts";
 
 const { up, kubectl, shows, gone } = await world();
 
+/** Runs a pod that sleeps; with a claim, one of the pod's name is made and mounted at /d. */
+async function runSleeping(name: string, { withClaim = false } = {}): Promise<void> {
+  const claim = `
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: ${name}}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 64Mi}}}
+---`;
+  await kubectl.apply(`${withClaim ? claim : ""}
+apiVersion: v1
+kind: Pod
+metadata: {name: ${name}}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers:
+    - name: main
+      image: host
+      command: [sleep, "100000"]
+      volumeMounts: [${withClaim ? "{name: d, mountPath: /d}" : ""}]
+  volumes: [${withClaim ? `{name: d, persistentVolumeClaim: {claimName: ${name}}}` : ""}]`);
+  await shows(["pod", name], "{.status.phase}", "Running");
+}
+
 test(
   "a pod sees its volumes as it asked for them: subPath, readOnly, block device, env, user, workingDir",
   everyday(),
@@ -130,20 +153,7 @@ test("a pod whose image cannot be had stays Pending and reports what to do", tho
 });
 
 test("a deleted pod's volumes are unpublished, unstaged and detached", thorough(), async () => {
-  await kubectl.apply(`
-apiVersion: v1
-kind: PersistentVolumeClaim
-metadata: {name: brief}
-spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 64Mi}}}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: brief}
-spec:
-  terminationGracePeriodSeconds: 1
-  containers: [{name: main, image: host, command: [sleep, "100000"], volumeMounts: [{name: d, mountPath: /d}]}]
-  volumes: [{name: d, persistentVolumeClaim: {claimName: brief}}]`);
-  await shows(["pod", "brief"], "{.status.phase}", "Running");
+  await runSleeping("brief", { withClaim: true });
   assert.match(
     await kubectl.run("get", "volumeattachments.storage.k8s.io"),
     /csi\.mooring\.dev\s+pvc-.*\s+node-a\s+true/,
@@ -220,14 +230,7 @@ spec:
 );
 
 test("a clean stop releases everything; the next start runs the pods again", thorough(), async () => {
-  await kubectl.apply(`
-apiVersion: v1
-kind: Pod
-metadata: {name: lasting}
-spec:
-  terminationGracePeriodSeconds: 1
-  containers: [{name: main, image: host, command: [sleep, "100000"]}]`);
-  await shows(["pod", "lasting"], "{.status.phase}", "Running");
+  await runSleeping("lasting");
   // A program that has just begun has no arguments for a moment.
   await eventually(
     "the pod's program",
@@ -246,20 +249,7 @@ test(
   everyday(),
   async () => {
     covers("K8S-055", "K8S-059");
-    await kubectl.apply(`
-apiVersion: v1
-kind: PersistentVolumeClaim
-metadata: {name: owned}
-spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 64Mi}}}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: owned}
-spec:
-  terminationGracePeriodSeconds: 1
-  containers: [{name: main, image: host, command: [sleep, "100000"], volumeMounts: [{name: d, mountPath: /d}]}]
-  volumes: [{name: d, persistentVolumeClaim: {claimName: owned}}]`);
-    await shows(["pod", "owned"], "{.status.phase}", "Running");
+    await runSleeping("owned", { withClaim: true });
     const list = JSON.parse(
       await kubectl.run("get", "volumeattachments.storage.k8s.io", "-o", "json", "--show-managed-fields"),
     );
