@@ -19,11 +19,24 @@ export class LoopFinder {
     this.#index = new LoopIndex(() => clock.sinceBoot());
   }
 
-  /** The device, also one that goes away with its last user where there is no other. */
-  async find(backingFile: string, options: { recent?: boolean } = {}): Promise<SysfsLoop | undefined> {
+  /**
+   * The device, also one that goes away with its last user where there is no other. `recent`: "there is none" may be a
+   * moment old.
+   */
+  async find(
+    backingFile: string,
+    { recent = false }: { recent?: boolean } = {},
+  ): Promise<SysfsLoop | undefined> {
     const path = await realpath(backingFile).catch(() => backingFile);
+    const known = recent ? await this.#among(this.#index.known(path), path) : undefined;
+    // Beside one that is of no more use there may be a newer one.
+    if (known !== undefined && !known.autoclear && !known.fenced && !known.deleted) return known;
+    return this.#among(this.#index.candidates(path, recent), path);
+  }
+
+  async #among(names: readonly string[], path: string): Promise<SysfsLoop | undefined> {
     let leaving: SysfsLoop | undefined;
-    for (const name of this.#index.candidates(path, options.recent ?? false)) {
+    for (const name of names) {
       const loop = await readLoop(name);
       if (loop === undefined || !isShownAs(loop.backingFile, path) || !(await this.#isOurs(loop, path)))
         continue;

@@ -35,6 +35,11 @@ export class LoopIndex {
   candidates(path: string, recent: boolean): readonly string[] {
     const age = this.#now() - this.#at;
     if (!recent || age > RECENT_MS || age < 0) this.#take();
+    return this.known(path);
+  }
+
+  /** The same of the picture that there is, however old: a device that still has the file is found without all others. */
+  known(path: string): readonly string[] {
     return shownAs(path).flatMap((shown) => this.#names.get(shown) ?? []);
   }
 

@@ -72,6 +72,7 @@ test("who has a device of before does nothing to the next file that got its numb
   const error = await loops.restore(device).catch((e: unknown) => e);
   assert.equal(codeOf(error), "UNAVAILABLE");
   const { path, sizeBytes, autoclear, fenced } = await attachmentAt(host, device.path);
+  assert.equal(await loops.find(first, { recent: true }), undefined);
   assert.equal((await loops.find(next))?.path, path);
   assert.deepEqual([sizeBytes, autoclear, fenced], [MIB, false, false]);
   await loops.detach(await attachmentAt(host, device.path));
