@@ -11,7 +11,7 @@ const FROM = { ...CLAIM, namespace: "user" };
 
 type Ref = { apiGroup?: string; kind: string };
 const ref = ({ group, kind }: { group: string; kind: string }): Ref => ({ apiGroup: group, kind });
-type Grant = ReferenceGrant["spec"];
+type Grant = NonNullable<ReferenceGrant["spec"]>;
 
 /** The cases of external-provisioner's TestIsGranted, which say `ns1` and `ns2`. */
 const rows: [title: string, source: Ref, grant: Grant | undefined, granted: boolean, grantIn?: string][] = [
@@ -58,6 +58,18 @@ for (const [title, source, spec, granted, grantIn = "owner"] of rows)
           ];
     assert.equal(isGranted(wanted, reference, grants), granted);
   });
+
+test("a grant that says nothing takes nothing away from the others of its namespace", () => {
+  const dataSourceRef = { ...ref(CLAIM), name: "src", namespace: "owner" };
+  const wanted = claim("data", { dataSourceRef }, { namespace: "user" });
+  const reference = dataSourceReference(wanted) ?? assert.fail();
+  // Their definition lets the spec be absent.
+  const kind = { apiVersion: "gateway.networking.k8s.io/v1beta1", kind: "ReferenceGrant" };
+  const silent: ReferenceGrant = { ...kind, metadata: { name: "silent", namespace: "owner" } };
+  const grant: ReferenceGrant = { ...silent, spec: { from: [FROM], to: [CLAIM] } };
+  assert.equal(isGranted(wanted, reference, [silent]), false);
+  assert.equal(isGranted(wanted, reference, [silent, grant]), true);
+});
 
 test("a namespace that is the claim's own, or empty, is none", () => {
   for (const namespace of ["default", ""]) {

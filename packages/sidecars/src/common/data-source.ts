@@ -51,8 +51,9 @@ export function isGranted(
   source: DataSourceReference,
   grants: readonly ReferenceGrant[],
 ): boolean {
-  return grants.some(
-    ({ metadata, spec: { from = [], to = [] } }) =>
+  return grants.some(({ metadata, spec }) => {
+    const { from = [], to = [] } = spec ?? {};
+    return (
       metadata.namespace === source.namespace &&
       from.some(
         ({ group, kind, namespace }) =>
@@ -61,6 +62,7 @@ export function isGranted(
       to.some(
         ({ group, kind, name }) =>
           group === source.apiGroup && kind === source.kind && (!name || name === source.name),
-      ),
-  );
+      )
+    );
+  });
 }

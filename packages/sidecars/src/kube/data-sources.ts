@@ -5,7 +5,8 @@ import { defineResource, type KubeObject } from "@mooring/store";
  * `to` names.
  */
 export interface ReferenceGrant extends KubeObject {
-  spec: {
+  /** Its definition does not require it. */
+  spec?: {
     /** The core group is the empty string. */
     from?: { group: string; kind: string; namespace: string }[];
     /** Without a name: all of the kind. */
