@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject } from "@mooring/store";
+import * as engine from "@mooring/engine";
+import * as sidecars from "@mooring/sidecars";
+import * as store from "@mooring/store";
+import { apiVersionOf, groupResource, type KubeObject, type Resource } from "@mooring/store";
 import { howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import { builtinKinds } from "../../packages/standalone/src/builtin/index.ts";
@@ -38,6 +41,18 @@ function withoutEmptyLists(value: unknown): unknown {
   const kept = Object.entries(value).filter(([, item]) => !(Array.isArray(item) && item.length === 0));
   return Object.fromEntries(kept.map(([name, item]) => [name, withoutEmptyLists(item)]));
 }
+
+test("every kind that controllers read is among those that are tried", async () => {
+  const named = (resource: Resource) => `${groupResource(resource)} ${apiVersionOf(resource)}`;
+  const tried = new Set([...builtinKinds, ...(await ownKinds())].map(({ resource }) => named(resource)));
+  const exported: unknown[] = [store, engine, sidecars].flatMap((each) => Object.values(each));
+  const kinds = exported.filter((value) => isObject(value) && "plural" in value) as unknown as Resource[];
+  assert.ok(kinds.length > 40, `${kinds.length} kinds`);
+  assert.deepEqual(
+    kinds.map(named).filter((kind) => !tried.has(kind)),
+    [],
+  );
+});
 
 test("whatever fields an object of any kind has, it comes out of Go's encoding as it went in", async () => {
   const encode = await goEncoding();

@@ -71,6 +71,7 @@ function ensureList(value: Record<string, unknown>, path: readonly string[]): vo
   if (isMap(parent)) parent[field] ??= [];
 }
 
-function isMap(value: unknown): value is Record<string, unknown> {
+/** True for what JSON calls an object. */
+export function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -92,3 +92,8 @@ export function networkError(error: unknown, access?: ClusterAccess): StatusErro
   failure.cause = error;
   return failure;
 }
+
+/** What came as a success has no object in it. */
+export function noObject(text: string, access?: ClusterAccess): StatusError {
+  return networkError(new Error(`its response is no object: ${text.slice(0, 100)}`), access);
+}

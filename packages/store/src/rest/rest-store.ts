@@ -12,12 +12,12 @@ import type {
   WriteOptions,
 } from "../object-store.ts";
 import type { ClusterAccess, TlsAccess } from "./access.ts";
-import { decodeObject, mentionsNull } from "./decode.ts";
+import { decodeObject, isMap, mentionsNull } from "./decode.ts";
 import { HttpClient, type HttpOptions, type HttpRequest } from "./http.ts";
 import { inClusterAccess, isInCluster } from "./in-cluster.ts";
 import { kubeconfigAccess } from "./kubeconfig.ts";
 import { collectionPath, objectPath, withQuery } from "./resource-path.ts";
-import { isStatusObject, statusFromObject } from "./response-error.ts";
+import { isStatusObject, noObject, statusFromObject } from "./response-error.ts";
 import { resumingWatch, type WatchRequest } from "./resuming-watch.ts";
 import { watchEvents } from "./watch-stream.ts";
 
@@ -45,6 +45,7 @@ export class RestStore implements ObjectStore {
   readonly server: string;
   /** PEM of the authority that the server's certificate has to be from; absent: one of the system's. */
   readonly authority: string | undefined;
+  readonly #access: ClusterAccess;
   readonly #http: HttpClient;
   readonly #watchIdleMs: number;
 
@@ -52,6 +53,7 @@ export class RestStore implements ObjectStore {
     this.namespace = access.namespace;
     this.server = access.server;
     this.authority = access.tls.ca;
+    this.#access = access;
     this.#http = new HttpClient(access, options);
     this.#watchIdleMs = options.watchIdleMs ?? 150_000;
   }
@@ -90,17 +92,15 @@ export class RestStore implements ObjectStore {
   }
 
   async get<T extends KubeObject>(resource: Resource<T>, key: ObjectKey, signal?: AbortSignal): Promise<T> {
-    return parseObject(
-      resource,
-      await this.#http.text({ method: "GET", path: objectPath(resource, key), signal }),
-    );
+    const path = objectPath(resource, key);
+    return this.#object(resource, await this.#http.text({ method: "GET", path, signal }));
   }
 
   async list<T extends KubeObject>(resource: Resource<T>, options: ListOptions = {}): Promise<ListResult<T>> {
     const { namespace, signal, ...query } = options;
     const path = withQuery(collectionPath(resource, namespace), query);
     const text = await this.#http.text({ method: "GET", path, signal });
-    const list = JSON.parse(text) as {
+    const list = this.#parse(text) as {
       items?: (T | null)[] | null;
       metadata?: {
         resourceVersion?: string | null;
@@ -109,11 +109,13 @@ export class RestStore implements ObjectStore {
       } | null;
     };
     const { resourceVersion, continue: next, remainingItemCount } = list.metadata ?? {};
+    const found = list.items ?? [];
+    if (!Array.isArray(found)) throw noObject(text, this.#access);
     const nulls = mentionsNull(text);
     // Lists say once for all items what they are.
     const head = { apiVersion: apiVersionOf(resource), kind: resource.kind };
     return {
-      items: (list.items ?? [])
+      items: found
         .filter((item) => item !== null)
         .map((item) => ({ ...head, ...decodeObject(item, resource, nulls) })),
       resourceVersion: resourceVersion ?? "",
@@ -177,15 +179,28 @@ export class RestStore implements ObjectStore {
       ...(dryRun ? { dryRun: ["All"] } : {}),
     };
     const path = objectPath(resource, key);
-    const response: unknown = parseObject(
-      resource,
-      await this.#http.text({ method: "DELETE", path, body, signal }),
-    );
+    const text = await this.#http.text({ method: "DELETE", path, body, signal });
+    const response: unknown = this.#object(resource, text);
     if (!isStatusObject(response)) return response as T;
     // For some kinds the server returns "Success" instead of the object that is gone.
     const { uid } = statusFromObject(response).details;
     const metadata = { ...key, ...defined({ uid }) };
     return { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata } as T;
+  }
+
+  #object<T extends KubeObject>(resource: Resource<T>, text: string): T {
+    return decodeObject(this.#parse(text) as T, resource, mentionsNull(text));
+  }
+
+  /** The object of a successful response. Throws ServiceUnavailable for what is none: a proxy's page, for one. */
+  #parse(text: string): unknown {
+    try {
+      const value: unknown = JSON.parse(text);
+      if (isMap(value)) return value;
+    } catch {
+      // As what is JSON, and no object.
+    }
+    throw noObject(text, this.#access);
   }
 
   async #write<T extends KubeObject>(
@@ -196,7 +211,7 @@ export class RestStore implements ObjectStore {
     const query = { dryRun: dryRun ? "All" : undefined, fieldManager, force };
     const contentType = request.contentType ?? "application/json";
     const text = await this.#http.text({ ...request, path: withQuery(path, query), contentType, signal });
-    return parseObject(resource, text);
+    return this.#object(resource, text);
   }
 
   async *#watchOnce<T extends KubeObject>(
@@ -229,8 +244,4 @@ export class RestStore implements ObjectStore {
       if (event.type !== "BOOKMARK" || options.allowBookmarks || options.sendInitialEvents) yield event;
     }
   }
-}
-
-function parseObject<T extends KubeObject>(resource: Resource<T>, text: string): T {
-  return decodeObject(JSON.parse(text) as T, resource, mentionsNull(text));
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { KubeObject } from "../object/meta.ts";
 import type { Resource } from "../object/resource.ts";
 import type { WatchEvent } from "../object-store.ts";
-import { decodeObject, mentionsNull } from "./decode.ts";
+import { decodeObject, isMap, mentionsNull } from "./decode.ts";
 import type { HttpClient } from "./http.ts";
 import { isStatusObject, networkError, statusFromObject } from "./response-error.ts";
 
@@ -51,9 +51,9 @@ export async function* watchEvents<T extends KubeObject>(
 function parseEvent<T extends KubeObject>(resource: Resource<T>, line: string): WatchEvent<T> {
   const event = JSON.parse(line) as { type?: string; object?: unknown };
   if (event.type === "ERROR" && isStatusObject(event.object)) throw statusFromObject(event.object);
-  if (!TYPES.has(event.type ?? "") || typeof event.object !== "object" || event.object === null) {
+  if (!TYPES.has(event.type ?? "") || !isMap(event.object) || !isMap(event.object["metadata"])) {
     throw new Error(`not a watch event: ${line.slice(0, 100)}`);
   }
   decodeObject(event.object, resource, mentionsNull(line));
-  return event as WatchEvent<T>;
+  return event as unknown as WatchEvent<T>;
 }
