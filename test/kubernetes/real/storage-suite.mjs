@@ -70,7 +70,9 @@ await makeBridge(ADDRESS);
 const cluster = await timed("control plane", () => startControlPlane({ folder, bin, address: ADDRESS }));
 const kube = new Kube(cluster);
 try {
-  await timed("two nodes", () => startWorkers(cluster, { home: folder, bin, images, cgroup }));
+  const workers = await timed("two nodes", () =>
+    startWorkers(cluster, { home: folder, bin, images, cgroup }),
+  );
   await timed("install", () => installOn(kube, helmOf(cluster), ["node.pool.size=20Gi"]));
   const before = await containers(kube);
   const results = await timed("Kubernetes' storage tests", () => runSpecs(cluster));
@@ -82,7 +84,7 @@ try {
   await timed("after them: nothing refused, no process ended, no volume left", async () => {
     await nothingRefused(cluster);
     if ((await containers(kube)) !== before) throw new Error("a process of Mooring has ended");
-    await nothingOfVolumes(kube);
+    await nothingOfVolumes(kube, { machines: workers });
   });
 } catch (error) {
   await explain(cluster);

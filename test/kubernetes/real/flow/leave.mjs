@@ -1,9 +1,19 @@
 // Users take their claims away, then Mooring: nothing of it is left in the cluster, and nothing on the machine but its folder.
 import assert from "node:assert/strict";
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { ROOT } from "../../../../scripts/lib/setup.mjs";
 import { until } from "../support/program.mjs";
+import {
+  attachedLoops,
+  deviceOf,
+  HERE,
+  loopsOfMooring,
+  loopsOfVolumes,
+  mountsOfMooring,
+  mountsOfVolumes,
+  showLoop,
+} from "../support/traces.mjs";
 
 const DATA = [
   ...["pv", "pvc", "volumesnapshots", "volumesnapshotcontents", "volumegroupsnapshots"],
@@ -18,13 +28,30 @@ export async function takeDataAway(kube) {
   await nothingOfVolumes(kube);
 }
 
-/** Neither of Kubernetes' kinds nor of ours. */
-export async function nothingOfVolumes(kube) {
+/** Neither of Kubernetes' kinds nor of ours, nor on these machines. `shared`: see {@link nothingOn}. */
+export async function nothingOfVolumes(kube, { machines = [HERE], shared } = {}) {
   await until("nothing of the volumes to be left", async () => {
     const left = await kube.kubectl("get", DATA, "-A", "-o", "name", "--ignore-not-found");
     if (left !== "") throw new Error(left);
+    await nothingOn(machines, { shared, mountsOf: mountsOfVolumes, loopsOf: loopsOfVolumes });
     return true;
   });
+}
+
+/**
+ * No mount and no loop device, of those that `mountsOf` and `loopsOf` find. `shared`: a folder that is a pool of all machines, on a
+ * device that stays.
+ */
+export async function nothingOn(
+  machines,
+  { shared, mountsOf = mountsOfMooring, loopsOf = loopsOfMooring } = {},
+) {
+  const besides = shared === undefined ? [] : [await deviceOf(shared)];
+  for (const machine of machines) {
+    assert.deepEqual(mountsOf(await machine.mounts()), [], machine.name);
+    const loops = await loopsOf(await attachedLoops(), machine, besides);
+    assert.deepEqual(loops.map(showLoop), [], machine.name);
+  }
 }
 
 /** Pools first, while their nodes can take away what is on the disk; then what runs; then the kinds. */
@@ -50,10 +77,5 @@ export async function nothingOfMooring(kube) {
   assert.equal(left, "");
   assert.deepEqual(await readdir("/var/lib/mooring/pools"), []);
   assert.doesNotMatch(roles, /mooring/);
-  const mounts = (await readFile("/proc/self/mountinfo", "utf8")).split("\n");
-  assert.deepEqual(mountsOfMooring(mounts), []);
+  await nothingOn([HERE]);
 }
-
-/** Lines of a mountinfo. What others on this machine mount elsewhere is seen there as well. */
-export const mountsOfMooring = (lines) =>
-  lines.filter((line) => /^(\S+ ){4}\/var\/lib\/(mooring|kubelet\/\S*csi\.mooring\.dev)/.test(line));

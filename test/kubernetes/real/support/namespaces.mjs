@@ -6,6 +6,7 @@ import { mkdir, readdir, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { until } from "./program.mjs";
+import { attachedLoops } from "./traces.mjs";
 
 const execute = promisify(execFile);
 const CGROUPS = "/sys/fs/cgroup";
@@ -108,12 +109,10 @@ async function removeTree(group) {
 export async function detachLoops(folder) {
   const { stdout } = await execute("find", [folder, "-name", "pool.img", "-printf", "%i\n"]);
   const inodes = new Set(stdout.split("\n").filter((line) => line !== ""));
-  const list = ["--list", "--json", "--output", "NAME,MAJ:MIN,BACK-INO,BACK-MAJ:MIN"];
-  const { loopdevices } = JSON.parse((await execute("losetup", list)).stdout || '{"loopdevices":[]}');
-  const text = (device, column) => String(device[column]).trim();
-  const pools = loopdevices.filter((device) => inodes.has(text(device, "back-ino")));
+  const loops = await attachedLoops();
+  const pools = loops.filter(({ inode }) => inodes.has(inode));
   // Images lie on the file system of their pool's device.
-  const numbers = new Set(pools.map((device) => text(device, "maj:min")));
-  const images = loopdevices.filter((device) => numbers.has(text(device, "back-maj:min")));
+  const numbers = new Set(pools.map(({ number }) => number));
+  const images = loops.filter(({ on }) => numbers.has(on));
   for (const { name } of [...images, ...pools]) await execute("losetup", ["--detach", name]).catch(() => {});
 }

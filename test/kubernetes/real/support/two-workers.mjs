@@ -23,7 +23,7 @@ export async function startWorkers(cluster, settings) {
 
 /** The chart, or another one, with its own values but for these, and for what two machines with one kernel cannot have. */
 export async function installOn(kube, helm, values, chart = CHART) {
-  // The kernel shows files of both by their paths only.
+  // The kernel shows files of both by their paths only; each Worker has the same as its stateFolder.
   const apart = "node.extraArgs[0]=--state-dir=/var/lib/mooring/$(NODE_NAME)";
   const set = [apart, ...values].flatMap((value) => ["--set", value]);
   await helm("install", "mooring", chart, "--create-namespace", ...set, "--wait", "--timeout=15m");

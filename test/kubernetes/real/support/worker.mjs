@@ -53,6 +53,7 @@ export class Worker {
     this.node = node;
     this.name = node.name;
     this.folder = join(settings.home, node.name);
+    this.stateFolder = `/var/lib/mooring/${node.name}`;
     this.#settings = { ...settings, node, folder: this.folder };
   }
 
