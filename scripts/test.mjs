@@ -8,6 +8,7 @@ import { helpIfAsked } from "./lib/tests/help.mjs";
 
 helpIfAsked("npm test", process.argv.slice(2));
 await setUp("npm test", [
+  { command: "buildah", package: "buildah", why: "builds the image of deploy/Containerfile" },
   { command: "busybox", package: "busybox-static", why: "is the program in the images that tests make" },
   {
     command: "systemd-nspawn",

@@ -52,25 +52,62 @@ async function packagesIn(root: string): Promise<Set<string>> {
   return new Set(found.filter((name) => name !== undefined));
 }
 
+interface Config {
+  Env: string[];
+  Entrypoint: string[];
+  Labels: Record<string, string>;
+  User?: string;
+}
+
+/** Writes what is in an OCI archive of one layer to a new folder; returns how it is run. */
+async function unpack(archive: string, root: string): Promise<Config> {
+  const layout = `${root}.layout`;
+  for (const path of [layout, root]) await mkdir(path);
+  await execute("tar", ["-xf", archive, "-C", layout]);
+  const pathOf = (digest: string) => join(layout, "blobs", digest.replace(":", "/"));
+  const blob = async (digest: string) => JSON.parse(await readFile(pathOf(digest), "utf8"));
+  const index = JSON.parse(await readFile(join(layout, "index.json"), "utf8"));
+  const { layers, config } = await blob(index.manifests[0].digest);
+  assert.equal(layers.length, 1);
+  await execute("tar", ["-xf", pathOf(layers[0].digest), "-C", root]);
+  return (await blob(config.digest)).config;
+}
+
+/** Every path with its kind, mode, owner, size and target. */
+async function listed(root: string): Promise<string[]> {
+  const format = "%P %y %m %U:%G %l";
+  const show = ["(", "-type", "d", "-printf", `${format}\\n`, ")", "-o", "-printf", `${format} %s\\n`];
+  const { stdout } = await execute("find", [root, ...show], { maxBuffer: 64 << 20 });
+  return stdout.split("\n").sort();
+}
+
+/** Debian's buildah with all that it keeps below a folder, and no network: what it needs is there. */
+function buildahIn(folder: string) {
+  const kept = [
+    "--root",
+    join(folder, "storage"),
+    "--runroot",
+    join(folder, "run"),
+    "--storage-driver",
+    "vfs",
+  ];
+  return async (command: string, ...args: string[]): Promise<string> => {
+    const whole = ["--net", "buildah", ...kept, command, ...args];
+    return (await execute("unshare", whole, { maxBuffer: 64 << 20 })).stdout.trim();
+  };
+}
+
 describe("the container image", () => {
   let folder: string;
   let root: string;
-  let config: { Env: string[]; Entrypoint: string[]; Labels: Record<string, string> };
+  let config: Config;
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "mooring-image-"));
     const archive = join(folder, "image.tar");
     await execute(process.execPath, [join(ROOT, "scripts/image.mjs"), "--out", archive]);
-    const layout = join(folder, "layout");
     root = join(folder, "root");
-    for (const path of [layout, root]) await mkdir(path);
-    await execute("tar", ["-xf", archive, "-C", layout]);
-    const blob = async (digest: string) =>
-      JSON.parse(await readFile(join(layout, "blobs", digest.replace(":", "/")), "utf8"));
-    const index = JSON.parse(await readFile(join(layout, "index.json"), "utf8"));
-    const { layers, config: described } = await blob(index.manifests[0].digest);
-    config = (await blob(described.digest)).config;
-    await execute("tar", ["-xf", join(layout, "blobs", layers[0].digest.replace(":", "/")), "-C", root]);
+    config = await unpack(archive, root);
   });
   after(() => rm(folder, { recursive: true }));
 
@@ -122,6 +159,41 @@ describe("the container image", () => {
       `ENTRYPOINT ${JSON.stringify(config.Entrypoint)}`,
     ]);
   });
+
+  test(
+    "buildah builds the same image of deploy/Containerfile, without a registry, and its command runs there",
+    thorough(),
+    async () => {
+      const files = join(folder, "files");
+      await execute(process.execPath, [join(ROOT, "scripts/image.mjs"), "--root", files]);
+      const buildah = buildahIn(join(folder, "buildah"));
+      const [chroot, name] = [["--isolation", "chroot"], "mooring:built"];
+      const from = ["--file", join(ROOT, "deploy/Containerfile"), "--tag", name, files];
+      await buildah("build", ...chroot, "--timestamp", "0", ...from);
+      const archive = join(folder, "built.tar");
+      await buildah("push", name, `oci-archive:${archive}`);
+      const built = await unpack(archive, join(folder, "built"));
+      const { "io.buildah.version": version, ...labels } = built.Labels;
+      assert.deepEqual({ ...built, Labels: labels }, config, `of buildah ${version}`);
+      // Another test runs programs in `root`.
+      const ours = join(folder, "ours");
+      await unpack(join(folder, "image.tar"), ours);
+      assert.deepEqual(await listed(join(folder, "built")), await listed(ours));
+      await execute("diff", ["--recursive", "--no-dereference", "--brief", join(folder, "built"), ours]);
+      const container = await buildah("from", name);
+      // As the chart runs the controller.
+      const shown = await buildah(
+        "run",
+        ...chroot,
+        "--user",
+        "65532:65532",
+        container,
+        ...config.Entrypoint,
+        "version",
+      );
+      assert.match(shown, /^mooring +\d/);
+    },
+  );
 
   test("a volume that several nodes use is served by it, and can be mounted from it", async (t) => {
     const layout = shareLayout("/tmp/state", "v-1");
