@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { EngineError } from "../errors.ts";
-import type { Clock, LoopAttachment } from "../host/host.ts";
+import type { Clock, LoopAttachment, LoopDevice } from "../host/host.ts";
 import { readLoop } from "../host/sysfs-loops.ts";
 import { GUARD_PROGRAM } from "./guard-program.ts";
 
@@ -11,12 +11,18 @@ import { GUARD_PROGRAM } from "./guard-program.ts";
 const FENCE_MS = 10_000;
 /** One device in the file of the deadlines; the last field is the image. */
 const LINE = /^(loop\d+) (\S+) (\d+)(?: (\S+))?$/;
+/** One that is fenced: the watching passes it over. */
+const LEFT = /^left (loop\d+) (\S+) (\S+)$/;
 
-interface Guarded {
+interface Attached {
+  image: string;
   /** `loop3` */
   name: string;
   /** Distinguishes this attachment of the device from every other. */
   sequence: string;
+}
+
+interface Guarded extends Attached {
   /** Milliseconds since boot. */
   deadline: number;
 }
@@ -29,6 +35,8 @@ export class DeviceGuard {
   readonly #file: string;
   readonly #clock: Clock;
   readonly #devices = new Map<string, Guarded>();
+  /** Fenced while no agent was here. Their paths need not say whose they are: the file does. */
+  readonly #left: Attached[] = [];
   #child: ChildProcess | undefined;
   #writing: Promise<void> = Promise.resolve();
   /** A write that has not begun: it takes along what is changed until then. */
@@ -45,10 +53,10 @@ export class DeviceGuard {
    */
   static async open(file: string, clock: Clock): Promise<DeviceGuard> {
     const guard = new DeviceGuard(file, clock);
-    for (const [image, guarded] of readDeadlines(file)) {
-      if (await isOpen(guarded)) guard.#devices.set(image, guarded);
-    }
-    if (guard.#devices.size > 0) await guard.#publish();
+    const { deadlines, left } = readDeadlines(file);
+    for (const guarded of deadlines) if (await isOpen(guarded)) guard.#devices.set(guarded.image, guarded);
+    for (const each of [...left, ...deadlines]) if (await isFenced(each)) guard.#left.push(each);
+    if (guard.#devices.size + guard.#left.length > 0) await guard.#publish();
     return guard;
   }
 
@@ -64,7 +72,7 @@ export class DeviceGuard {
     }
     // By whatever name an earlier process knew it: two deadlines of one device, and the earlier would count.
     for (const [other, guarded] of this.#devices) if (guarded.name === name) this.#devices.delete(other);
-    this.#devices.set(image, { name, sequence: loop.sequence, deadline });
+    this.#devices.set(image, { image, name, sequence: loop.sequence, deadline });
     await this.#publish();
   }
 
@@ -100,6 +108,17 @@ export class DeviceGuard {
     if (this.#devices.get(image) === guarded) await this.forget(image);
   }
 
+  /** Images of which an earlier process has left a device that is fenced. */
+  leftImages(): string[] {
+    return [...new Set(this.#left.map(({ image }) => image))];
+  }
+
+  /** The devices of this image that it has left, as long as they are attached and fenced. */
+  async left(image: string): Promise<LoopDevice[]> {
+    const loops = await Promise.all(this.#left.filter((each) => each.image === image).map(loopOf));
+    return loops.filter((loop) => loop?.fenced === true) as LoopDevice[];
+  }
+
   /** The image's device is gone, or of another image. */
   async forget(image: string): Promise<void> {
     if (this.#devices.delete(image)) await this.#publish();
@@ -109,6 +128,7 @@ export class DeviceGuard {
   async close(): Promise<void> {
     await this.#writing.catch(() => {});
     for (const guarded of this.#devices.values()) if (await isOpen(guarded)) return;
+    for (const each of this.#left) if (await isFenced(each)) return;
     await rm(this.#file, { force: true });
   }
 
@@ -128,8 +148,9 @@ export class DeviceGuard {
     const lines = [...this.#devices].map(
       ([image, { name, sequence, deadline }]) => `${name} ${sequence} ${Math.floor(deadline)} ${image}`,
     );
+    const left = this.#left.map(({ image, name, sequence }) => `left ${name} ${sequence} ${image}`);
     const temporary = `${this.#file}.new`;
-    await writeFile(temporary, `${[bootID(), ...lines].join("\n")}\n`, { mode: 0o600 });
+    await writeFile(temporary, `${[bootID(), ...lines, ...left].join("\n")}\n`, { mode: 0o600 });
     await rename(temporary, this.#file);
     if (this.#devices.size > 0) await this.#watch();
   }
@@ -162,23 +183,35 @@ function bootID(): string {
   return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
 }
 
-/** True while a write through the device can still reach the image. */
-async function isOpen({ name, sequence }: Guarded): Promise<boolean> {
+/** This attachment of the device; undefined when it has another file by now, or none. */
+async function loopOf({ name, sequence }: Attached): Promise<LoopDevice | undefined> {
   const loop = await readLoop(name);
-  return loop !== undefined && loop.sequence === sequence && loop.fenced !== true;
+  return loop?.sequence === sequence ? loop : undefined;
 }
 
-/** What the file has, by image; nothing when there is none, or it is from before the machine started. */
-function readDeadlines(file: string): Map<string, Guarded> {
+/** True while a write through the device can still reach the image. */
+async function isOpen(guarded: Guarded): Promise<boolean> {
+  const loop = await loopOf(guarded);
+  return loop !== undefined && loop.fenced !== true;
+}
+
+const isFenced = async (each: Attached): Promise<boolean> => (await loopOf(each))?.fenced === true;
+
+/** What the file has; nothing when there is none, or it is from before the machine started. */
+function readDeadlines(file: string): { deadlines: Guarded[]; left: Attached[] } {
   const text = existsSync(file) ? readFileSync(file, "utf8") : "";
   const [boot, ...lines] = text.split("\n");
-  const found = new Map<string, Guarded>();
-  if (boot !== bootID()) return found;
+  const deadlines: Guarded[] = [];
+  const left: Attached[] = [];
+  if (boot !== bootID()) return { deadlines, left };
   for (const line of lines) {
+    const [, leftName, leftSequence, leftImage] = LEFT.exec(line) ?? [];
+    if (leftName !== undefined && leftSequence !== undefined && leftImage !== undefined)
+      left.push({ image: leftImage, name: leftName, sequence: leftSequence });
     const [, name = "", sequence = "", deadline, image] = LINE.exec(line) ?? [];
     if (deadline === undefined) continue;
     // Earlier versions did not record whose the device is. It keeps its time, under a name that no image has.
-    found.set(image ?? `/dev/${name}`, { name, sequence, deadline: Number(deadline) });
+    deadlines.push({ image: image ?? `/dev/${name}`, name, sequence, deadline: Number(deadline) });
   }
-  return found;
+  return { deadlines, left };
 }

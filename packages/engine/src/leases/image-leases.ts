@@ -13,7 +13,7 @@ import {
 } from "@mooring/store";
 import { LEASE_NAMESPACE, LEASE_NODE_LABEL } from "../api/names.ts";
 import type { Volume } from "../api/volume.ts";
-import type { Clock, LoopAttachment } from "../host/host.ts";
+import type { Clock, LoopAttachment, LoopDevice } from "../host/host.ts";
 import {
   decideLease,
   endsByCluster,
@@ -148,6 +148,15 @@ export class ImageLeases {
     await this.#options.guard.protect(image, device, 0);
     await this.#options.guard.fence(image);
     this.#options.onChanged(image);
+  }
+
+  leftImages(): string[] {
+    return this.#options.guard.leftImages();
+  }
+
+  /** Devices of the image that earlier agents of this node have left, fenced, whatever their paths say. */
+  left(image: string): Promise<LoopDevice[]> {
+    return this.#options.guard.left(image);
   }
 
   /**

@@ -13,7 +13,7 @@ import { claimNode } from "./heartbeat/node-claim.ts";
 import { openDevices } from "./open-devices.ts";
 import { OpenPools } from "./open-pools.ts";
 import type { AgentOptions } from "./options.ts";
-import { detachOrphans } from "./orphans.ts";
+import { detachFenced, detachOrphans } from "./orphans.ts";
 import { ensurePool } from "./pool/ensure-pool.ts";
 import { runPools } from "./pool/index.ts";
 import { releaseDevices } from "./release-devices.ts";
@@ -132,6 +132,9 @@ async function detachAllOrphans(context: AgentContext): Promise<void> {
       logger.warn({ err: error, pool: pool.name }, "cannot detach devices without a volume");
     });
   }
+  await detachFenced(context).catch((error: unknown) => {
+    logger.warn({ err: error }, "cannot detach fenced devices without a volume");
+  });
 }
 
 /** Unmounts idle pools; one with images in use stays mounted for them, and for the next agent. */

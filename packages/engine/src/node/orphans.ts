@@ -27,6 +27,17 @@ export async function detachOrphans(context: AgentContext, pool: OpenPool): Prom
   }
 }
 
+/** Detaches fenced devices of images in shared pools that this node's earlier agents have left, and that have no volume any more. */
+export async function detachFenced({ host, store, sharing, logger, signal }: AgentContext): Promise<void> {
+  for (const image of sharing?.leases.leftImages() ?? []) {
+    if ((await getIfAny(store, Volumes, { name: image }, signal)) !== undefined) continue;
+    for (const loop of (await sharing?.leases.left(image)) ?? []) {
+      logger.info({ device: loop.path, image }, "detaching a fenced device without a volume");
+      await host.loops.detach(loop, { lastUser: true });
+    }
+  }
+}
+
 /** `v-p-1` for a file of the pool. */
 function imageOf(file: string, { layout }: OpenPool): string | undefined {
   if (!file.startsWith(`${layout.images}/`)) return undefined;

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir } from "node:fs/promises";
+import { mkdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
-import { LocalStore, silentLogger } from "@mooring/store";
+import { LocalStore, mutate, silentLogger } from "@mooring/store";
 import { bundleProgram, eventually, everyday, refusingStore, thorough } from "@mooring/store/testing";
 import { NodeAgents } from "../../api/node-agent.ts";
 import { Pools } from "../../api/pool.ts";
+import { type Volume, type VolumeStatus, Volumes } from "../../api/volume.ts";
 import { createHost } from "../../host/create-host.ts";
 import type { LoopDevice } from "../../host/host.ts";
 import { engineRegistry, POOL, until } from "../../testing/agent.ts";
@@ -16,6 +17,7 @@ import { startAgent } from "../index.ts";
 import type { AgentOptions } from "../options.ts";
 
 const host = createHost();
+const VOLUME = "v-p-1";
 const child = await bundleProgram(new URL("../../testing/lease-crash-child.ts", import.meta.url));
 after(child.remove);
 
@@ -117,3 +119,51 @@ test(
     assert.equal(await node.device(), undefined);
   },
 );
+
+/**
+ * Another node has replaced the image and has the volume by now; what this one has opened is fenced, and no program uses it. The mount
+ * through which it was opened is gone, as with a container that has ended: its path says nothing of the pool.
+ */
+async function lostMeanwhile({ dir, store, shared, device }: Survivor): Promise<LoopDevice> {
+  const fenced = await eventually("the device to be fenced", async () => {
+    const found = await device();
+    return found?.fenced === true ? found : undefined;
+  });
+  await host.mounts.unmount(join(dir, "mount-a"));
+  await host.exec.run("umount", ["--lazy", join(dir, "a/pools", POOL, "mnt")]);
+  const image = join(shared, "images", `${VOLUME}.img`);
+  await host.exec.run("cp", ["--reflink=always", image, `${image}.new`]);
+  await rename(`${image}.new`, image);
+  const there = (volume: Volume): void => {
+    volume.spec.nodeID = "b";
+    volume.status = { ...volume.status, ownerID: "b", currentNodeID: "b", state: "attached" } as VolumeStatus;
+  };
+  await mutate(store, Volumes, { name: VOLUME }, there);
+  await mutate(store, Volumes, { name: VOLUME }, { change: there, subresource: "status" });
+  const now = await host.loops.at(fenced.path);
+  assert.equal(now?.backingFile, `/images/${VOLUME}.img`);
+  assert.equal(now.deleted, true);
+  return fenced;
+}
+
+for (const what of ["is another node's", "is gone"])
+  test(
+    `a fenced device goes away when its volume ${what}, though the container that opened it has ended`,
+    everyday(),
+    async (t) => {
+      const node = await survivor(t);
+      const { path, sequence } = await lostMeanwhile(node);
+      if (what === "is gone") await node.store.delete(Volumes, { name: VOLUME });
+      const stop = new AbortController();
+      const { done } = await startAgent({ ...node.options, signal: stop.signal });
+      try {
+        await eventually(
+          "the device to be gone",
+          async () => (await host.loops.at(path))?.sequence !== sequence,
+        );
+      } finally {
+        stop.abort();
+        await done;
+      }
+    },
+  );

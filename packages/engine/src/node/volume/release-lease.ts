@@ -25,8 +25,10 @@ export async function releaseUnneeded(
   if (volume !== undefined && pool?.layout.several !== true) return;
   if (pool !== undefined) {
     const path = `${pool.layout.images}/${name}.img`;
-    // By its path, which only this node has: the file below that name may be another one by now.
-    for (const loop of await host.loops.list(path)) await dropDevice(sharing, pool, name, loop);
+    // By its path, which only this node has: the file below that name may be another one by now. Where the container that
+    // opened it has ended, the path says nothing any more.
+    const loops = [...(await host.loops.list(path)), ...(await leases.left(name))];
+    for (const loop of loops) await dropDevice(sharing, pool, name, loop);
   }
   if (volume === undefined) await leases.drop(name, signal);
   else await leases.release(name, signal);
