@@ -5,6 +5,7 @@
 // requirement that does not exist.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { flawsOf, readCluster } from "./lib/conformance-cluster.mjs";
 import { proofsOf, proofsOnKubernetes, render } from "./lib/conformance-page.mjs";
 import { run } from "./lib/run.mjs";
 import { say, stop } from "./lib/say.mjs";
@@ -56,7 +57,15 @@ const stale = [...why.keys()].filter((id) => !known.has(id) || proofs.get(id)?.s
 if (stale.length > 0)
   stop(`docs/conformance-open.tsv names rows that are proved or unknown: ${stale.join(", ")}.`);
 
-const page = render({ rows, proofs, why, results, kubernetes });
+const cluster = await readCluster();
+const flaws = flawsOf(cluster, { rows, named: new Set(named.map(({ id }) => id)) });
+if (flaws.length > 0)
+  stop(
+    `docs/conformance-cluster.tsv does not fit: ${flaws.join(", ")}.`,
+    "say who keeps the row in a cluster",
+  );
+
+const page = render({ rows, proofs, why, results, kubernetes, cluster });
 if (!process.argv.includes("--check")) await writeFile(PAGE, page);
 else if ((await readFile(PAGE, "utf8").catch(() => "")) !== page)
   stop("docs/conformance.md does not fit docs/conformance-results.json.", "npm run conformance");

@@ -1,3 +1,5 @@
+import { clusterSection } from "./conformance-cluster.mjs";
+
 /** Of several tests of one requirement the worst counts; one that was skipped leaves it to the others. */
 function stateOf(tests) {
   const has = (outcome) => tests.some((test) => test.outcome === outcome);
@@ -87,10 +89,11 @@ function proofCell(proof, reason) {
 }
 
 /** The page: what was run, a summary, and a table of every document. */
-export function render({ rows, proofs, why, results, kubernetes }) {
+export function render({ rows, proofs, why, results, kubernetes, cluster }) {
   const groups = new Map();
   for (const row of rows) groups.set(row.document, [...(groups.get(row.document) ?? []), row]);
   const out = [...intro(results, kubernetes), ...summary(groups, proofs)];
+  out.push("", ...clusterSection(cluster, { rows, proofs }));
   for (const [name, all] of groups) {
     const head = ["| id | level | actor | requirement | proof |", "| --- | --- | --- | --- | --- |"];
     out.push("", `## ${name}`, "", ...head);

@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import type { PersistentVolumeClaim } from "@mooring/store";
 import { bundleProgram, covers, eventually, thorough } from "@mooring/store/testing";
 import { DriverProcess } from "../../cluster/support/driver-process.ts";
 import { MooringProcess, plainEnvironment } from "../../csi/support/process.ts";
@@ -61,8 +62,8 @@ spec:
 `;
 
 interface Attachment {
-  metadata: { name: string; deletionTimestamp?: string };
-  spec: { source: { persistentVolumeName: string } };
+  metadata: { name: string; namespace?: string; deletionTimestamp?: string };
+  spec: { attacher: string; nodeName: string; source: { persistentVolumeName: string } };
   status?: { attached?: boolean; detachError?: { message?: string } };
 }
 
@@ -127,17 +128,27 @@ class World {
     });
   }
 
+  async attachments(): Promise<Attachment[]> {
+    const text = await this.kubectl.run("get", "volumeattachments.storage.k8s.io", "-o", "json");
+    return (JSON.parse(text) as { items: Attachment[] }).items;
+  }
+
+  /** What Kubernetes' own controller of volumes has made of a claim. */
+  async claim(name: string): Promise<{ provisioner: string | undefined; phase: string | undefined }> {
+    const text = await this.kubectl.run("get", "pvc", name, "-o", "json");
+    const { metadata, status } = JSON.parse(text) as PersistentVolumeClaim;
+    const provisioner = metadata.annotations?.["volume.beta.kubernetes.io/storage-provisioner"];
+    return { provisioner, phase: status?.phase };
+  }
+
   /** Until the attachment of a volume is as wanted; undefined: there is none. */
   attachment(
     volume: string,
     what: string,
     wanted: (found: Attachment | undefined) => boolean,
   ): Promise<true> {
-    const read = async () => {
-      const text = await this.kubectl.run("get", "volumeattachments.storage.k8s.io", "-o", "json");
-      const { items } = JSON.parse(text) as { items: Attachment[] };
-      return items.find((each) => each.spec.source.persistentVolumeName === volume);
-    };
+    const read = async () =>
+      (await this.attachments()).find((each) => each.spec.source.persistentVolumeName === volume);
     const options = { withinMs, lastSeen: read };
     return eventually(`${volume} to be ${what}`, async () => wanted(await read()) || undefined, options);
   }
@@ -198,6 +209,8 @@ test("a driver that refuses to detach, and an attacher that is away, are reporte
   skip: thorough().skip || (missing() ?? false),
 }, async (t) => {
   covers("K8S-054", "K8S-076", "K8S-081", "K8S-082", "K8S-083");
+  covers("K8S-032", "K8S-055", "K8S-056", "K8S-057", "K8S-058", "K8S-070", "K8S-074", "K8S-079");
+  covers("K8S-098", "K8S-101", "K8S-102");
   const undo: (() => Promise<unknown>)[] = [];
   t.after(async () => {
     for (const each of undo.reverse()) await each();
@@ -214,6 +227,18 @@ test("a driver that refuses to detach, and an attacher that is away, are reporte
   for (const volume of [refused, leaving, waiting]) {
     await world.attachment(volume, "attached", isAttached);
     await world.onNode(volume, true);
+  }
+  for (const name of ["refused", "leaving", "waiting"])
+    assert.deepEqual(await world.claim(name), { provisioner: DRIVER, phase: "Bound" });
+  const attachments = await world.attachments();
+  for (const persistentVolumeName of [refused, leaving, waiting]) {
+    const [made, ...more] = attachments.filter(
+      ({ spec }) => spec.source.persistentVolumeName === persistentVolumeName,
+    );
+    const source = { persistentVolumeName };
+    assert.deepEqual(made?.spec, { attacher: DRIVER, nodeName: NODE, source });
+    assert.equal(made.metadata.namespace, undefined);
+    assert.deepEqual(more, []);
   }
   await world.remove("waiting");
   await world.attachment(waiting, "detached", (found) => found === undefined);

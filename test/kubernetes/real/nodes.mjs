@@ -63,7 +63,9 @@ try {
   const values = ["node.pool.size=8Gi", "node.trustedNetworks[0]=10.250.0.0/24", ...sharedPool(fast)];
   const { chart } = filesOfVersionBefore(folder);
   await timed("install the version before", () => installOn(kube, helm, values, chart));
-  await timed("volumes where their pods run", () => placed(kube), [...["CSI-304", "K8S-022", "K8S-093"]]);
+  await timed("volumes where their pods run", () => placed(kube), [
+    ...["CSI-304", "K8S-016", "K8S-017", "K8S-018", "K8S-019", "K8S-022", "K8S-028", "K8S-031", "K8S-093"],
+  ]);
   await timed("upgrade", () => upgrade(kube, helm, workers));
   await timed("back to the version before", () => takeBack(kube, helm, { workers, folder }));
   await timed("upgrade again", () => upgrade(kube, helm, workers));

@@ -8,6 +8,16 @@ export const ON = { "worker-1": "left", "worker-2": "right" };
 
 const HOSTS = "{.spec.nodeAffinity.required.nodeSelectorTerms[*].matchExpressions[*].values[*]}";
 
+const NODE_IDS = "{.metadata.annotations.csi\\.volume\\.kubernetes\\.io/nodeid}";
+const DRIVERS = '{range .spec.drivers[?(@.name=="csi.mooring.dev")]}{.nodeID}{end}';
+
+/** What the kubelet has written when it registered the driver: the node's id, by the name of its driver. */
+async function hasNodeId(kube, node) {
+  const ids = JSON.parse(await kube.get(`node/${node}`, NODE_IDS));
+  assert.equal(ids["csi.mooring.dev"], await kube.get(`csinode/${node}`, DRIVERS));
+  assert.ok(ids["csi.mooring.dev"], JSON.stringify(ids));
+}
+
 /** The pod that counts on a node's own volume. */
 export const counter = (name) => pod(name, { mounts: { "/data": name }, run: COUNT_ON });
 
@@ -25,6 +35,7 @@ export async function placed(kube) {
   );
   await kube.ready(...Object.values(ON));
   for (const [node, name] of Object.entries(ON)) {
+    await hasNodeId(kube, node);
     const volume = await kube.get(`pvc/${name}`, "{.spec.volumeName}");
     const handle = await kube.get(`pv/${volume}`, "{.spec.csi.volumeHandle}");
     assert.equal(await kube.get(`volumes.storage.mooring.dev/${handle}`, "{.status.currentNodeID}"), node);

@@ -13,6 +13,8 @@ import {
   snapshot,
 } from "./objects.mjs";
 
+const PROVISIONER = "{.metadata.annotations.volume\\.beta\\.kubernetes\\.io/storage-provisioner}";
+
 export async function writeAndRead(kube) {
   await kube.apply(attributesClass("read-ahead", { readAheadKiB: "512" }));
   await kube.apply(
@@ -25,6 +27,8 @@ export async function writeAndRead(kube) {
   );
   await kube.ready("writer", "raw-writer");
   await kube.shows("pvc/data", "{.status.currentVolumeAttributesClassName}", "read-ahead");
+  // The mark of Kubernetes' controller, by which ours has begun.
+  assert.equal(await kube.get("pvc/data", PROVISIONER), "csi.mooring.dev");
   // Not root, and may write because the volume has been given to its fsGroup.
   assert.equal(await kube.sh("writer", "id -u; stat -c %g /data"), "1000\n2000");
   await kube.sh(
