@@ -16,9 +16,10 @@ export interface KubeletPaths {
   publication(uid: string, volume: string): string;
   /** Target of NodePublishVolume. */
   publishTarget(uid: string, volume: string, block: boolean): string;
-  devices: string;
+  /** Of all drivers, a folder each. */
+  csiVolumes: string;
   /** Folder of one staged volume; contains `vol_data.json` and, for a file system, `globalmount`. */
-  device(driver: string, handle: string): string;
+  csiVolume(driver: string, handle: string): string;
   /** Target of NodeStageVolume. */
   stageTarget(driver: string, handle: string, volume: string, block: boolean): string;
 }
@@ -26,12 +27,12 @@ export interface KubeletPaths {
 /** Where the kubelet keeps what, as upstream does; `root` is absolute. */
 export function kubeletPaths(root: string): KubeletPaths {
   const pods = join(root, "pods");
-  const devices = join(root, "plugins/kubernetes.io/csi");
-  const blocks = join(devices, "volumeDevices");
+  const csiVolumes = join(root, "plugins/kubernetes.io/csi");
+  const blocks = join(csiVolumes, "volumeDevices");
   const pod = (uid: string) => join(pods, uid);
   const publication = (uid: string, volume: string) => join(pod(uid), "volumes/kubernetes.io~csi", volume);
-  const device = (driver: string, handle: string) =>
-    join(devices, driver, createHash("sha256").update(handle).digest("hex"));
+  const csiVolume = (driver: string, handle: string) =>
+    join(csiVolumes, driver, createHash("sha256").update(handle).digest("hex"));
   return {
     root,
     pods,
@@ -42,9 +43,9 @@ export function kubeletPaths(root: string): KubeletPaths {
     publication,
     publishTarget: (uid, volume, block) =>
       block ? join(blocks, "publish", volume, uid) : join(publication(uid, volume), "mount"),
-    devices,
-    device,
+    csiVolumes,
+    csiVolume,
     stageTarget: (driver, handle, volume, block) =>
-      block ? join(blocks, "staging", volume) : join(device(driver, handle), "globalmount"),
+      block ? join(blocks, "staging", volume) : join(csiVolume(driver, handle), "globalmount"),
   };
 }

@@ -6,8 +6,8 @@ import {
   unpublishVolume,
   unstageVolume,
 } from "./csi-volume-entry.ts";
-import type { Device } from "./csi-volume-table.ts";
-import type { ActiveDeviceStep, DeviceStep } from "./decide.ts";
+import type { CsiVolumeEntry } from "./csi-volume-table.ts";
+import type { ActiveCsiVolumeStep, CsiVolumeStep } from "./decide.ts";
 import { finishExpansion } from "./expansion.ts";
 import { needsAttach, pendingExpansion } from "./read.ts";
 
@@ -15,11 +15,11 @@ import { needsAttach, pendingExpansion } from "./read.ts";
  * Carries out one step. Before the driver is asked the state becomes `maybe`: while the call runs, and when it fails,
  * it is not known what is there.
  */
-export async function applyDeviceStep(
+export async function applyCsiVolumeStep(
   context: ManagerContext,
   key: string,
-  device: Device,
-  step: ActiveDeviceStep,
+  entry: CsiVolumeEntry,
+  step: ActiveCsiVolumeStep,
 ): Promise<void> {
   const { inUse, signal } = context;
   switch (step.do) {
@@ -29,26 +29,26 @@ export async function applyDeviceStep(
     case "report-unused":
       return inUse.remove(key);
     case "stage":
-      device.staged = "maybe";
-      await stageVolume(context, device.record, needsAttach(context.view, device), signal);
-      device.staged = "yes";
+      entry.staged = "maybe";
+      await stageVolume(context, entry.record, needsAttach(context.view, entry), signal);
+      entry.staged = "yes";
       return;
     case "unstage":
-      device.staged = "maybe";
-      await unstageVolume(context, device.record, signal);
-      device.staged = "no";
+      entry.staged = "maybe";
+      await unstageVolume(context, entry.record, signal);
+      entry.staged = "no";
       return;
     case "publish":
-      return publish(context, device, step.podUID);
+      return publish(context, entry, step.podUID);
     case "republish":
-      return republish(context, device, step.podUID);
+      return republish(context, entry, step.podUID);
     case "unpublish":
-      device.publications.set(step.podUID, "maybe");
-      await unpublishVolume(context, device.record, step.podUID, signal);
-      context.table.unpublished(device, step.podUID);
+      entry.publications.set(step.podUID, "maybe");
+      await unpublishVolume(context, entry.record, step.podUID, signal);
+      context.table.unpublished(entry, step.podUID);
       return context.changed(step.podUID);
     case "expand":
-      return expand(context, device);
+      return expand(context, entry);
   }
 }
 
@@ -58,30 +58,30 @@ function isReportedAttached({ view, nodeName }: ManagerContext, key: string): bo
   return volumesAttached.some(({ name }) => name === key);
 }
 
-async function publish(context: ManagerContext, device: Device, podUID: string): Promise<void> {
-  const want = device.wants.get(podUID);
+async function publish(context: ManagerContext, entry: CsiVolumeEntry, podUID: string): Promise<void> {
+  const want = entry.wants.get(podUID);
   if (want === undefined) return;
-  device.publications.set(podUID, "maybe");
-  const needed = needsAttach(context.view, device);
-  await publishVolume(context, device.record, { use: want, needsAttach: needed }, context.signal);
-  device.publications.set(podUID, "yes");
-  device.publishedAt.set(podUID, performance.now());
+  entry.publications.set(podUID, "maybe");
+  const needed = needsAttach(context.view, entry);
+  await publishVolume(context, entry.record, { use: want, needsAttach: needed }, context.signal);
+  entry.publications.set(podUID, "yes");
+  entry.publishedAt.set(podUID, performance.now());
   context.changed(podUID);
 }
 
 /** Publishes the volume again. When that fails it stays published: the pod goes on with what it has. */
-async function republish(context: ManagerContext, device: Device, podUID: string): Promise<void> {
-  const want = device.wants.get(podUID);
+async function republish(context: ManagerContext, entry: CsiVolumeEntry, podUID: string): Promise<void> {
+  const want = entry.wants.get(podUID);
   if (want === undefined) return;
-  const needed = needsAttach(context.view, device);
-  await publishVolume(context, device.record, { use: want, needsAttach: needed }, context.signal);
-  device.publishedAt.set(podUID, performance.now());
+  const needed = needsAttach(context.view, entry);
+  await publishVolume(context, entry.record, { use: want, needsAttach: needed }, context.signal);
+  entry.publishedAt.set(podUID, performance.now());
 }
 
-async function expand(context: ManagerContext, device: Device): Promise<void> {
+async function expand(context: ManagerContext, entry: CsiVolumeEntry): Promise<void> {
   const { store, view, events, nodeName, signal } = context;
-  const { record, publications, wants } = device;
-  const bytes = pendingExpansion(context.view, device);
+  const { record, publications, wants } = entry;
+  const bytes = pendingExpansion(context.view, entry);
   if (bytes === undefined) return;
   const published = [...publications].find(([, state]) => state === "yes")?.[0];
   await expandOnNode(context, record, { requiredBytes: bytes, publishedFor: published }, signal);
@@ -91,7 +91,7 @@ async function expand(context: ManagerContext, device: Device): Promise<void> {
 }
 
 /** The event's reason of a failure, and the step's name in Kubernetes' messages. */
-const FAILURES: Partial<Record<DeviceStep["do"], readonly [reason: string, operation: string]>> = {
+const FAILURES: Partial<Record<CsiVolumeStep["do"], readonly [reason: string, operation: string]>> = {
   stage: ["FailedMount", "MountVolume.MountDevice"],
   publish: ["FailedMount", "MountVolume.SetUp"],
   republish: ["FailedMount", "MountVolume.SetUp"],
@@ -103,8 +103,8 @@ const FAILURES: Partial<Record<DeviceStep["do"], readonly [reason: string, opera
 /** Lets the pods that wait for the volume know why they do. */
 export function reportFailure(
   { events }: ManagerContext,
-  { record, wants }: Device,
-  step: ActiveDeviceStep,
+  { record, wants }: CsiVolumeEntry,
+  step: ActiveCsiVolumeStep,
   error: unknown,
 ): void {
   const text = error instanceof Error ? error.message : String(error);

@@ -1,10 +1,10 @@
 import type { EventRecorder, Logger } from "@mooring/store";
-import type { DeviceContext } from "./csi-volume-entry.ts";
-import type { DeviceTable } from "./csi-volume-table.ts";
+import type { CsiVolumeContext } from "./csi-volume-entry.ts";
+import type { CsiVolumeTable } from "./csi-volume-table.ts";
 import type { InUseReport } from "./in-use.ts";
 
 /** What the volume manager is started with. */
-export interface VolumeManagerOptions extends DeviceContext {
+export interface VolumeManagerOptions extends CsiVolumeContext {
   events: EventRecorder;
   logger: Logger;
   /** Milliseconds between two publications of a volume whose driver wants them again and again. */
@@ -16,6 +16,6 @@ export interface VolumeManagerOptions extends DeviceContext {
 
 /** What its steps are made with. */
 export interface ManagerContext extends VolumeManagerOptions {
-  table: DeviceTable;
+  table: CsiVolumeTable;
   inUse: InUseReport;
 }

@@ -32,7 +32,7 @@ const passed = {
 };
 
 /** What the calls for a volume are made with. */
-export interface DeviceContext {
+export interface CsiVolumeContext {
   store: ObjectStore;
   view: ClusterView;
   host: Host;
@@ -44,7 +44,7 @@ export interface DeviceContext {
 
 /** Calls of a driver's node service for one volume, with the folders and records around them. */
 export async function stageVolume(
-  context: DeviceContext,
+  context: CsiVolumeContext,
   record: VolumeRecord,
   needsAttach: boolean,
   signal: AbortSignal,
@@ -54,7 +54,7 @@ export async function stageVolume(
   const driver = await drivers.get(driverName, signal);
   const volume = await store.get(PersistentVolumes, { name: specVolID }, signal);
   const publishContext = await attachedContext(context, record, needsAttach, signal);
-  await writeVolumeRecord(paths.device(driverName, volumeHandle), record);
+  await writeVolumeRecord(paths.csiVolume(driverName, volumeHandle), record);
   passed.stageRecorded();
   if (!driver.stages) return;
   const stagingTargetPath = stagePath(paths, record);
@@ -75,7 +75,7 @@ export async function stageVolume(
 
 /** NodePublishVolume for one pod. */
 export async function publishVolume(
-  context: DeviceContext,
+  context: CsiVolumeContext,
   record: VolumeRecord,
   { use: { pod, readOnly }, needsAttach }: { use: { pod: Pod; readOnly: boolean }; needsAttach: boolean },
   signal: AbortSignal,
@@ -125,7 +125,7 @@ export async function publishVolume(
 
 /** NodeUnpublishVolume for one pod, and removes what is left of the target. */
 export async function unpublishVolume(
-  { drivers, host, paths }: DeviceContext,
+  { drivers, host, paths }: CsiVolumeContext,
   record: VolumeRecord,
   podUID: string,
   signal: AbortSignal,
@@ -143,7 +143,7 @@ export async function unpublishVolume(
 
 /** NodeUnstageVolume, once no pod has the volume any more. */
 export async function unstageVolume(
-  { drivers, host, paths }: DeviceContext,
+  { drivers, host, paths }: CsiVolumeContext,
   record: VolumeRecord,
   signal: AbortSignal,
 ): Promise<void> {
@@ -155,12 +155,12 @@ export async function unstageVolume(
   }
   passed.unstaged();
   await removeTarget(host, stagingTargetPath);
-  await removeVolumeRecord(paths.device(driverName, volumeHandle));
+  await removeVolumeRecord(paths.csiVolume(driverName, volumeHandle));
 }
 
 /** Asks the node side to take up the volume's new size. True when the driver had something to do for it. */
 export async function expandOnNode(
-  { store, drivers, paths }: DeviceContext,
+  { store, drivers, paths }: CsiVolumeContext,
   record: VolumeRecord,
   { requiredBytes, publishedFor }: { requiredBytes: bigint; publishedFor: string | undefined },
   signal: AbortSignal,
@@ -198,7 +198,7 @@ function stagePath(
 
 /** What ControllerPublishVolume returned. The attachment is read from the store: a cached one may be gone by now. */
 async function attachedContext(
-  { store, nodeName }: DeviceContext,
+  { store, nodeName }: CsiVolumeContext,
   { driverName, volumeHandle }: VolumeRecord,
   needsAttach: boolean,
   signal: AbortSignal,
@@ -214,7 +214,7 @@ async function attachedContext(
 
 /** Tokens of the pod's account for the audiences that the driver asks for, as one JSON object. */
 async function tokensFor(
-  { tokens }: DeviceContext,
+  { tokens }: CsiVolumeContext,
   pod: Pod,
   described: CSIDriver | undefined,
 ): Promise<Record<string, string>> {

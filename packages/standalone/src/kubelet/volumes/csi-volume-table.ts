@@ -3,7 +3,7 @@ import { uniqueVolumeName } from "../../controllers/attach-detach/names.ts";
 import type { KubeletPaths } from "../paths.ts";
 import type { CsiVolume } from "./csi-volume.ts";
 import type { Certainty } from "./decide.ts";
-import { readDeviceRecords, readPublications, type VolumeRecord } from "./records.ts";
+import { readPublications, readVolumeRecords, type VolumeRecord } from "./records.ts";
 
 /** A pod's wish for a volume. */
 interface Want {
@@ -12,7 +12,7 @@ interface Want {
 }
 
 /** What is known about one volume on this node. */
-export interface Device {
+export interface CsiVolumeEntry {
   readonly record: VolumeRecord;
   staged: Certainty;
   /** By pod uid. */
@@ -24,39 +24,39 @@ export interface Device {
 }
 
 /** It is made for one pod: never attached, staged or grown. */
-export const isEphemeral = ({ record }: Pick<Device, "record">): boolean =>
+export const isEphemeral = ({ record }: Pick<CsiVolumeEntry, "record">): boolean =>
   record.volumeLifecycleMode === "Ephemeral";
 
 /** Every volume that is, may be, or shall be on this node, by its unique name. */
-export class DeviceTable {
-  readonly #devices = new Map<string, Device>();
+export class CsiVolumeTable {
+  readonly #entries = new Map<string, CsiVolumeEntry>();
   /** Pods that have released their volumes. All others keep what is published for them, also while they have not asked for it again. */
   readonly #released = new Set<string>();
   readonly #emptied = new Set<() => void>();
 
   /** Everything on disk may or may not be as its record has it: it is done again, or undone, before it counts. */
-  static async fromDisk(paths: KubeletPaths): Promise<DeviceTable> {
-    const table = new DeviceTable();
-    for (const record of await readDeviceRecords(paths)) table.#deviceOf(record).staged = "maybe";
+  static async fromDisk(paths: KubeletPaths): Promise<CsiVolumeTable> {
+    const table = new CsiVolumeTable();
+    for (const record of await readVolumeRecords(paths)) table.#entryOf(record).staged = "maybe";
     for (const { podUID, ...record } of await readPublications(paths)) {
-      table.#deviceOf(record).publications.set(podUID, "maybe");
+      table.#entryOf(record).publications.set(podUID, "maybe");
     }
     return table;
   }
 
   keys(): string[] {
-    return [...this.#devices.keys()];
+    return [...this.#entries.keys()];
   }
 
-  get(key: string): Device | undefined {
-    return this.#devices.get(key);
+  get(key: string): CsiVolumeEntry | undefined {
+    return this.#entries.get(key);
   }
 
   /** True when the pod did not want it before. */
   want(pod: Pod, volume: CsiVolume): boolean {
     const uid = pod.metadata.uid ?? "";
     this.#released.delete(uid);
-    const { wants } = this.#deviceOf(recordOf(volume));
+    const { wants } = this.#entryOf(recordOf(volume));
     const isNew = !wants.has(uid);
     wants.set(uid, { pod, readOnly: volume.readOnly });
     return isNew;
@@ -64,7 +64,7 @@ export class DeviceTable {
 
   /** Releases the pod's volumes; returns the keys of those that are to be read. */
   release(podUID: string): string[] {
-    const affected = [...this.#devices].filter(
+    const affected = [...this.#entries].filter(
       ([, { wants, publications }]) => wants.delete(podUID) || publications.has(podUID),
     );
     if (this.isUsing(podUID)) this.#released.add(podUID);
@@ -77,48 +77,48 @@ export class DeviceTable {
 
   /** The pod wants a volume, or one may still be published for it. */
   isUsing(podUID: string): boolean {
-    return [...this.#devices.values()].some(
+    return [...this.#entries.values()].some(
       ({ publications, wants }) => publications.has(podUID) || wants.has(podUID),
     );
   }
 
   /** The pod wants a volume that is still to be attached, or staged. */
   isStaging(podUID: string): boolean {
-    return [...this.#devices.values()].some(({ staged, wants }) => staged === "no" && wants.has(podUID));
+    return [...this.#entries.values()].some(({ staged, wants }) => staged === "no" && wants.has(podUID));
   }
 
-  unpublished(device: Device, podUID: string): void {
-    device.publications.delete(podUID);
-    device.publishedAt.delete(podUID);
+  unpublished(entry: CsiVolumeEntry, podUID: string): void {
+    entry.publications.delete(podUID);
+    entry.publishedAt.delete(podUID);
     if (!this.isUsing(podUID)) this.#released.delete(podUID);
   }
 
   publishedPods(): string[] {
-    return [...new Set([...this.#devices.values()].flatMap(({ publications }) => [...publications.keys()]))];
+    return [...new Set([...this.#entries.values()].flatMap(({ publications }) => [...publications.keys()]))];
   }
 
   /** Drops a volume of which nothing is left and that no pod wants. */
   forget(key: string): void {
-    const device = this.#devices.get(key);
-    if (device === undefined || device.staged !== "no") return;
-    if (device.wants.size + device.publications.size > 0) return;
-    this.#devices.delete(key);
+    const entry = this.#entries.get(key);
+    if (entry === undefined || entry.staged !== "no") return;
+    if (entry.wants.size + entry.publications.size > 0) return;
+    this.#entries.delete(key);
     this.checkEmpty();
   }
 
   /** Keys of what is there of one driver. */
   keysOf(driver: string): string[] {
-    return [...this.#devices].filter(([, { record }]) => record.driverName === driver).map(([key]) => key);
+    return [...this.#entries].filter(([, { record }]) => record.driverName === driver).map(([key]) => key);
   }
 
   /**
    * Resolves when there is no volume left but those that `counts` does not count: what cannot be taken away now, as its
    * driver is gone. Returns the keys of these.
    */
-  empty(signal: AbortSignal, counts: (device: Device) => boolean): Promise<string[]> {
+  empty(signal: AbortSignal, counts: (entry: CsiVolumeEntry) => boolean): Promise<string[]> {
     return new Promise((resolve, reject) => {
       const check = (): void => {
-        if (![...this.#devices.values()].some(counts)) resolve(this.keys());
+        if (![...this.#entries.values()].some(counts)) resolve(this.keys());
       };
       this.#emptied.add(check);
       signal.addEventListener("abort", () => reject(signal.reason), { once: true });
@@ -131,15 +131,15 @@ export class DeviceTable {
     for (const check of this.#emptied) check();
   }
 
-  #deviceOf(record: VolumeRecord): Device {
+  #entryOf(record: VolumeRecord): CsiVolumeEntry {
     const key = uniqueVolumeName(record.driverName, record.volumeHandle);
-    const known = this.#devices.get(key);
+    const known = this.#entries.get(key);
     if (known !== undefined) return known;
-    const device: Device = {
+    const entry: CsiVolumeEntry = {
       ...{ record, staged: "no", publications: new Map(), wants: new Map(), publishedAt: new Map() },
     };
-    this.#devices.set(key, device);
-    return device;
+    this.#entries.set(key, entry);
+    return entry;
   }
 }
 

@@ -3,7 +3,13 @@ import { test } from "node:test";
 import { DONE, wait } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
 import fc from "fast-check";
-import { type Certainty, type DeviceStep, type DeviceView, decideDevice, decideStep } from "./decide.ts";
+import {
+  type Certainty,
+  type CsiVolumeStep,
+  type CsiVolumeView,
+  decideCsiVolume,
+  decideStep,
+} from "./decide.ts";
 
 interface World {
   wants: Set<string>;
@@ -14,7 +20,7 @@ interface World {
   needsExpansion: boolean;
 }
 
-function viewOf(world: World): DeviceView {
+function viewOf(world: World): CsiVolumeView {
   return {
     wantedBy: [...world.wants],
     publications: [...world.publications].map(([podUID, state]) => ({ podUID, state, inUse: false })),
@@ -28,7 +34,7 @@ function viewOf(world: World): DeviceView {
 }
 
 /** What must be true at the moment of each call to the driver. */
-function checked(step: DeviceStep, world: World): void {
+function checked(step: CsiVolumeStep, world: World): void {
   if (step.do === "stage")
     assert.ok(world.inUse && world.attached, "staged only when attached and reported in use");
   if (step.do === "publish") assert.ok(world.staged === "yes" && world.wants.has(step.podUID));
@@ -38,7 +44,7 @@ function checked(step: DeviceStep, world: World): void {
   if (step.do === "report-unused") assert.ok(world.staged === "no" && world.publications.size === 0);
 }
 
-function carryOut(step: DeviceStep, world: World, succeeds: boolean): void {
+function carryOut(step: CsiVolumeStep, world: World, succeeds: boolean): void {
   const result: Certainty = succeeds ? "yes" : "maybe";
   if (step.do === "report-in-use") world.inUse = true;
   if (step.do === "report-unused") world.inUse = false;
@@ -77,8 +83,8 @@ test("whatever pods come and go and whichever call fails: order is kept, and it 
           attached: true,
           needsExpansion,
         };
-        const run = (succeeds: boolean): DeviceStep => {
-          const step = decideDevice(viewOf(world));
+        const run = (succeeds: boolean): CsiVolumeStep => {
+          const step = decideCsiVolume(viewOf(world));
           checked(step, world);
           carryOut(step, world, succeeds);
           return step;
@@ -98,7 +104,7 @@ test("whatever pods come and go and whichever call fails: order is kept, and it 
 });
 
 test("what a pod still has is not unpublished, although nobody asks for it yet", () => {
-  const view: DeviceView = {
+  const view: CsiVolumeView = {
     wantedBy: [],
     publications: [{ podUID: "p", state: "maybe", inUse: true }],
     staged: "maybe",
@@ -108,17 +114,20 @@ test("what a pod still has is not unpublished, although nobody asks for it yet",
     attached: true,
     needsExpansion: false,
   };
-  assert.deepEqual(decideDevice(view), { do: "wait" });
+  assert.deepEqual(decideCsiVolume(view), { do: "wait" });
 });
 
 test("a volume of one pod is published without being staged, and goes without it", () => {
-  const view: DeviceView = {
+  const view: CsiVolumeView = {
     ...{ wantedBy: ["p"], publications: [], staged: "no", stages: false },
     ...{ needsAttach: false, reportedInUse: false, attached: false, needsExpansion: false },
   };
-  assert.deepEqual(decideDevice(view), { do: "publish", podUID: "p" });
+  assert.deepEqual(decideCsiVolume(view), { do: "publish", podUID: "p" });
   const publications = [{ podUID: "p", state: "yes" as const, inUse: false }];
-  assert.deepEqual(decideDevice({ ...view, wantedBy: [], publications }), { do: "unpublish", podUID: "p" });
+  assert.deepEqual(decideCsiVolume({ ...view, wantedBy: [], publications }), {
+    do: "unpublish",
+    podUID: "p",
+  });
   assert.deepEqual(decideStep({ ...view, wantedBy: [] }), DONE);
 });
 
@@ -126,12 +135,12 @@ test("what is published again is so when it is due, the longest overdue first, a
   const published = (podUID: string, republishInMs: number) => {
     return { podUID, state: "yes" as const, inUse: true, republishInMs };
   };
-  const view = (...publications: DeviceView["publications"]): DeviceView => ({
+  const view = (...publications: CsiVolumeView["publications"]): CsiVolumeView => ({
     ...{ wantedBy: ["p", "q"], publications, staged: "yes", stages: true, needsAttach: false },
     ...{ reportedInUse: false, attached: false, needsExpansion: false },
   });
   assert.deepEqual(decideStep(view(published("p", 300), published("q", 200))), wait(200));
   const late = view(published("p", 300), published("q", 0), published("r", 0));
-  assert.deepEqual(decideDevice(late), { do: "republish", podUID: "q" });
-  assert.deepEqual(decideDevice({ ...late, needsExpansion: true }), { do: "expand" });
+  assert.deepEqual(decideCsiVolume(late), { do: "republish", podUID: "q" });
+  assert.deepEqual(decideCsiVolume({ ...late, needsExpansion: true }), { do: "expand" });
 });

@@ -4,7 +4,7 @@ import { DONE, type Outcome, wait } from "@mooring/store";
 export type Certainty = "no" | "maybe" | "yes";
 
 /** Everything that the next step for a volume on this node depends on. */
-export interface DeviceView {
+export interface CsiVolumeView {
   /** Pods that want the volume, by uid. */
   wantedBy: readonly string[];
   /** Pods that it may be published for. `inUse`: by a pod that has not released it. */
@@ -24,7 +24,7 @@ export interface DeviceView {
 }
 
 /** One step for a volume on this node. */
-export type DeviceStep =
+export type CsiVolumeStep =
   | { do: "unpublish"; podUID: string }
   | { do: "report-in-use" }
   | { do: "wait-for-attach" }
@@ -38,23 +38,23 @@ export type DeviceStep =
   | { do: "wait"; ms?: number };
 
 /** Steps that wait for another controller are no steps to apply. */
-export type ActiveDeviceStep = Exclude<DeviceStep, { do: "wait" | "wait-for-attach" }>;
+export type ActiveCsiVolumeStep = Exclude<CsiVolumeStep, { do: "wait" | "wait-for-attach" }>;
 
-/** As {@link decideDevice}, for the loop: of a volume that no pod wants any more nothing is left to do. */
-export function decideStep(view: DeviceView): ActiveDeviceStep | Outcome {
-  const step = decideDevice(view);
+/** As {@link decideCsiVolume}, for the loop: of a volume that no pod wants any more nothing is left to do. */
+export function decideStep(view: CsiVolumeView): ActiveCsiVolumeStep | Outcome {
+  const step = decideCsiVolume(view);
   if (step.do !== "wait" && step.do !== "wait-for-attach") return step;
   if (isOver(view)) return DONE;
   return step.do === "wait" && step.ms !== undefined ? wait(step.ms) : wait();
 }
 
 /** Nothing of it is left on this node, and no pod wants it. */
-export function isOver({ wantedBy, publications, staged, reportedInUse }: DeviceView): boolean {
+export function isOver({ wantedBy, publications, staged, reportedInUse }: CsiVolumeView): boolean {
   return wantedBy.length + publications.length === 0 && staged === "no" && !reportedInUse;
 }
 
 /** The next step for one volume on this node. What is not wanted goes first: another pod may wait for it. */
-export function decideDevice(view: DeviceView): DeviceStep {
+export function decideCsiVolume(view: CsiVolumeView): CsiVolumeStep {
   const leaving = view.publications.find(({ podUID, inUse }) => !inUse && !view.wantedBy.includes(podUID));
   if (leaving !== undefined) return { do: "unpublish", podUID: leaving.podUID };
   if (view.wantedBy.length > 0) return decideWanted(view);
@@ -63,7 +63,7 @@ export function decideDevice(view: DeviceView): DeviceStep {
   return view.reportedInUse ? { do: "report-unused" } : { do: "wait" };
 }
 
-function decideWanted(view: DeviceView): DeviceStep {
+function decideWanted(view: CsiVolumeView): CsiVolumeStep {
   // First report that it is used, then read whether it is attached: the other way round it could be detached in between.
   if (view.needsAttach && !view.reportedInUse) return { do: "report-in-use" };
   if (view.needsAttach && !view.attached) return { do: "wait-for-attach" };
@@ -77,7 +77,7 @@ function decideWanted(view: DeviceView): DeviceStep {
   return view.needsExpansion ? { do: "expand" } : decideRepublication(view);
 }
 
-function decideRepublication({ publications, wantedBy }: DeviceView): DeviceStep {
+function decideRepublication({ publications, wantedBy }: CsiVolumeView): CsiVolumeStep {
   const [next] = publications
     .flatMap(({ podUID, republishInMs: ms }) =>
       ms === undefined || !wantedBy.includes(podUID) ? [] : [{ podUID, ms }],

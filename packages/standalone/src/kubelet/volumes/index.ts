@@ -1,13 +1,13 @@
 import { type Outcome, type Pod, Reconciler, stepFailpoints } from "@mooring/store";
-import { applyDeviceStep, reportFailure } from "./apply.ts";
+import { applyCsiVolumeStep, reportFailure } from "./apply.ts";
 import type { ManagerContext, VolumeManagerOptions } from "./context.ts";
 import type { CsiVolume } from "./csi-volume.ts";
-import { DeviceTable } from "./csi-volume-table.ts";
-import { type ActiveDeviceStep, decideStep, isOver } from "./decide.ts";
+import { CsiVolumeTable } from "./csi-volume-table.ts";
+import { type ActiveCsiVolumeStep, decideStep, isOver } from "./decide.ts";
 import { reportInUse } from "./in-use.ts";
-import { type ReadDevice, readDevice } from "./read.ts";
+import { type ReadCsiVolume, readCsiVolume } from "./read.ts";
 
-const failpoints = stepFailpoints<ActiveDeviceStep>("standalone/kubelet/volumes", {
+const failpoints = stepFailpoints<ActiveCsiVolumeStep>("standalone/kubelet/volumes", {
   "report-in-use": true,
   stage: true,
   expand: true,
@@ -53,7 +53,7 @@ const MOST_STEPS = 500;
 /** Resolves when what an earlier process has left mounted is known. */
 export async function startVolumeManager(options: VolumeManagerOptions): Promise<VolumeManager> {
   const { store, paths, nodeName, drivers, signal } = options;
-  const table = await DeviceTable.fromDisk(paths);
+  const table = await CsiVolumeTable.fromDisk(paths);
   const inUse = reportInUse(store, nodeName, table.keys());
   // Before anything is decided: what is on disk counts as used until it has been checked.
   await inUse.sync();
@@ -86,22 +86,22 @@ export async function startVolumeManager(options: VolumeManagerOptions): Promise
  * Keys are those of the table of volumes, which reports its changes to the controller itself: no object stands for what is
  * on this machine.
  */
-function reconcilerOf(context: ManagerContext): Reconciler<ReadDevice, ActiveDeviceStep | Outcome> {
+function reconcilerOf(context: ManagerContext): Reconciler<ReadCsiVolume, ActiveCsiVolumeStep | Outcome> {
   const { store, view, logger, table } = context;
-  return new Reconciler<ReadDevice, ActiveDeviceStep | Outcome>({
+  return new Reconciler<ReadCsiVolume, ActiveCsiVolumeStep | Outcome>({
     ...{ name: "volume-manager", store, logger, failpoints, concurrency: CONCURRENCY, mostSteps: MOST_STEPS },
     backoff: { baseMs: 250, maxMs: 60_000 },
     sources: [],
     watched: [view.nodes, view.claims, view.volumes, view.drivers],
     keys: () => table.keys(),
-    read: (key, from) => readDevice(context, key, from),
+    read: (key, from) => readCsiVolume(context, key, from),
     isGone: isOver,
     decide: decideStep,
-    async apply(step, { key, device }) {
+    async apply(step, { key, entry }) {
       try {
-        await applyDeviceStep(context, key, device, step);
+        await applyCsiVolumeStep(context, key, entry, step);
       } catch (error) {
-        reportFailure(context, device, step, error);
+        reportFailure(context, entry, step, error);
         throw error;
       }
     },

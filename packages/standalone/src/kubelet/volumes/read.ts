@@ -10,13 +10,13 @@ import {
 } from "@mooring/store";
 import type { ManagerContext } from "./context.ts";
 import { expansionOf } from "./csi-volume.ts";
-import { type Device, isEphemeral } from "./csi-volume-table.ts";
-import type { DeviceView } from "./decide.ts";
+import { type CsiVolumeEntry, isEphemeral } from "./csi-volume-table.ts";
+import type { CsiVolumeView } from "./decide.ts";
 
 /** A volume on this node, as its table and the cluster say. */
-export interface ReadDevice extends DeviceView {
+export interface ReadCsiVolume extends CsiVolumeView {
   key: string;
-  device: Device;
+  entry: CsiVolumeEntry;
 }
 
 /** What is read, from caches or through a reader. */
@@ -27,48 +27,48 @@ interface Caches {
 }
 
 /** Everything that the decision about one volume may read. */
-export async function readDevice(
+export async function readCsiVolume(
   context: ManagerContext,
   key: string,
   { reader }: ReadContext,
-): Promise<ReadDevice | undefined> {
+): Promise<ReadCsiVolume | undefined> {
   const { table, inUse, view } = context;
-  const device = table.get(key);
-  if (device === undefined) return undefined;
+  const entry = table.get(key);
+  if (entry === undefined) return undefined;
   const caches = {
     drivers: reader.over(view.drivers),
     volumes: reader.over(view.volumes),
     claims: reader.over(view.claims),
   };
-  const wanted = device.wants.size > 0;
-  const attaches = needsAttach(caches, device);
+  const wanted = entry.wants.size > 0;
+  const attaches = needsAttach(caches, entry);
   return {
-    ...{ key, device },
-    wantedBy: [...device.wants.keys()],
-    publications: [...device.publications].map(([podUID, state]) => {
-      const republishInMs = state === "yes" ? republicationOf(context, caches, device, podUID) : undefined;
+    ...{ key, entry },
+    wantedBy: [...entry.wants.keys()],
+    publications: [...entry.publications].map(([podUID, state]) => {
+      const republishInMs = state === "yes" ? republicationOf(context, caches, entry, podUID) : undefined;
       return { podUID, state, inUse: !table.hasReleased(podUID), ...defined({ republishInMs }) };
     }),
-    staged: device.staged,
-    stages: !isEphemeral(device),
+    staged: entry.staged,
+    stages: !isEphemeral(entry),
     needsAttach: attaches,
     reportedInUse: inUse.has(key),
-    attached: device.staged === "yes" || (wanted && attaches && (await isAttached(context, key, reader))),
-    needsExpansion: wanted && pendingExpansion(caches, device) !== undefined,
+    attached: entry.staged === "yes" || (wanted && attaches && (await isAttached(context, key, reader))),
+    needsExpansion: wanted && pendingExpansion(caches, entry) !== undefined,
   };
 }
 
 /** Without a CSIDriver object a driver counts as one that must be asked. */
-export function needsAttach({ drivers }: Pick<Caches, "drivers">, device: Device): boolean {
-  const { record } = device;
-  return !isEphemeral(device) && drivers.get(record.driverName)?.spec?.attachRequired !== false;
+export function needsAttach({ drivers }: Pick<Caches, "drivers">, entry: CsiVolumeEntry): boolean {
+  const { record } = entry;
+  return !isEphemeral(entry) && drivers.get(record.driverName)?.spec?.attachRequired !== false;
 }
 
 /** Milliseconds until the driver wants to publish it again; undefined where it does not. */
 function republicationOf(
   { republishMs }: ManagerContext,
   { drivers }: Pick<Caches, "drivers">,
-  { record, publishedAt }: Device,
+  { record, publishedAt }: CsiVolumeEntry,
   podUID: string,
 ): number | undefined {
   if (drivers.get(record.driverName)?.spec?.requiresRepublish !== true) return undefined;
@@ -78,7 +78,7 @@ function republicationOf(
 /** The size that the node's side of the volume is to grow to. */
 export function pendingExpansion(
   { claims, volumes }: Pick<Caches, "claims" | "volumes">,
-  { record, wants }: Device,
+  { record, wants }: CsiVolumeEntry,
 ): bigint | undefined {
   if ([...wants.values()].every(({ readOnly }) => readOnly)) return undefined;
   const volume = volumes.get(record.specVolID);

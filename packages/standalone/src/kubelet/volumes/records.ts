@@ -39,11 +39,11 @@ export async function removeVolumeRecord(folder: string): Promise<void> {
 }
 
 /** What is recorded of volumes that are staged here. */
-export async function readDeviceRecords(paths: KubeletPaths): Promise<VolumeRecord[]> {
-  const drivers = (await list(paths.devices)).filter((name) => name !== "volumeDevices");
+export async function readVolumeRecords(paths: KubeletPaths): Promise<VolumeRecord[]> {
+  const drivers = (await list(paths.csiVolumes)).filter((name) => name !== "volumeDevices");
   const folders = await Promise.all(
     drivers.map(async (driver) =>
-      (await list(join(paths.devices, driver))).map((name) => join(paths.devices, driver, name)),
+      (await list(join(paths.csiVolumes, driver))).map((name) => join(paths.csiVolumes, driver, name)),
     ),
   );
   return readAll(folders.flat());
