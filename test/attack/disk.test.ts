@@ -61,7 +61,7 @@ const [MMAP, READ] = process.arch === "arm64" ? [222, 63] : [9, 0];
 const LOG = "/proc/self/fd/1";
 const LOGS: Readonly<Record<string, string>> = {
   // What is measured is a size that was there before.
-  cut: `truncate -s 10T ${LOG}; until [ -e /volume/go ]; do sleep 0.1; done; truncate -s 0 ${LOG}; head -c 180M /dev/zero`,
+  truncated: `truncate -s 10T ${LOG}; until [ -e /volume/go ]; do sleep 0.1; done; truncate -s 0 ${LOG}; head -c 180M /dev/zero`,
   reserved: `fallocate --keep-size --length 300M ${LOG}; echo more`,
   // read(2) into a file that is mapped: no watch reports it.
   "written in memory": `perl -e 'open(my $log, "+<", "${LOG}") or die; truncate($log, 180 << 20) or die; open(my $zeros, "<", "/dev/zero") or die;
@@ -73,7 +73,7 @@ for (const [way, script] of Object.entries(LOGS)) {
     const name = `log-${way.replaceAll(" ", "-")}`;
     await apply(name, { script: `${script}; touch /volume/done; sleep 1000`, volume: { emptyDir: {} } });
     await shows(["pod", name], "{.status.phase}", "Running");
-    if (way === "cut") {
+    if (way === "truncated") {
       await eventually("log to be trimmed", () => isTrimmed(name));
       await kubectl.run("exec", name, "--", "touch", "/volume/go");
     }

@@ -133,16 +133,16 @@ test("directory: a folder in use is not copied; one at rest is, and restored who
   await attach(driver, id);
   await node.nodeStageVolume({ ...at, volumeCapability: capability() });
   await writeFile(join(staging, "file"), "content");
-  await fails("FAILED_PRECONDITION", createSnapshot(driver, "cut", id), /in use/);
+  await fails("FAILED_PRECONDITION", createSnapshot(driver, "snap", id), /in use/);
   // csi.v0 has a status for what fails after the copy; what fails before is an error there, too.
   const old = driver.client.v0.controller;
-  await fails("FAILED_PRECONDITION", old.createSnapshot({ name: "cut", sourceVolumeId: id }), /in use/);
+  await fails("FAILED_PRECONDITION", old.createSnapshot({ name: "snap", sourceVolumeId: id }), /in use/);
   assert.deepEqual((await old.listSnapshots({})).entries, []);
   assert.deepEqual((await controller.listSnapshots({})).entries, []);
   await node.nodeUnstageVolume(at);
   await detach(driver, id);
-  const snapshot = await createSnapshot(driver, "cut", id);
-  assert.deepEqual(await createSnapshot(driver, "cut", id), snapshot);
+  const snapshot = await createSnapshot(driver, "snap", id);
+  assert.deepEqual(await createSnapshot(driver, "snap", id), snapshot);
   const { snapshotId } = snapshot;
   const restored = await staged(driver, "restored", {
     volumeContentSource: { type: { case: "snapshot", value: { snapshotId } } },

@@ -45,7 +45,7 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
     covers("CSI-201", "CSI-204", "CSI-209", "CSI-211", "CSI-213", "CSI-215", "CSI-245");
     const id = await volumeId(driver, "source");
     const before = Date.now();
-    const snapshot = await createSnapshot(driver, "cut", id);
+    const snapshot = await createSnapshot(driver, "snap", id);
     const after = Date.now();
     const { seconds = 0n, nanos = 0 } = snapshot.creationTime ?? {};
     const at = Number(seconds) * 1000 + nanos / 1e6;
@@ -53,7 +53,7 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
     assert.equal(snapshot.readyToUse, true);
     assert.equal(snapshot.sourceVolumeId, id);
     assert.ok(snapshot.snapshotId !== "" && Buffer.byteLength(snapshot.snapshotId) <= 128);
-    assert.deepEqual(await createSnapshot(driver, "cut", id), snapshot);
+    assert.deepEqual(await createSnapshot(driver, "snap", id), snapshot);
     assert.deepEqual((await controller.getSnapshot({ snapshotId: snapshot.snapshotId })).snapshot, snapshot);
     await controller.deleteSnapshot({ snapshotId: snapshot.snapshotId });
     await remove(driver, id);

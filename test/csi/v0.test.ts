@@ -95,7 +95,7 @@ test("a snapshot by csi.v0: nanoseconds and READY", async () => {
   covers("CSI-213", "CSI-214", "CSI-215", "CSI-344", "CSI-346");
   const { id } = await create("source");
   const before = BigInt(Date.now() - 1) * 1_000_000n;
-  const { snapshot } = await controller.createSnapshot({ name: "cut", sourceVolumeId: id });
+  const { snapshot } = await controller.createSnapshot({ name: "snap", sourceVolumeId: id });
   const after = BigInt(Date.now() + 1) * 1_000_000n;
   const at = snapshot?.createdAt ?? 0n;
   assert.ok(at >= before && at <= after, String(at));

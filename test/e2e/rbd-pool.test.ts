@@ -90,7 +90,7 @@ spec:
 const SNAPSHOT = `
 apiVersion: snapshot.storage.k8s.io/v1
 kind: VolumeSnapshot
-metadata: {name: cut}
+metadata: {name: snap}
 spec: {volumeSnapshotClassName: mooring, source: {persistentVolumeClaimName: live}}
 `;
 
@@ -129,13 +129,13 @@ test(
     await kubectl.apply(SNAPSHOT);
     await kubectl.run(
       "wait",
-      "volumesnapshot/cut",
+      "volumesnapshot/snap",
       "--for=jsonpath={.status.readyToUse}=true",
       "--timeout=120s",
     );
     await inPod("writer", "echo later > /data/f && sync /data/f");
     await kubectl.apply(
-      `${claim("restored", "cut").replace("400Mi", "600Mi")}---${pod("reader", "restored")}`,
+      `${claim("restored", "snap").replace("400Mi", "600Mi")}---${pod("reader", "restored")}`,
     );
     await ready("reader");
     assert.equal(await inPod("reader", "cat /data/f"), "kept\n");
@@ -169,7 +169,7 @@ test(
       assert.ok(!text.includes(key), `the key is in what is ${where}`);
 
     await kubectl.run("delete", "pod", "writer", "reader", "--timeout=120s");
-    await kubectl.run("delete", "volumesnapshot", "cut", "--timeout=120s");
+    await kubectl.run("delete", "volumesnapshot", "snap", "--timeout=120s");
     await kubectl.run("delete", "pvc", "live", "restored", "--timeout=120s");
     const where = ["--pool", ceph.pool, "--namespace", namespace];
     await eventually("the cluster to have nothing of it", async () => {

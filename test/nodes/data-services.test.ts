@@ -221,8 +221,8 @@ describe("data services of a pool that two nodes share, by kubectl", () => {
     await detached("undone");
     const store = await nodes.store();
     const id = await handle("undone");
-    const [cut] = (await store.list(Snapshots)).items.filter(({ spec }) => spec.volume === id);
-    const restoreFrom = { snapshot: cut?.metadata.name };
+    const [made] = (await store.list(Snapshots)).items.filter(({ spec }) => spec.volume === id);
+    const restoreFrom = { snapshot: made?.metadata.name };
     await nodes.kubectl.run(
       ...["patch", "volumes.storage.mooring.dev", id, "--type=merge", "-p"],
       JSON.stringify({ spec: { restoreFrom } }),
@@ -248,7 +248,7 @@ describe("data services of a pool that two nodes share, by kubectl", () => {
       const label = "recurring-job.storage.mooring.dev/often=enabled";
       await nodes.kubectl.run("label", "volumes.storage.mooring.dev", id, label);
       const store = await nodes.store();
-      const cut = (except: string | undefined) =>
+      const copied = (except: string | undefined) =>
         eventually(
           "a snapshot by the clock",
           async () => {
@@ -260,14 +260,14 @@ describe("data services of a pool that two nodes share, by kubectl", () => {
           },
           PATIENCE,
         );
-      const first = await cut(undefined);
+      const first = await copied(undefined);
       await detached("timed");
       await apply(podOn("b", "timed-user", "echo in-use; exec sleep infinity", "timed"));
       await volumeWhere(
         "timed",
         ({ status }) => status?.currentNodeID === "b" && status.state === "attached",
       );
-      const second = await cut(first.metadata.uid);
+      const second = await copied(first.metadata.uid);
       assert.equal(second.status?.ownerID, "b");
       // One is kept.
       await eventually("the first to be removed", async () =>

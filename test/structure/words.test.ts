@@ -148,7 +148,15 @@ const PROSE: readonly (readonly [RegExp, string])[] = [
   [/\b(?:out of|in) sight\b/i, "visible"],
   // What two things are told apart by, or one from the other, is plain English.
   [/\b(?:told|tells?|telling)\b(?! apart| from|.* (?:apart|from)\b|er\b)/i, "report, notify, configure"],
-  [/\blook(?:s|ed|ing)? at\b|\b(?:a|each|every|one|last|next) look\b/i, "read, check, compare"],
+  [
+    /\blook(?:s|ed|ing)? (?:at|what)\b|\b(?:a|each|every|one|last|next) look\b|\b(?:two|the) looks\b/i,
+    "read, check, compare",
+  ],
+  // Power, networks and nodes that are cut off are plain English.
+  [
+    /\b(?:snapshots?|images?|copies|members?) (?:is|are|was|were) cut\b(?! off)|\b(?:lost,? or cut|or cut image)\b/i,
+    "copied, truncated",
+  ],
   [
     /\b(?:guard-[a-z]+-|open-record|close-record|other-nodes|not-mounted|not-served|early copy)/,
     "the glossary's",

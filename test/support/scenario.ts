@@ -67,11 +67,11 @@ export class Scenario {
   async restore(): Promise<void> {
     const namespace = this.#namespace;
     const before = await acknowledged(this.#acks);
-    await ensure(this.#persist, VolumeSnapshots, snapshot(namespace, "cut", "live"));
-    const cut = { namespace, name: "cut" };
-    await reaches(this.#persist, VolumeSnapshots, cut, (item) => item.status?.readyToUse === true);
+    await ensure(this.#persist, VolumeSnapshots, snapshot(namespace, "snap", "live"));
+    const snap = { namespace, name: "snap" };
+    await reaches(this.#persist, VolumeSnapshots, snap, (item) => item.status?.readyToUse === true);
     await this.#acknowledges(before + RECORDS);
-    const restored = claim(namespace, "restored", { size: "96Mi", snapshot: "cut" });
+    const restored = claim(namespace, "restored", { size: "96Mi", snapshot: "snap" });
     await ensure(this.#persist, PersistentVolumeClaims, restored);
     await this.#audit("reader", "restored", String(before));
   }
@@ -86,7 +86,7 @@ export class Scenario {
   async destroy(): Promise<void> {
     const namespace = this.#namespace;
     for (const name of ["reader", "auditor", "writer"]) await gone(this.#persist, Pods, { namespace, name });
-    await gone(this.#persist, VolumeSnapshots, { namespace, name: "cut" });
+    await gone(this.#persist, VolumeSnapshots, { namespace, name: "snap" });
     for (const name of ["restored", "live"])
       await gone(this.#persist, PersistentVolumeClaims, { namespace, name });
     await gone(this.#persist, Namespaces, { name: namespace });

@@ -18,9 +18,9 @@ export interface SidecarOptions extends ControllerOptions {
   timeoutMs?: number;
   /** Delays between failing calls in milliseconds; default 1,000 up to 300,000, infeasible ones at least 300,000. */
   retry?: { startMs?: number; maxMs?: number; infeasibleMs?: number };
-  /** Pauses before controllers that broke begin again beside those of other drivers, in milliseconds; default 1,000 up to 60,000. */
+  /** Delays before controllers that broke begin again beside those of other drivers, in milliseconds; default 1,000 up to 60,000. */
   restart?: { startMs?: number; maxMs?: number };
-  /** Milliseconds between two looks for kinds that were not installed at the start; default 30,000. */
+  /** Milliseconds between two checks for kinds that were not installed at the start; default 30,000. */
   kindsMs?: number;
   /** Keys that one controller works on at the same time; default 50. */
   concurrency?: number;

@@ -48,7 +48,7 @@ test("doctor names tickets whose owner is gone or whose job is finished, and an 
   const now = new Date("2026-01-03T00:00:00Z");
   const old = "2026-01-01T00:00:00Z";
   const snapshot = await store.create(Snapshots, {
-    ...{ apiVersion, kind: "Snapshot", metadata: { name: "cut" }, spec: { volume: "v", pool: "p" } },
+    ...{ apiVersion, kind: "Snapshot", metadata: { name: "snap" }, spec: { volume: "v", pool: "p" } },
   });
   await store.updateStatus(Snapshots, { ...snapshot, status: { readyToUse: true, creationTime: old } });
   await store.create(Snapshots, { ...snapshot, metadata: { name: "coming" } });
@@ -70,9 +70,9 @@ test("doctor names tickets whose owner is gone or whose job is finished, and an 
   });
   const tickets = [
     job("without-owner", owner("lost")),
-    job("over", owner("cut")),
+    job("over", owner("snap")),
     job("at-work", owner("coming")),
-    job("just-over", { ...owner("cut"), createdAt: "2026-01-02T23:59:00Z" }),
+    job("just-over", { ...owner("snap"), createdAt: "2026-01-02T23:59:00Z" }),
     operatorTicket("forgotten"),
     operatorTicket("with-end", { expiresAt: "2026-02-01T00:00:00Z" }),
     operatorTicket("new", { createdAt: "2026-01-02T20:00:00Z" }),
@@ -91,7 +91,7 @@ test("doctor names tickets whose owner is gone or whose job is finished, and an 
     found.map((entry) => [entry.check, entry.state, entry.detail]),
     [
       ["Ticket v/forgotten", "warn", `ann has held the volume since ${old}, with no end`],
-      ["Ticket v/over", "fail", "the job of Snapshot cut is finished, and its ticket is not"],
+      ["Ticket v/over", "fail", "the job of Snapshot snap is finished, and its ticket is not"],
       ["Ticket v/without-owner", "fail", "its owner Snapshot lost is gone, and the ticket is not"],
     ],
   );

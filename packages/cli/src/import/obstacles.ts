@@ -57,7 +57,7 @@ const RULES: readonly Rule[] = [
   (image, { pool, others }) => {
     const name = `mooring.${importedName(pool, image)}`;
     return image.name !== name && others.has(name)
-      ? { why: `there is an image ${name} already`, next: `look what it is: rbd info WHERE/${name}` }
+      ? { why: `there is an image ${name} already`, next: `see what it is: rbd info WHERE/${name}` }
       : undefined;
   },
   (image, { pool, made: { persistentVolume } }) => {
@@ -77,7 +77,7 @@ const RULES: readonly Rule[] = [
     return claim !== undefined && !known.includes(bound)
       ? {
           why: `the claim ${claim.metadata.namespace}/${claim.metadata.name} is not ${nameOf(image, context)}'s any more: it has ${bound ?? "no volume yet"}`,
-          next: `look what made it; then delete it: kubectl delete pvc -n ${claim.metadata.namespace} ${claim.metadata.name}`,
+          next: `see what made it; then delete it: kubectl delete pvc -n ${claim.metadata.namespace} ${claim.metadata.name}`,
         }
       : undefined;
   },

@@ -10,7 +10,7 @@ import { listenFailure } from "./listen-failure.ts";
 import type { MetricsEndpoint } from "./metrics-server.ts";
 
 const OPTION = "--snapshot-metadata-listen";
-/** Between two looks whether the certificate has changed, in milliseconds: a Secret that is mounted changes without a sign. */
+/** Between two checks whether the certificate has changed, in milliseconds: a Secret that is mounted changes without a sign. */
 const RENEW_MS = 30_000;
 
 /** The cluster and the driver that it is about. */

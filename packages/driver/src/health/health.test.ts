@@ -86,7 +86,7 @@ describe("health of volumes", () => {
   });
 
   test("an image that was truncated is DATA_LOSS; the list has two such volumes on two pages", async () => {
-    const ids = [await createVolume(world, "cut-1"), await createVolume(world, "cut-2")];
+    const ids = [await createVolume(world, "truncated-1"), await createVolume(world, "truncated-2")];
     const staged = [];
     for (const id of ids) staged.push(await stage(world, id, { access: "mount" }));
     for (const id of ids) await truncate(imageOf(id), 4096);

@@ -50,7 +50,7 @@ export interface AgentContext {
   healthMs: number;
   /** Devices and file systems that have failed under their users, by volume: what the last check found. */
   faults: Map<string, Fault>;
-  /** Looks for images that are lost or cut. */
+  /** Finds images that are lost or truncated. */
   images: ImageWatch;
   /** Held while a volume's share is changed, and while its device is closed; by volume. */
   shareLocks: KeyedLock;

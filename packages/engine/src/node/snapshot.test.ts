@@ -224,10 +224,10 @@ for (const type of BLOCK_POOLS)
       await bench.createSnapshot("s-p-1", "v-p-1");
       await bench.snapshot("s-p-1");
       await truncate(bench.imagePath("s-p-1"), MIB);
-      const cut = await bench.snapshot("s-p-1", (s) => s.status?.error?.code === "DATA_LOSS");
-      assert.equal(cut.status?.readyToUse, false);
+      const truncated = await bench.snapshot("s-p-1", (s) => s.status?.error?.code === "DATA_LOSS");
+      assert.equal(truncated.status?.readyToUse, false);
       assert.match(
-        cut.status?.error?.message ?? "",
+        truncated.status?.error?.message ?? "",
         /the image of snapshot s-p-1 has 1048576 bytes, but had 67108864/,
       );
       await bench.createVolume("v-p-2", { source: { kind: "Snapshot", name: "s-p-1" } });

@@ -214,7 +214,7 @@ test("a lost image is reported and never made anew; found again, the volume work
 });
 
 test(
-  "a detached volume whose image is lost, or cut, is faulted before anybody needs it",
+  "a detached volume whose image is lost, or truncated, is faulted before anybody needs it",
   thorough(),
   async (t) => {
     const bench = await Bench.open(t);

@@ -57,7 +57,7 @@ export function groupSecret({ metadata }: VolumeGroupSnapshotContent): SecretRef
   return name && namespace ? { name, namespace } : undefined;
 }
 
-/** The secret for looking; without one of its own, that for creating: all calls about a group should get the same. */
+/** The secret for GetVolumeGroupSnapshot; without one of its own, that for creating: all calls about a group should get the same. */
 export function groupGetSecret(content: VolumeGroupSnapshotContent): SecretRef | undefined {
   const frozen = content.metadata.annotations?.[FROZEN_GROUP_GET_SECRET];
   return frozen === undefined ? groupSecret(content) : (JSON.parse(frozen) as SecretRef);

@@ -55,7 +55,7 @@ test("secrets of the class go to every call, its other parameters to the first, 
   });
 });
 
-test("looking can have a secret of its own", async (t) => {
+test("GetVolumeGroupSnapshot can have a secret of its own", async (t) => {
   const prefixed = (role: string) => `csi.storage.k8s.io/group-snapshotter-${role}`;
   const parameters = {
     [prefixed("secret-name")]: "create",

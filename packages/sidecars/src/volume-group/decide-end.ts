@@ -106,7 +106,7 @@ function remove(view: VolumeGroupView, content: VolumeGroupContent): Decision {
     return isBackingOff(view, "create", "") ? waits(view, "finds out what was made") : { do: "create-group" };
   if (canGetGroup && !storage.certain)
     return isBackingOff(view, "get", handle)
-      ? waits(view, "looks what is in the group")
+      ? waits(view, "reads what is in the group")
       : { do: "get-group", handle };
   const doomed = content.spec.deleteMembers === "true" ? doomedOf(view, content) : [];
   const alive = doomed.map(({ each }) => each.claim).filter((claim) => !isDeleting(claim));

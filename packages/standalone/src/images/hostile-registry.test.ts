@@ -115,11 +115,11 @@ test(
 
 test("a registry that sends other bytes than it named is refused", thorough(), async () => {
   const [one, other] = [imageParts(), imageParts(LAYER.length + 1)];
-  let looks = 0;
+  let requests = 0;
   await refused(
     "another manifest by digest than by tag",
     serve(one, ({ url }, response) => {
-      if (!url.includes("/manifests/") || looks++ === 0) return false;
+      if (!url.includes("/manifests/") || requests++ === 0) return false;
       response.writeHead(200, { "content-type": MANIFEST }).end(other.manifest);
       return true;
     }),

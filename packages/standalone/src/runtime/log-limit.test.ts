@@ -24,7 +24,7 @@ for (const [what, trim] of [
   ],
   ["termination message", trimMessage],
 ] as const) {
-  test(`what is written into a ${what} until its writer stands still is not cut with what it has reserved`, async () => {
+  test(`what is written into a ${what} until its writer stands still is not truncated with what it has reserved`, async () => {
     const file = await reserved(80 * MIB);
     let stood = 0;
     await trim(file, async (work) => {

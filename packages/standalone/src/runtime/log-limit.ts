@@ -63,8 +63,8 @@ async function giveBack(file: string, length: number, whileStill: WhileStill): P
   if (length > 0)
     await run("/usr/bin/fallocate", ["--punch-hole", "--offset", "0", "--length", `${length}`, file]);
   if (!takesMore(await stat(file), length)) return;
-  // No hole reaches what a container, or XFS for it, has reserved past the end; cutting the file there does. What would be
-  // written between finding the end and cutting would be lost.
+  // No hole reaches what a container, or XFS for it, has reserved past the end; truncating the file there does. What would
+  // be written between finding the end and truncating would be lost.
   await whileStill(async () => {
     const left = await stat(file);
     if (takesMore(left, length)) await truncate(file, left.size);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { silentLogger } from "@mooring/store";
 import { ImageWatch, type ImageWatchContext } from "./images.ts";
 
-test("one read of a pool serves its volumes and its snapshots, and asks for what is lost or cut", async () => {
+test("one read of a pool serves its volumes and its snapshots, and asks for what is lost or truncated", async () => {
   const stop = new AbortController();
   let reads = 0;
   const backend = {
@@ -12,7 +12,7 @@ test("one read of a pool serves its volumes and its snapshots, and asks for what
       reads += 1;
       return [
         { id: "v-whole", size: 10 },
-        { id: "v-cut", size: 9 },
+        { id: "v-truncated", size: 9 },
         { id: "s-whole", size: 0 },
       ];
     },
@@ -28,7 +28,7 @@ test("one read of a pool serves its volumes and its snapshots, and asks for what
   };
   const asked: string[] = [];
   const watch = new ImageWatch();
-  for (const names of [["v-whole", "v-cut"], ["s-whole", "s-lost"], []]) {
+  for (const names of [["v-whole", "v-truncated"], ["s-whole", "s-lost"], []]) {
     const wholes = names.map((name) => ({ name, pool: "p", size: name.startsWith("v") ? 10 : 0 }));
     watch.add({ wholes: () => wholes, ask: (name) => asked.push(name) });
   }
@@ -36,5 +36,5 @@ test("one read of a pool serves its volumes and its snapshots, and asks for what
   const context = { host: { clock }, healthMs: 10, signal: stop.signal, logger: silentLogger, pools };
   await watch.run(context as unknown as ImageWatchContext);
   assert.equal(reads, 3);
-  assert.deepEqual(asked, ["v-cut", "s-lost", "v-cut", "s-lost", "v-cut", "s-lost"]);
+  assert.deepEqual(asked, ["v-truncated", "s-lost", "v-truncated", "s-lost", "v-truncated", "s-lost"]);
 });

@@ -32,7 +32,7 @@ export interface ImageWatchContext {
 const DELAY_FACTOR = 100;
 
 /**
- * Looks, now and then, for what has lost its image, or a part of it, without knowing: an operator who removes a file sends no
+ * Finds, now and then, what has lost its image, or a part of it, without knowing: an operator who removes a file sends no
  * event, and who has a volume detached would learn of it when a pod needs it. One read of a pool serves all of its volumes,
  * attached or not, and all of its snapshots.
  */
@@ -44,7 +44,7 @@ export class ImageWatch {
     this.#owners.push(owner);
   }
 
-  /** Looks until the agent's signal. */
+  /** Checks until the agent's signal. */
   async run({ host, healthMs, signal, logger, pools }: ImageWatchContext): Promise<void> {
     let delayMs = healthMs;
     while (!signal.aborted) {

@@ -17,7 +17,7 @@ import { eventually } from "@mooring/store/testing";
 
 /** More often than any controller reads it. */
 const BEAT_MS = 500;
-/** Milliseconds; how long that is in truth depends on the looks. */
+/** Milliseconds; how long that is in truth depends on how often the clock is read. */
 const GRACE_MS = 10_000;
 
 /** A node without a kubelet: the test reports in its stead what a kubelet and an agent there would. */
@@ -26,7 +26,7 @@ export class FarNode {
   readonly #store: ObjectStore;
   /** Nodes that are heard of. */
   readonly #beating: Set<string>;
-  #looks = 0;
+  #reads = 0;
   readonly graceMs = GRACE_MS;
 
   /** `others`: their own kubelets beat too seldom for the short grace of a test. */
@@ -57,8 +57,8 @@ export class FarNode {
     await mutate(this.#store, Nodes, { name }, { change: change as never, subresource: "status" });
   }
 
-  /** The clock of who observes the nodes: the third look without a beat finds a node silent, however late the looks come. */
-  readonly sinceBoot = (): number => 0.4 * GRACE_MS * this.#looks++;
+  /** The clock of who observes the nodes: the third reading without a beat finds a node silent, however late the readings come. */
+  readonly sinceBoot = (): number => 0.4 * GRACE_MS * this.#reads++;
 
   /** Nothing is heard of a node any more, until that is noticed; of one with a kubelet until that beats again. */
   async falls(name: string = this.name): Promise<void> {
