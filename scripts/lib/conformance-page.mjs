@@ -39,6 +39,12 @@ const RUNS = {
 const where = ({ at, commit, clean }) =>
   `${at.slice(0, 16).replace("T", " ")} UTC, at commit ${commit.slice(0, 12)}${clean ? "" : " with changes that were not committed"}`;
 
+/** Not every step counts, and none did so at first. */
+const counted = ({ counts }) =>
+  counts === undefined
+    ? ""
+    : ` (${counts.passed} specs passed, ${counts.failed} failed, ${counts.skipped} were left out)`;
+
 function intro({ part, node, passed, failed, skipped, failedFiles, ...run }, { version, steps }) {
   const lines = [
     "# Conformance",
@@ -51,7 +57,7 @@ function intro({ part, node, passed, failed, skipped, failedFiles, ...run }, { v
     `What needs Kubernetes itself was shown on version ${version} by \`npm run test:kubernetes -- --record\``,
     "([conformance-kubernetes.json](conformance-kubernetes.json)):",
     Object.entries(steps)
-      .map(([name, step]) => `\`${name}\` ${where(step)}${step.passed ? "" : " (it failed)"}`)
+      .map(([name, step]) => `\`${name}\` ${where(step)}${counted(step)}${step.passed ? "" : " (it failed)"}`)
       .join("; ")
       .concat("."),
     "",

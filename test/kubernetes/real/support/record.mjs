@@ -21,10 +21,16 @@ export async function recorded(name, folder, work) {
     return used;
   } finally {
     delete process.env.MOORING_PROVED;
-    const lines = (await readFile(file, "utf8")).split("\n").filter((line) => line !== "");
-    const proofs = lines.map((line) => JSON.parse(line));
-    await keep(name, { at: new Date().toISOString(), ...at, passed, proofs });
+    await keep(name, { at: new Date().toISOString(), ...at, passed, ...shown(await readFile(file, "utf8")) });
   }
+}
+
+/** Lines of ./report.mjs: `proofs`, and `counts` of a step that has kept some. */
+export function shown(text) {
+  const lines = text.split("\n").filter((line) => line !== "");
+  const read = lines.map((line) => JSON.parse(line));
+  const counts = read.find((line) => line.counts !== undefined);
+  return { ...counts, proofs: read.filter((line) => line !== counts) };
 }
 
 async function keep(name, result) {
@@ -33,7 +39,7 @@ async function keep(name, result) {
 }
 
 /** One proof a line, so that changes can be read. */
-function format(steps) {
+export function format(steps) {
   const parts = Object.entries(steps)
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .map(([name, { proofs, ...head }]) => {

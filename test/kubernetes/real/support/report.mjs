@@ -18,11 +18,17 @@ export async function timed(name, run, ids = []) {
   }
 }
 
-/** For ./record.mjs, which names the file. */
 async function proved(title, ids, outcome) {
+  if (ids.length > 0) await keep({ title, ids, outcome });
+}
+
+/** How many of what the step has run have passed, and the like. */
+export const keepCounts = (counts) => keep({ counts });
+
+/** For ./record.mjs, which names the file. */
+async function keep(line) {
   const file = process.env.MOORING_PROVED;
-  if (file !== undefined && ids.length > 0)
-    await appendFile(file, `${JSON.stringify({ title, ids, outcome })}\n`);
+  if (file !== undefined) await appendFile(file, `${JSON.stringify(line)}\n`);
 }
 
 /** What an operator would read first. */
