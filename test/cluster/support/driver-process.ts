@@ -53,8 +53,17 @@ export class DriverProcess {
   }
 
   /** From now on it does not detach any volume. Resolves with how to end that. */
-  async refuseToDetach(): Promise<() => Promise<void>> {
-    const file = `${this.socket}.refuses-to-detach`;
+  refuseToDetach(): Promise<() => Promise<void>> {
+    return this.#refuse("detach");
+  }
+
+  /** The same of attaching. */
+  refuseToAttach(): Promise<() => Promise<void>> {
+    return this.#refuse("attach");
+  }
+
+  async #refuse(what: string): Promise<() => Promise<void>> {
+    const file = `${this.socket}.refuses-to-${what}`;
     await writeFile(file, "");
     return () => rm(file, { force: true });
   }

@@ -15,6 +15,8 @@ const called = (method: string, of: string) => appendFile(`${socket}.calls`, `${
 
 /** Says that it does not detach a volume while a file with this name is there. */
 const refusal = `${socket}.refuses-to-detach`;
+/** The same of attaching. */
+const attachRefusal = `${socket}.refuses-to-attach`;
 
 const server = createServer(
   {
@@ -47,6 +49,7 @@ const server = createServer(
       },
       async controllerPublishVolume({ volumeId }) {
         await called("ControllerPublishVolume", volumeId);
+        if (existsSync(attachRefusal)) throw CsiError.internal("the array has no free port");
         return {};
       },
       async controllerUnpublishVolume({ volumeId }) {
