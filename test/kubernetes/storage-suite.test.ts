@@ -128,7 +128,7 @@ test("the page of requirements has the counts of a step, and nothing of one that
   const counts = { passed: 115, failed: 0, skipped: 201 };
   const steps = { cluster: run, "storage-suite": { ...run, counts } };
   const results = { ...run, part: "all", node: "v20", failed: 0, skipped: 0, failedFiles: [] };
-  const nothing = { rows: [], proofs: new Map(), why: new Map() };
+  const nothing = { rows: [], proofs: new Map(), why: new Map(), cluster: [] };
   const page = render({ ...nothing, results, kubernetes: { version: "1.35.4", steps } });
   const at = "2026-11-29 02:32 UTC, at commit 9b7b8369a048";
   assert.ok(
