@@ -17,7 +17,7 @@ const SETTLING_MS = 30_000;
 /** Controllers that the histories must have given something to do. */
 const TAKE_PART = [
   ...["arbiter", "clone", "expansion", "group-revert", "group-snapshot", "pool", "recurring-job", "remount"],
-  ...["restore", "salvage", "share", "snapshot", "snapshot-tickets", "volume"],
+  ...["restore", "salvage", "share", "snapshot", "attach-for-snapshot", "volume"],
 ];
 
 /** Makes so many random histories in a cluster with these pools, when each of the controllers has made a step. */

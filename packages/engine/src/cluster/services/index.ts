@@ -8,6 +8,7 @@ import { RecurringJobs } from "../../api/recurring-job.ts";
 import { ShareManagers } from "../../api/share-manager.ts";
 import { Snapshots } from "../../api/snapshot.ts";
 import { Volumes } from "../../api/volume.ts";
+import { runAttachForSnapshot } from "./attach-for-snapshot/index.ts";
 import { runClones } from "./clone/index.ts";
 import type { ServiceInformers, ServicesContext } from "./context.ts";
 import { runExpansions } from "./expansion/index.ts";
@@ -17,7 +18,6 @@ import { runRemounts } from "./remount/index.ts";
 import { runRestores } from "./restore/index.ts";
 import { runSalvages } from "./salvage/index.ts";
 import { runShares } from "./share/index.ts";
-import { runSnapshotTickets } from "./snapshot-tickets/index.ts";
 
 /** What the data services are started with. */
 export interface ServicesOptions {
@@ -36,7 +36,7 @@ export interface Services {
 }
 
 const CONTROLLERS: readonly ((context: ServicesContext) => Promise<void>)[] = [
-  runSnapshotTickets,
+  runAttachForSnapshot,
   runGroupSnapshots,
   runExpansions,
   runRestores,

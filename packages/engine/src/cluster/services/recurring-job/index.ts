@@ -13,7 +13,7 @@ const failpoints = stepFailpoints<Exclude<JobStep, Outcome>>("engine/services/re
 });
 
 /**
- * Makes snapshots by the clock, and removes the old ones that it made. `snapshot-tickets` writes the tickets that they
+ * Makes snapshots by the clock, and removes the old ones that it made. `attach-for-snapshot` writes the tickets that they
  * need.
  */
 export function runRecurringJobs(context: ServicesContext): Promise<void> {

@@ -5,8 +5,8 @@ import { pendingExpansion, pendingRestore } from "../../../api/pending.ts";
 import { pendingSalvage } from "../../../api/salvage.ts";
 import type { Snapshot } from "../../../api/snapshot.ts";
 import { isServed, type Volume } from "../../../api/volume.ts";
+import { FINAL as FINAL_OF_SNAPSHOTS } from "../attach-for-snapshot/decide.ts";
 import { FINAL as FINAL_OF_CLONES } from "../clone/decide.ts";
-import { FINAL as FINAL_OF_SNAPSHOTS } from "../snapshot-tickets/decide.ts";
 
 /** What decides whether a job still needs the ticket. */
 export interface JobView {

@@ -8,10 +8,10 @@ import { readSnapshot } from "./read.ts";
 const failpoints = ticketFailpoints("engine/services/snapshot");
 
 /** Gives every snapshot that has to be made a ticket of its volume, and takes it back when it is made. */
-export function runSnapshotTickets(context: ServicesContext): Promise<void> {
+export function runAttachForSnapshot(context: ServicesContext): Promise<void> {
   const { snapshots } = context.informers;
   return runTicketService(context, {
-    name: "snapshot-tickets",
+    name: "attach-for-snapshot",
     failpoints,
     sources: [source(snapshots, ({ metadata }) => [metadata.name])],
     async plan(name, { store }) {
