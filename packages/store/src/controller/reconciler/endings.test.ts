@@ -65,6 +65,24 @@ test("a conflict leads to a fresh read, and is nobody's failure", async (t) => {
   assert.equal(reconcileCounts().get(`paint ${t.name}`)?.conflicts, 2);
 });
 
+test("however many conflicts there are before a write gets through, none of them counts as a step without an end", async (t) => {
+  const store = await openStore(t);
+  await store.create(Widgets, widget("w"));
+  // More than a decision may take steps: a store that is busy with another's write refuses ours for as long as that takes.
+  const most = 41;
+  let conflicts = 0;
+  const { phase } = await paint(t, store, () => "done", {
+    async apply(step, view) {
+      if (conflicts++ < most) throw conflict(Widgets, "w");
+      await store.updateStatus(Widgets, { ...view.widget, status: { phase: step.phase } });
+    },
+  });
+  await eventually("the write to get through", async () => (await phase("w")) === "done");
+  await atRest();
+  assert.equal(conflicts, most + 1);
+  assert.deepEqual(takeEndless(), []);
+});
+
 test("a fail is reported and tried again; a wait comes back by itself; a decision without end is an error", async (t) => {
   const store = await openStore(t);
   for (const name of ["unlucky", "early", "endless"]) await store.create(Widgets, widget(name));
