@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { after, test } from "node:test";
 import { type CsiClient, connect } from "@mooring/csi";
 import { TOPOLOGY_NODE_KEY } from "@mooring/engine";
-import { covers, everyday, thorough } from "@mooring/store/testing";
+import { covers, eventually, everyday, thorough } from "@mooring/store/testing";
 import { cleanUp } from "../../packages/driver/src/testing/world.ts";
 import { nothingRemains } from "../support/remains.ts";
 import { sleepersSocket } from "../support/sleepers.ts";
@@ -68,6 +68,12 @@ async function startParts(): Promise<{ controller: Part; node: Part; stop(): Pro
   return { controller, node, stop };
 }
 
+/** KiB, of the device that is mounted there. */
+async function readAheadAt(path: string): Promise<string> {
+  const [mount] = await host.mounts.at(path);
+  return (await readFile(`/sys/block/${basename(mount?.source ?? "")}/queue/read_ahead_kb`, "utf8")).trim();
+}
+
 test(
   "a controller and a node process on one API server serve one volume; its data survives both",
   everyday(),
@@ -84,7 +90,7 @@ test(
     /** The whole way to a mounted folder, the work in it, and the whole way back. */
     const use = async (
       { controller, node }: Awaited<ReturnType<typeof startParts>>,
-      work: () => Promise<void>,
+      work: (volumeId: string) => Promise<void>,
     ) => {
       const { volume } = await controller.client.controller.createVolume(create);
       const volumeId = volume?.volumeId ?? "";
@@ -96,14 +102,23 @@ test(
       const at = { volumeId, stagingTargetPath: staging, volumeCapability, publishContext };
       await node.client.node.nodeStageVolume(at);
       await node.client.node.nodePublishVolume({ ...at, targetPath: target });
-      await work();
+      await work(volumeId);
       await node.client.node.nodeUnpublishVolume({ volumeId, targetPath: target });
       await node.client.node.nodeUnstageVolume({ volumeId, stagingTargetPath: staging });
       await controller.client.controller.controllerUnpublishVolume({ volumeId, nodeId: WORKER });
       return volumeId;
     };
     const first = await startParts();
-    const id = await use(first, () => writeFile(join(target, "file"), "kept"));
+    const id = await use(first, async (volumeId) => {
+      await writeFile(join(target, "file"), "kept");
+      // The controller has no device: the node takes it up from the record.
+      const mutableParameters = { readAheadKiB: "2048" };
+      await first.controller.client.controller.controllerModifyVolume({ volumeId, mutableParameters });
+      await eventually(
+        "the device to read further ahead",
+        async () => (await readAheadAt(target)) === "2048",
+      );
+    });
     await first.stop();
     const second = await startParts();
     const same = await use(second, async () =>

@@ -27,7 +27,7 @@ import { getGroupSnapshot } from "./group-controller/get.ts";
 import { identityService } from "./identity.ts";
 import type { NodeContext } from "./node/context.ts";
 import { expandOnNode } from "./node/expand.ts";
-import { forgetDeleted } from "./node/forget.ts";
+import { followVolumes } from "./node/follow-volumes.ts";
 import { IoLimitKeeper } from "./node/io-limits/keeper.ts";
 import { publishOnNode } from "./node/publish.ts";
 import { NodeRecords } from "./node/records.ts";
@@ -182,7 +182,7 @@ function nodeContext(driver: DriverContext, signal: AbortSignal | undefined): No
   const limits = new IoLimitKeeper(node);
   node.ioLimits = limits;
   if (signal !== undefined) {
-    void forgetDeleted(node, signal);
+    void followVolumes(node, signal);
     void limits.run(signal);
   }
   return node;

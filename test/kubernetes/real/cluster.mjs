@@ -8,7 +8,7 @@ import { groups } from "./flow/groups.mjs";
 import { takeDataAway, uninstall } from "./flow/leave.mjs";
 import { page } from "./flow/page.mjs";
 import { atRest, haveRestAsked } from "./flow/rest.mjs";
-import { copies, growOnline, statistics, writeAndRead } from "./flow/volumes.mjs";
+import { changeAttributes, copies, growOnline, statistics, writeAndRead } from "./flow/volumes.mjs";
 import { evaluateRights } from "./rights.mjs";
 import { SERVICE_ADDRESS, startControlPlane } from "./support/control-plane.mjs";
 import { Kube } from "./support/kube.mjs";
@@ -54,6 +54,7 @@ try {
   await timed("containerd and kubelet", () => startNode(node, { folder, logs, bin, images, cgroup }));
   await timed("install", () => install(kube));
   await timed("write and read, not as root", () => writeAndRead(kube), WRITTEN);
+  await timed("another VolumeAttributesClass while it is written", () => changeAttributes(kube));
   await timed("statistics", () => statistics(kube));
   await timed("growth while it is written", () => growOnline(kube));
   await timed("snapshots and clones", () => copies(kube), ["CSI-255"]);

@@ -14,7 +14,7 @@ const limited = failpoint("driver/modify-volume/limited");
 
 /**
  * ControllerModifyVolume: all of the parameters or none. They take effect at once where this process is also the
- * volume's node, elsewhere when the volume is staged next.
+ * volume's node; where that is another process it follows the record.
  */
 export async function modifyVolume(
   driver: DriverContext,

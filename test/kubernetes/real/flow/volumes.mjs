@@ -39,6 +39,22 @@ export async function writeAndRead(kube) {
   assert.equal(await kube.sh("writer", "cd /data && md5sum -c sum"), "file: OK");
 }
 
+/** To another class while a pod writes: the node that has the volume open takes it up. */
+export async function changeAttributes(kube) {
+  await kube.apply(attributesClass("read-further-ahead", { readAheadKiB: "1024" }));
+  assert.equal(await readAhead(kube), "512");
+  const body = JSON.stringify({ spec: { volumeAttributesClassName: "read-further-ahead" } });
+  await kube.kubectl("patch", "pvc", "data", "-p", body);
+  await kube.shows("pvc/data", "{.status.currentVolumeAttributesClassName}", "read-further-ahead");
+  await until("the device to read further ahead", async () => (await readAhead(kube)) === "1024");
+}
+
+/** KiB, as the kernel has it of the device that is mounted. */
+function readAhead(kube) {
+  const device = `$(awk '$2 == "/data" { print substr($1, 6) }' /proc/mounts)`;
+  return kube.sh("writer", `cat /sys/block/${device}/queue/read_ahead_kb`);
+}
+
 /** What the kubelet reports of volumes: asked of the driver, of raw ones by a path of the kubelet's own. */
 export async function statistics(kube) {
   const wanted = [

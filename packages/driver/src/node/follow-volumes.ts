@@ -1,41 +1,60 @@
+import { isDeepStrictEqual } from "node:util";
 import { type Volume, Volumes } from "@mooring/engine";
 import { createInformer } from "@mooring/store";
 import { findVolume } from "../objects/find.ts";
 import type { NodeContext } from "./context.ts";
 import { removeTarget } from "./mount-points.ts";
 import type { NodeRecord } from "./records.ts";
+import { Retuner } from "./retuner.ts";
 
 /**
- * Forgets volumes that do not exist any more, until the signal aborts. A caller that detaches and deletes a volume
- * without unstaging it is not stopped where nothing is mounted, as with a staged block volume; its record would stay
- * for ever. A volume that is mounted here cannot be deleted, so no record of a mount is lost.
+ * Follows volumes that were used here, until the signal aborts: forgets those that do not exist any more, and puts mutable
+ * parameters into effect that the controller, which is another process, has recorded for those that are staged.
  */
-export async function forgetDeleted(node: NodeContext, signal: AbortSignal): Promise<void> {
+export async function followVolumes(node: NodeContext, signal: AbortSignal): Promise<void> {
   const forget = (name: string): Promise<void> =>
     forgetGone(node, name, signal).catch((error: unknown) => {
       if (!signal.aborted) node.logger.warn({ err: error, volume: name }, "cannot forget a deleted volume");
     });
-  const volumes = createInformer(node.store, Volumes, { transform: nameAlone, logger: node.logger });
+  const retuner = new Retuner(node, signal);
+  const volumes = createInformer(node.store, Volumes, { transform: whatIsFollowed, logger: node.logger });
   volumes.onChange((old, current) => {
-    if (old !== undefined && old.metadata.uid !== current?.metadata.uid) void forget(old.metadata.name);
+    if (old === undefined) return;
+    const { name, uid } = old.metadata;
+    if (uid !== current?.metadata.uid) void forget(name);
+    else if (!isDeepStrictEqual(old.spec, current?.spec)) void retuner.changed(name);
   });
   const watching = volumes.run(signal);
   try {
     await volumes.synced(signal);
-    // What was deleted while this process did not watch, or just before a kill.
-    for (const name of await node.records.list()) await forget(name);
+    // What happened while this process did not watch, or just before a kill.
+    for (const name of await node.records.list()) {
+      await forget(name);
+      void retuner.changed(name);
+    }
   } catch (error) {
-    if (!signal.aborted) node.logger.warn({ err: error }, "cannot find records of deleted volumes");
+    if (!signal.aborted) node.logger.warn({ err: error }, "cannot find what has become of staged volumes");
   }
   await watching;
 }
 
 /** Nothing else is read: with thousands of volumes in a cluster, a node should not have all of them in memory. */
-function nameAlone({ apiVersion, kind, metadata }: Volume): Volume {
+function whatIsFollowed({ apiVersion, kind, metadata, spec }: Volume): Volume {
   const { name, uid = "", resourceVersion = "" } = metadata;
-  return { apiVersion, kind, metadata: { name, uid, resourceVersion } } as Volume;
+  const { mutableParameters } = spec;
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, uid, resourceVersion },
+    spec: { mutableParameters },
+  } as Volume;
 }
 
+/**
+ * A caller that detaches and deletes a volume without unstaging it is not stopped where nothing is mounted, as with a staged
+ * block volume; its record would stay for ever. A volume that is mounted here cannot be deleted, so no record of a mount
+ * is lost.
+ */
 async function forgetGone(node: NodeContext, name: string, signal: AbortSignal): Promise<void> {
   const exists = async ({ volumeUID }: NodeRecord): Promise<boolean> => {
     const volume = await findVolume(node.store, name, signal);
