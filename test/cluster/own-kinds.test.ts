@@ -100,7 +100,18 @@ spec: {volumeGroupSnapshotClassName: ${CLASS}, source: {selector: {matchLabels: 
   await revert();
   const restored = ["events", "--field-selector", "reason=Restored"];
   await cluster.shows(restored, "{.items[*].count}", "2 2");
+  await restoreWithoutRoom();
   await remove("volumegroupsnapshot/noon");
+}
+
+/** Why a claim of a restore gets no volume is read from the claim's events. */
+async function restoreWithoutRoom(): Promise<void> {
+  const source = { volumeGroupSnapshotName: "noon" };
+  await object("VolumeGroupRestore", "huge", { source, defaults: { size: "1Pi" } });
+  const status = () => kubectl.run("get", "volumegrouprestore", "huge", "-o", "jsonpath={.status}");
+  const isExplained = async () => /has no volume yet: /.test(await status());
+  await eventually("the restore to say why its claims have no volumes", isExplained, PATIENT);
+  await remove("volumegrouprestore/huge", "pvc/data-huge", "pvc/log-huge");
 }
 
 async function revert(): Promise<void> {
