@@ -6,6 +6,7 @@ import { ROOT } from "../../../scripts/lib/setup.mjs";
 import { crashes } from "./flow/crashes.mjs";
 import { groups } from "./flow/groups.mjs";
 import { takeDataAway, uninstall } from "./flow/leave.mjs";
+import { nodesContainer } from "./flow/node-container.mjs";
 import { page } from "./flow/page.mjs";
 import { atRest, haveRestAsked } from "./flow/rest.mjs";
 import { changeAttributes, copies, growOnline, statistics, writeAndRead } from "./flow/volumes.mjs";
@@ -56,6 +57,7 @@ try {
   await timed("write and read, not as root", () => writeAndRead(kube), WRITTEN);
   await timed("another VolumeAttributesClass while it is written", () => changeAttributes(kube));
   await timed("statistics", () => statistics(kube));
+  await timed("the node's container", () => nodesContainer(kube), ["CSI-337", "K8S-089"]);
   await timed("growth while it is written", () => growOnline(kube));
   await timed("snapshots and clones", () => copies(kube), ["CSI-255"]);
   await timed("group snapshot and restore", () => groups(kube));
