@@ -3,6 +3,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { ROOT } from "../../../scripts/lib/setup.mjs";
+import { readOnlyVolumes, topologies } from "./flow/by-hand.mjs";
 import { crashes } from "./flow/crashes.mjs";
 import { groups } from "./flow/groups.mjs";
 import { takeDataAway, uninstall } from "./flow/leave.mjs";
@@ -58,6 +59,10 @@ try {
   await timed("another VolumeAttributesClass while it is written", () => changeAttributes(kube));
   await timed("statistics", () => statistics(kube));
   await timed("the node's container", () => nodesContainer(kube), ["CSI-337", "K8S-089"]);
+  await timed("read-only volumes", () => readOnlyVolumes(kube), [
+    ...["CSI-254", "CSI-283", "K8S-041", "K8S-061"],
+  ]);
+  await timed("topologies by hand", () => topologies(kube), ["K8S-095", "K8S-096"]);
   await timed("growth while it is written", () => growOnline(kube));
   await timed("snapshots and clones", () => copies(kube), ["CSI-255"]);
   await timed("group snapshot and restore", () => groups(kube));
