@@ -7,6 +7,7 @@ import { readOnlyVolumes, topologies } from "./flow/by-hand.mjs";
 import { crashes } from "./flow/crashes.mjs";
 import { groups } from "./flow/groups.mjs";
 import { takeDataAway, uninstall } from "./flow/leave.mjs";
+import { countsUsers, neverTooEarly } from "./flow/node-calls.mjs";
 import { nodesContainer } from "./flow/node-container.mjs";
 import { page } from "./flow/page.mjs";
 import { atRest, haveRestAsked } from "./flow/rest.mjs";
@@ -41,6 +42,8 @@ const TAKEN_AWAY = [
   ...["CSI-008", "CSI-009", "CSI-261", "CSI-264", "CSI-293", "CSI-294"],
   ...["K8S-006", "K8S-033", "K8S-042", "K8S-051", "K8S-052", "K8S-070", "K8S-079", "K8S-102"],
 ];
+/** What has to be done for a volume to be staged once, and for each call of its end to be repeated until it is done, before the next. */
+const USED_BY_SEVERAL = ["CSI-164", "CSI-262", "CSI-267", "K8S-050", "K8S-067", "K8S-068", "K8S-105"];
 
 const ADDRESS = "10.250.0.1";
 const SUBNET = "10.244.1.0/24";
@@ -63,6 +66,9 @@ try {
     ...["CSI-254", "CSI-283", "K8S-041", "K8S-061"],
   ]);
   await timed("topologies by hand", () => topologies(kube), ["K8S-095", "K8S-096"]);
+  // Before calls fail on purpose.
+  await timed("no call too early", () => neverTooEarly(kube), ["CSI-249", "CSI-250", "CSI-269", "K8S-103"]);
+  await timed("pods of one volume, which end one by one", () => countsUsers(kube), USED_BY_SEVERAL);
   await timed("growth while it is written", () => growOnline(kube));
   await timed("snapshots and clones", () => copies(kube), ["CSI-255"]);
   await timed("group snapshot and restore", () => groups(kube));
