@@ -128,6 +128,8 @@ const POOL_CASES = [
   ["far", { status: { ready: true, nodes: [LOST, ALIVE] } }, /reports only of itself that it has a pool/],
   ["ceph", { status: { ready: true, nodes: [LOST, WRITER] } }, undefined],
   ["local", { spec: { overcommit: 9 } }, /a local pool is written by its own node only/],
+  // By the kind's own rules: to the policy it would be everybody's then.
+  ["local", { spec: { mode: "shared", nodeID: undefined } }, /mode is immutable/],
 ];
 
 const plural = ({ kind }) => `${kind.toLowerCase()}s.storage.mooring.dev`;
