@@ -4,7 +4,7 @@ import { access, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { currentPart, thorough } from "../sample.ts";
 
-/** Debian's packages with what a cluster, its clients, and the device of an image need. */
+/** Debian's packages with what a cluster, its clients, the device of an image, and a container image of them need. */
 const PACKAGES = [
   "ceph-mon",
   "ceph-mgr",
@@ -12,8 +12,9 @@ const PACKAGES = [
   "ceph-common",
   "qemu-system-common",
   "qemu-block-extra",
+  "kmod",
 ] as const;
-const PROGRAMS = ["ceph-mon", "ceph-mgr", "ceph-osd", "ceph", "rbd", "qemu-storage-daemon"] as const;
+const PROGRAMS = ["ceph-mon", "ceph-mgr", "ceph-osd", "ceph", "rbd", "qemu-storage-daemon", "modprobe"] as const;
 const FOLDERS = [...(process.env["PATH"] ?? "").split(":"), "/usr/sbin", "/usr/bin"];
 const NEEDED = `needs Ceph: apt-get install --no-install-recommends ${PACKAGES.join(" ")}`;
 
