@@ -9,45 +9,80 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import { cgroupName, openCgroups } from "../../packages/standalone/src/runtime/cgroups.ts";
 import { openRunFolder } from "../../packages/standalone/src/runtime/run-folder.ts";
-import { leftBehind, sweep } from "../../scripts/lib/tests/sweep.mjs";
+import { FOLDER_VARIABLE, leftBehind, loopIds, sweep } from "../../scripts/lib/tests/sweep.mjs";
 
 const execute = promisify(execFile);
 
 /** A pool in a mount namespace of its own, as a node of a test has, and a loop device of an image in it. */
-const POOL = `
+const pool = (make: string, size: string): string => `
 set -eu
 cd "$0"
-truncate --size=64M pool.img
-mkfs.ext4 -q pool.img
+truncate --size=${size} pool.img
+${make} -q pool.img >/dev/null
 mount -o loop pool.img mnt
 truncate --size=8M "mnt/$(basename "$0")"
 losetup --find --show "mnt/$(basename "$0")"
 sleep infinity
 `;
 
+/** Makes one in `folder`; the device of the image in it, and what ends the processes that it has. */
+async function startPool(folder: string, make: string, size: string) {
+  await mkdir(join(folder, "mnt"));
+  const args = ["--mount", "--propagation=private", "sh", "-c", pool(make, size), folder];
+  const child = spawn("unshare", args, {
+    ...{ stdio: ["ignore", "pipe", "inherit"], detached: true },
+    env: { ...process.env, [FOLDER_VARIABLE]: folder },
+  });
+  const device = String((await once(createInterface(child.stdout), "line"))[0]);
+  assert.match(device, /^\/dev\/loop\d+$/);
+  const end = async () => {
+    process.kill(-(child.pid ?? 0), "SIGKILL");
+    await once(child, "exit");
+  };
+  return { device, end };
+}
+
+async function loopDevices(): Promise<string> {
+  return (await execute("losetup", ["--list", "--noheadings", "--output", "NAME,BACK-FILE"])).stdout;
+}
+
 test("what is swept of tests that were killed includes the devices of files in a pool that nobody sees any more", async () => {
   const folder = await mkdtemp(join(tmpdir(), "mooring-swept-"));
-  await mkdir(join(folder, "mnt"));
   try {
-    const pool = spawn("unshare", ["--mount", "--propagation=private", "sh", "-c", POOL, folder], {
-      stdio: ["ignore", "pipe", "inherit"],
-      detached: true,
-    });
-    const device = String((await once(createInterface(pool.stdout), "line"))[0]);
-    assert.match(device, /^\/dev\/loop\d+$/);
-    process.kill(-(pool.pid ?? 0), "SIGKILL");
-    await once(pool, "exit");
+    const { device, end } = await startPool(folder, "mkfs.ext4", "64M");
+    await end();
     const left = await leftBehind(folder);
     assert.ok(
       left.some((line) => line.startsWith(`${device} of `)),
       `${device} is not among ${left.join(", ")}`,
     );
     await sweep(folder);
-    const { stdout } = await execute("losetup", ["--list", "--noheadings", "--output", "BACK-FILE"]);
-    assert.ok(!stdout.includes(basename(folder)), stdout);
+    assert.ok(!(await loopDevices()).includes(basename(folder)));
   } finally {
     await sweep(folder);
     await rm(folder, { recursive: true, force: true });
+  }
+});
+
+test("what is swept of a run that a signal ends includes the devices of files in a btrfs pool, and those of no other", async () => {
+  const [folder, other] = [await mkdtemp(join(tmpdir(), "swept-")), await mkdtemp(join(tmpdir(), "stays-"))];
+  try {
+    const mine = await startPool(folder, "mkfs.btrfs", "128M");
+    const others = await startPool(other, "mkfs.btrfs", "128M");
+
+    const loops = await loopIds(folder);
+    await mine.end();
+    await sweep(folder, loops);
+    const left = await loopDevices();
+    assert.ok(!left.includes(basename(folder)), left);
+    assert.ok(left.includes(`${others.device} `), left);
+    await sweep(other);
+    assert.ok(!(await loopDevices()).includes(basename(other)));
+  } finally {
+    for (const each of [folder, other]) {
+      await sweep(each);
+      await rm(each, { recursive: true, force: true });
+    }
   }
 });
 

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { withSourcePlaces } from "./places.mjs";
 import { readResults, running } from "./results.mjs";
-import { FOLDER_VARIABLE, leftBehind, remove, sweep } from "./sweep.mjs";
+import { FOLDER_VARIABLE, leftBehind, loopIds, remove, sweep } from "./sweep.mjs";
 
 const REPORTER = fileURLToPath(new URL("reporter.mjs", import.meta.url));
 const IN_TURN = fileURLToPath(new URL("in-turn.mjs", import.meta.url));
@@ -67,13 +67,13 @@ export async function runFiles({ files, folder, apart, flags, env, limitMs, sign
   }
   const closed = once(child, "close");
   const exited = new Promise((resolve) => child.once("exit", (code, by) => resolve(by === null ? code : 1)));
-  const { code, hung } = await endOf(child, exited, { limitMs, signal, results });
+  const { code, hung, loops } = await endOf(child, exited, { limitMs, signal, results, folder });
   const ms = Math.round(performance.now() - startedAt);
   // What outlives the files keeps their output open; we do not wait for that.
   await Promise.race([closed, sleep(CLOSE_MS, undefined, { ref: false })]);
   const isOver = !signal.aborted && hung === undefined;
   const left = isOver ? await stillLeft(folder) : [];
-  await (isOver && left.length === 0 ? remove(folder) : sweep(folder));
+  await (isOver && left.length === 0 ? remove(folder) : sweep(folder, loops));
   return shownBy(await readResults(results, covering), { code, output, ms, hung, left });
 }
 
@@ -97,21 +97,23 @@ function shownBy(read, { code, output, ms, hung, left }) {
 const other = ({ tests }, whole) =>
   whole || tests.length > 0 ? "" : "did not run: the process ended in a file before it";
 
-async function endOf(child, exited, { limitMs, signal, results }) {
+async function endOf(child, exited, { limitMs, signal, results, folder }) {
   const stop = new AbortController();
   const late = limitMs === undefined ? new Promise(() => {}) : stalled(results, limitMs, stop.signal);
   const aborted = new Promise((resolve) => signal.addEventListener("abort", () => resolve("late"), stop));
   late.catch?.(() => {});
   let hung;
+  let loops;
   if ((await Promise.race([exited, late, aborted])) === "late") {
     if (!signal.aborted) hung = await running(results);
+    loops = await loopIds(folder);
     signalGroup(child.pid, "SIGTERM");
     await Promise.race([exited, sleep(GRACE_MS, undefined, stop)]).catch(() => {});
     signalGroup(child.pid, "SIGKILL");
   }
   const code = await exited;
   stop.abort();
-  return { code, hung };
+  return { code, hung, loops };
 }
 
 /** Resolves with "late" when no test has begun or ended for so long: how many a process has before it says nothing of that. */

@@ -56,43 +56,64 @@ async function seesMounts(pid, folder) {
 }
 
 /**
- * Of files below the folder, and of files in file systems on those devices: where nothing of ours has such a file system mounted any
- * more, the kernel shows its files by a path that begins in it.
+ * Of files below the folder, of those in `before`, and of files in file systems on those devices: where nothing of ours has such a
+ * file system mounted any more, the kernel shows its files by a path that begins in it.
  */
-async function loopsOf(folder) {
-  const all = attachedLoops();
-  let added = all.filter(({ file }) => file.startsWith(`${folder}/`));
-  if (added.length === 0) return [];
-  const below = await devicesBelow();
+async function loopsOf(folder, before = new Set()) {
+  // Asked twice after each file, and most have none: the kernel's own list costs no process.
+  if (before.size === 0 && !attachedFiles().some((file) => file.startsWith(`${folder}/`))) return [];
+  const all = await readLoops();
+  let added = all.filter((loop) => loop.file.startsWith(`${folder}/`) || before.has(loop.id));
   const found = [];
   while (added.length > 0) {
     found.push(...added);
-    const devices = added.map(({ path }) => path);
-    added = all.filter((loop) => !found.includes(loop) && devices.includes(below.get(loop.path)));
+    const numbers = new Set(added.map(({ path }) => `7:${path.slice("/dev/loop".length)}`));
+    added = all.filter((loop) => !found.includes(loop) && numbers.has(loop.below));
   }
   return found.reverse();
 }
 
-/** The kernel lists those that have a file; one that was there once stays for ever. */
-function attachedLoops() {
-  const names = [...readFileSync("/proc/partitions", "utf8").matchAll(/\bloop\d+$/gm)].map(([name]) => name);
-  return names.map((name) => ({ path: `/dev/${name}`, file: backingFile(name).trim() }));
+/**
+ * Ids of the loop devices of files below the folder as each mount namespace of its tests shows them. In a file system of btrfs or
+ * FUSE whose last mount has gone with its namespace, nothing shows any more whose a file was: to be asked before
+ * processes are ended.
+ */
+export async function loopIds(folder) {
+  if (attachedFiles().length === 0) return new Set();
+  const namespaces = new Map((await processesOf(folder)).map((pid) => [namespaceOf(pid), pid]));
+  namespaces.delete(undefined);
+  const seen = await Promise.all([...namespaces.values(), "self"].map(readLoops));
+  const ours = seen.flat().filter(({ file }) => file.startsWith(`${folder}/`));
+  return new Set(ours.map(({ id }) => id));
 }
 
-/** By loop device: the loop device that its file is on. */
-async function devicesBelow() {
-  const columns = ["--list", "--noheadings", "--output", "NAME,BACK-MAJ:MIN"];
-  const { stdout } = await execute("losetup", columns).catch(() => ({ stdout: "" }));
-  const lines = [...stdout.matchAll(/^(\S+) +7:(\d+) *$/gm)];
-  return new Map(lines.map(([, path, minor]) => [path, `/dev/loop${minor}`]));
+/** The kernel lists those devices that have a file; one that was there once stays for ever. */
+function attachedFiles() {
+  const names = readFileSync("/proc/partitions", "utf8").match(/\bloop\d+$/gm) ?? [];
+  return names.map((name) => {
+    try {
+      return readFileSync(`/sys/block/${name}/loop/backing_file`, "utf8").trim();
+    } catch {
+      return "";
+    }
+  });
 }
 
-function backingFile(name) {
-  try {
-    return readFileSync(`/sys/block/${name}/loop/backing_file`, "utf8");
-  } catch {
-    return "";
-  }
+/**
+ * All that there are, by what a process sees: the device, its file and the number of the device that this is on, and an `id`, which
+ * the same device of another file does not have.
+ */
+async function readLoops(pid = "self") {
+  const inside = pid === "self" ? [] : ["nsenter", `--mount=/proc/${pid}/ns/mnt`];
+  const columns = ["--list", "--json", "--output", "NAME,BACK-MAJ:MIN,BACK-INO,BACK-FILE"];
+  const [program, ...args] = [...inside, "losetup", ...columns];
+  // Without any it prints nothing.
+  const { stdout } = await execute(program, args).catch(() => ({ stdout: "" }));
+  const { loopdevices } = JSON.parse(stdout || '{ "loopdevices": [] }');
+  return loopdevices.map(({ name, "back-maj:min": number, "back-ino": inode, "back-file": file }) => ({
+    ...{ path: name, below: number?.trim(), file: file ?? "" },
+    id: `${name} ${number?.trim()} ${inode}`,
+  }));
 }
 
 /** Mounts that we see ourselves; those of a namespace end with its last process. */
@@ -145,13 +166,15 @@ export async function leftBehind(folder) {
   return [...(await Promise.all(commands)), ...mounts, ...loops];
 }
 
-/** Takes it all away, files included. */
-export async function sweep(folder) {
+/** Takes it all away, files included. `before`: {@link loopIds}, asked before some of its processes were ended. */
+export async function sweep(folder, before = []) {
+  const known = new Set(before);
   for (let round = 0; round < 50; round += 1) {
+    for (const id of await loopIds(folder)) known.add(id);
     const pids = await processesOf(folder);
     for (const pid of pids) kill(pid);
     for (const target of await mountsOf(folder)) await execute("umount", ["-l", target]).catch(nothing);
-    const loops = await loopsOf(folder);
+    const loops = await loopsOf(folder, known);
     for (const { path } of loops) await execute("losetup", ["-d", path]).catch(nothing);
     if (pids.length === 0 && loops.length === 0) break;
     await sleep(100);
