@@ -10,6 +10,7 @@ import { nothingRemains } from "../support/remains.ts";
 import { sleepersSocket } from "../support/sleepers.ts";
 import { Up } from "../support/up.ts";
 import { host } from "./support/driver.ts";
+import { gate } from "./support/gate.ts";
 import { MooringProcess, plainEnvironment } from "./support/process.ts";
 import { capability, fails, MIB } from "./support/volumes.ts";
 
@@ -26,10 +27,10 @@ after(async () => {
 });
 await up.start();
 
-function start(args: readonly string[], socket: string): MooringProcess {
+function start(args: readonly string[], socket: string, env: NodeJS.ProcessEnv = {}): MooringProcess {
   const CSI_ENDPOINT = `unix://${join(up.stateDir, socket)}`;
   const asked = sleepersSocket(join(up.stateDir, `${socket}.sleepers`));
-  const child = new MooringProcess(args, { ...plainEnvironment(), ...asked, CSI_ENDPOINT });
+  const child = new MooringProcess(args, { ...plainEnvironment(), ...env, ...asked, CSI_ENDPOINT });
   processes.push(child);
   return child;
 }
@@ -44,10 +45,12 @@ interface Part {
   client: CsiClient;
 }
 
-/** A controller process and a node process with nothing in common but the API server. */
-async function startParts(): Promise<{ controller: Part; node: Part; stop(): Promise<void> }> {
+/** A controller process and a node process, which has `env`, with nothing in common but the API server. */
+async function startParts(
+  env: NodeJS.ProcessEnv = {},
+): Promise<{ controller: Part; node: Part; stop(): Promise<void> }> {
   const begin = async (mode: "controller" | "node"): Promise<Part> => {
-    const process = start(driver(mode, "worker"), `${mode}.sock`);
+    const process = start(driver(mode, "worker"), `${mode}.sock`, mode === "node" ? env : {});
     const endpoint = `unix://${join(up.stateDir, `${mode}.sock`)}`;
     const client = await connect(endpoint, { timeoutMs: 60_000, readyTimeoutMs: 60_000 }).catch(
       (cause: unknown) => {
@@ -132,6 +135,57 @@ test(
     await second.controller.client.controller.deleteVolume({ volumeId: id });
     await fails("NOT_FOUND", second.controller.client.controller.controllerGetVolume({ volumeId: id }));
     await second.stop();
+  },
+);
+
+test(
+  "parameters that change while a volume is being staged are in effect once it is staged",
+  everyday(),
+  async () => {
+    const folder = join(up.stateDir, "gate");
+    await mkdir(folder);
+    // Volumes with xfs are staged at once, one with ext4 waits for its file system.
+    const mkfs = await gate(folder, "mkfs.ext4", "mke2fs");
+    const { controller, node, stop } = await startParts({ PATH: mkfs.path });
+    const attached = async (name: string, fsType: string) => {
+      const volumeCapability = capability({ fsType });
+      const { volume } = await controller.client.controller.createVolume({
+        ...{ name, capacityRange: { requiredBytes: 320n * MIB }, volumeCapabilities: [volumeCapability] },
+        accessibilityRequirements: { requisite: [{ segments: { [TOPOLOGY_NODE_KEY]: WORKER } }] },
+      });
+      const at = { volumeId: volume?.volumeId ?? "", volumeCapability };
+      const { publishContext } = await controller.client.controller.controllerPublishVolume({
+        ...{ ...at, nodeId: WORKER },
+      });
+      const stagingTargetPath = join(up.stateDir, name);
+      await mkdir(stagingTargetPath);
+      return { ...at, publishContext, stagingTargetPath };
+    };
+    const modify = ({ volumeId }: { volumeId: string }, mutableParameters: Record<string, string>) =>
+      controller.client.controller.controllerModifyVolume({ volumeId, mutableParameters });
+    const [slow, other] = [await attached("slow", "ext4"), await attached("other", "xfs")];
+    await node.client.node.nodeStageVolume(other);
+    const staging = node.client.node.nodeStageVolume(slow);
+    await mkfs.reached();
+    await modify(slow, { discard: "true" });
+    await modify(other, { readAheadKiB: "512" });
+    // By then the node has seen the change before it as well.
+    await eventually(
+      "the other device to read further ahead",
+      async () => (await readAheadAt(other.stagingTargetPath)) === "512",
+    );
+    await mkfs.open();
+    await staging;
+    await eventually("the file system to give free blocks back", async () => {
+      const [mount] = await host.mounts.at(slow.stagingTargetPath);
+      return mount?.superOptions.includes("discard") === true;
+    });
+    for (const { volumeId, stagingTargetPath } of [slow, other]) {
+      await node.client.node.nodeUnstageVolume({ volumeId, stagingTargetPath });
+      await controller.client.controller.controllerUnpublishVolume({ volumeId, nodeId: WORKER });
+      await controller.client.controller.deleteVolume({ volumeId });
+    }
+    await stop();
   },
 );
 

@@ -1,5 +1,6 @@
 import type { CallContext, Services } from "@mooring/csi";
 import { Pools, Snapshots, TOPOLOGY_NODE_KEY, VolumeAttachments, VolumeSets, Volumes } from "@mooring/engine";
+import { KeyedLock } from "@mooring/store";
 import {
   addonsCapabilities,
   controllerCapabilities,
@@ -178,6 +179,7 @@ function nodeContext(driver: DriverContext, signal: AbortSignal | undefined): No
     ...driver,
     records: new NodeRecords(driver.stateDir),
     servedUsage: new ServedUsage(driver.host.exec),
+    tuning: new KeyedLock(),
   };
   const limits = new IoLimitKeeper(node);
   node.ioLimits = limits;

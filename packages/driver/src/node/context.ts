@@ -2,6 +2,7 @@ import { open, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { CsiError } from "@mooring/csi";
 import { deviceOn, type Volume } from "@mooring/engine";
+import type { KeyedLock } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import type { NodeRecords } from "./records.ts";
 import type { ServedUsage } from "./served-usage.ts";
@@ -10,6 +11,8 @@ import type { ServedUsage } from "./served-usage.ts";
 export interface NodeContext extends DriverContext {
   records: NodeRecords;
   servedUsage: ServedUsage;
+  /** By volume: held from the read of its mutable parameters until they are in effect, so that the newest come last. */
+  tuning: KeyedLock;
 }
 
 /** What a volume is on this node while it is attached: a block device, or a folder of a `directory` pool. */

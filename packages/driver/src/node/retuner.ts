@@ -1,5 +1,5 @@
 import { deviceOn } from "@mooring/engine";
-import { backoffMs, delay, KeyedLock } from "@mooring/store";
+import { backoffMs, delay } from "@mooring/store";
 import { findVolume } from "../objects/find.ts";
 import { type NodeContext, withAttached } from "./context.ts";
 import { applyTuning } from "./tuning.ts";
@@ -13,8 +13,6 @@ const RETRY = { baseMs: 200, maxMs: 30_000 };
 export class Retuner {
   readonly #node: NodeContext;
   readonly #signal: AbortSignal;
-  /** One after the other: each reads the newest parameters. */
-  readonly #locks = new KeyedLock();
 
   constructor(node: NodeContext, signal: AbortSignal) {
     this.#node = node;
@@ -27,7 +25,7 @@ export class Retuner {
     if (this.#node.mode !== "node") return;
     for (let failures = 1; !this.#signal.aborted; failures++) {
       try {
-        return await this.#locks.run(name, () => this.#tune(name));
+        return await this.#node.tuning.run(name, () => this.#tune(name));
       } catch (error) {
         if (this.#signal.aborted) return;
         const message = "cannot put mutable parameters into effect; trying again";

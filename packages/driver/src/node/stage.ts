@@ -43,11 +43,11 @@ const grown = failpoint("driver/stage/grown");
  * NodeStageVolume: file system made once, checked, grown to the device, mounted. A block volume has nothing to mount:
  * staging only records that the device is in use.
  */
-export async function stageVolume(
-  node: NodeContext,
-  request: v1.NodeStageVolumeRequest,
-  { signal }: CallContext,
-) {
+export function stageVolume(node: NodeContext, request: v1.NodeStageVolumeRequest, call: CallContext) {
+  return node.tuning.run(request.volumeId, () => stage(node, request, call));
+}
+
+async function stage(node: NodeContext, request: v1.NodeStageVolumeRequest, { signal }: CallContext) {
   const path = parsePath(request.stagingTargetPath, "staging_target_path");
   const capability = parseCapability(request.volumeCapability, "volume_capability");
   const flags = checkMountFlags(capability.mount?.flags ?? []);
