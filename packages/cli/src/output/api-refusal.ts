@@ -24,7 +24,7 @@ function notFound(error: StatusError): ErrorReport {
   if (isKindMissing(error))
     return {
       message: `the API server does not have Mooring's kinds: ${error.message}`,
-      next: "use the kubeconfig of a running `mooring up` (--kubeconfig FILE)",
+      next: "use the kubeconfig of a running `mooring up` (--kubeconfig FILE); a cluster gets them by the chart, or by kubectl apply --server-side -f deploy/crds",
       exitCode: EXIT.usage,
     };
   const list = LISTS[kind] ?? `kubectl get ${group === "" ? kind : `${kind}.${group}`} -A`;

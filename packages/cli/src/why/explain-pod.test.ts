@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Events, Pods, type Resource } from "@mooring/store";
+import { Events, KubeVolumeAttachments, Nodes, Pods, type Resource } from "@mooring/store";
 import { explainContainers } from "./explain-containers.ts";
 import { explainPod } from "./explain-pod.ts";
 import { contextOf } from "./kinds.ts";
@@ -41,6 +41,22 @@ for (const order of [
     assert.equal(message, "Pending: FailedMount: timeout");
   });
 }
+
+test("a pod of which nobody has reported anything waits for whoever comes next, not for volumes that it does not have", async (t) => {
+  const store = await storeOf(t, [Pods, Events, Nodes, KubeVolumeAttachments] as Resource[]);
+  const create = (name: string, spec: object) =>
+    store.create(Pods, {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { namespace: "shop", name },
+      spec: { containers: [{ name: "main", image: "" }], ...spec },
+    });
+  await create("new", {});
+  await create("bound", { nodeName: "worker-1" });
+  const message = async (name: string) => (await explainPod(contextOf(store), "shop", name)).message;
+  assert.equal(await message("new"), "Pending: no scheduler has chosen a node for it yet");
+  assert.equal(await message("bound"), "Pending: its node has not started it yet");
+});
 
 test("a program that could not be started has no log: its command is what has to be corrected", () => {
   const [found, other] = ["StartError", "Error"].map((reason) => {

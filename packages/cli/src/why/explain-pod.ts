@@ -105,6 +105,12 @@ async function deleting(context: Context, pod: Pod, subject: string): Promise<Fi
   });
 }
 
+/** What comes next for one of which nobody has reported anything. */
+function waitsFor({ hasNode, hasStorage }: { hasNode: boolean; hasStorage: boolean }): string {
+  if (!hasNode) return "no scheduler has chosen a node for it yet";
+  return hasStorage ? "waits for its volumes" : "its node has not started it yet";
+}
+
 /** A pod: scheduled, its claims, its attachments, its containers. */
 export async function explainPod(context: Context, namespace: string, name: string): Promise<Finding> {
   const subject = `Pod ${namespace}/${name}`;
@@ -121,8 +127,9 @@ export async function explainPod(context: Context, namespace: string, name: stri
   if (scheduled?.status === "False")
     return unscheduled(pod, subject, scheduled.message ?? "no node was found", children);
   if (containers.length > 0) return finding("waiting", subject, phase, { children });
-  const cause = (await trouble(context, pod)) ?? "waits for its volumes";
-  const isLost = pod.spec?.nodeName !== undefined && children.every(({ state }) => state === "ok");
+  const hasNode = pod.spec?.nodeName !== undefined;
+  const cause = (await trouble(context, pod)) ?? waitsFor({ hasNode, hasStorage: storage.length > 0 });
+  const isLost = hasNode && children.every(({ state }) => state === "ok");
   return finding("waiting", subject, `${phase}: ${cause}`, {
     children,
     ...(isLost
