@@ -70,7 +70,7 @@ test("what is swept of a run that a signal ends includes the devices of files in
     const mine = await startPool(folder, "mkfs.btrfs", "128M");
     const others = await startPool(other, "mkfs.btrfs", "128M");
 
-    const loops = await loopIds(folder);
+    const loops = [...(await loopIds(folder))];
     await mine.end();
     await sweep(folder, loops);
     const left = await loopDevices();

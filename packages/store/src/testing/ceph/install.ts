@@ -14,7 +14,15 @@ const PACKAGES = [
   "qemu-block-extra",
   "kmod",
 ] as const;
-const PROGRAMS = ["ceph-mon", "ceph-mgr", "ceph-osd", "ceph", "rbd", "qemu-storage-daemon", "modprobe"] as const;
+const PROGRAMS = [
+  "ceph-mon",
+  "ceph-mgr",
+  "ceph-osd",
+  "ceph",
+  "rbd",
+  "qemu-storage-daemon",
+  "modprobe",
+] as const;
 const FOLDERS = [...(process.env["PATH"] ?? "").split(":"), "/usr/sbin", "/usr/bin"];
 const NEEDED = `needs Ceph: apt-get install --no-install-recommends ${PACKAGES.join(" ")}`;
 
