@@ -3,12 +3,16 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { ROOT } from "../../../scripts/lib/setup.mjs";
+import { attachesAnew } from "./flow/attachments.mjs";
 import { readOnlyVolumes, topologies } from "./flow/by-hand.mjs";
 import { crashes } from "./flow/crashes.mjs";
+import { repeatsOrUndoes, repeatsWhatExceeds, waitsWhileBusy } from "./flow/failed-calls.mjs";
 import { groups } from "./flow/groups.mjs";
+import { needsClaim } from "./flow/in-line.mjs";
 import { takeDataAway, uninstall } from "./flow/leave.mjs";
 import { countsUsers, neverTooEarly } from "./flow/node-calls.mjs";
 import { nodesContainer } from "./flow/node-container.mjs";
+import { onlyPublishes, passesSecrets, startDrivers, stopDrivers } from "./flow/other-drivers.mjs";
 import { page } from "./flow/page.mjs";
 import { atRest, haveRestAsked } from "./flow/rest.mjs";
 import { changeAttributes, copies, growOnline, statistics, writeAndRead } from "./flow/volumes.mjs";
@@ -45,6 +49,23 @@ const TAKEN_AWAY = [
 /** What has to be done for a volume to be staged once, and for each call of its end to be repeated until it is done, before the next. */
 const USED_BY_SEVERAL = ["CSI-164", "CSI-262", "CSI-267", "K8S-050", "K8S-067", "K8S-068", "K8S-105"];
 
+/** What Kubernetes makes of drivers that can less than ours, or fail when a test wants them to. */
+async function otherDrivers() {
+  const drivers = await timed("drivers of another vendor", () => startDrivers(kube));
+  // Each has volumes of its own, and waits most of the time.
+  await Promise.all([
+    timed("a driver that only publishes", () => onlyPublishes(kube, drivers), ["CSI-011", "K8S-104"]),
+    timed("secrets that a volume names", () => passesSecrets(kube, drivers), ["K8S-116", "K8S-117"]),
+    timed("calls that fail", () => repeatsOrUndoes(kube, drivers), ["CSI-252", "CSI-271"]),
+    timed("a driver that is busy", () => waitsWhileBusy(kube, drivers), ["CSI-298"]),
+    timed("a volume for one pod at a time", () => repeatsWhatExceeds(kube, drivers)),
+    timed("an attachment that goes while a pod comes", () => attachesAnew(kube, drivers), [
+      ...["K8S-040", "K8S-077", "K8S-078"],
+    ]),
+  ]);
+  await timed("they leave", () => stopDrivers(kube, drivers));
+}
+
 const ADDRESS = "10.250.0.1";
 const SUBNET = "10.244.1.0/24";
 
@@ -69,6 +90,8 @@ try {
   // Before calls fail on purpose.
   await timed("no call too early", () => neverTooEarly(kube), ["CSI-249", "CSI-250", "CSI-269", "K8S-103"]);
   await timed("pods of one volume, which end one by one", () => countsUsers(kube), USED_BY_SEVERAL);
+  await timed("a pod without a claim", () => needsClaim(kube), ["K8S-063"]);
+  await otherDrivers();
   await timed("growth while it is written", () => growOnline(kube));
   await timed("snapshots and clones", () => copies(kube), ["CSI-255"]);
   await timed("group snapshot and restore", () => groups(kube));

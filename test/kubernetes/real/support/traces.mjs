@@ -8,7 +8,7 @@ const KUBELET = "/var/lib/kubelet";
 
 /**
  * Where a kubelet mounts what CSI drivers have: staged, published and raw volumes, and folders in volumes. Most of these paths
- * name no driver; none but ours is on these machines.
+ * name no driver; none but ours stays on these machines.
  */
 const OF_VOLUMES = [
   "plugins/kubernetes\\.io/csi/",
