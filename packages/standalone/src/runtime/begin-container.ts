@@ -5,13 +5,20 @@ import { defined, failpoint, type Logger } from "@mooring/store";
 import type { BaseRoot } from "./base-root.ts";
 import type { Cgroups } from "./cgroups.ts";
 import { type Container, superviseContainer } from "./container.ts";
-import { type ContainerFiles, type ContainerRecord, readMonitor, writeRecord } from "./container-files.ts";
+import {
+  type ContainerFiles,
+  type ContainerName,
+  type ContainerRecord,
+  readMonitor,
+  writeRecord,
+} from "./container-files.ts";
 import { mountContainerRoot } from "./container-root.ts";
 import type { HostRoot } from "./host-root.ts";
 import { makeInRoot } from "./in-root.ts";
 import { prepareLaunch } from "./launch.ts";
 import type { Launcher, WaitingMonitor } from "./launcher.ts";
 import { logFolderOf } from "./log-paths.ts";
+import type { MonitorsAhead } from "./monitors-ahead.ts";
 import { resolveTargets } from "./mount-points.ts";
 import type { OciMount } from "./oci/mounts.ts";
 import type { RunFolder } from "./run-folder.ts";
@@ -33,8 +40,9 @@ export interface RuntimeContext {
   run: RunFolder;
   host: Host;
   launcher: Launcher;
+  ahead: MonitorsAhead;
   /** Where one container's things are, and who is notified. */
-  of(record: ContainerRecord): ContainerContext;
+  of(container: ContainerName): ContainerContext;
 }
 
 /** Starts a container that was not started before. */
@@ -65,7 +73,7 @@ async function launchContainer(
   // Nothing of this is without the record after a kill: a bundle without one is removed, and a monitor that waits ends with
   // us.
   const work = [
-    prepareMonitor(context, record, config),
+    takeMonitor(context, config),
     writeRecord(own.files, record),
     prepareBundle(context, own.files, config, hostRoot),
   ] as const;
@@ -82,20 +90,28 @@ async function launchContainer(
   }
 }
 
-/** The monitor, in its control group, with the container's files open. */
-async function prepareMonitor(
+async function takeMonitor(context: RuntimeContext, config: ContainerConfig): Promise<WaitingMonitor> {
+  const { id, users, user } = config;
+  const made = await context.ahead.take(id);
+  return made ?? prepareMonitor(context, config, users === undefined ? undefined : users.first + user.uid);
+}
+
+/** The monitor, in its control group, with the container's files open. `logOwner`: see {@link prepareLaunch}. */
+export async function prepareMonitor(
   { cgroups, launcher, logs, of, run }: RuntimeContext,
-  record: ContainerRecord,
-  { id, pod, users, user }: ContainerConfig,
+  container: ContainerName,
+  logOwner?: number,
 ): Promise<WaitingMonitor> {
-  const { files, logFile } = of(record);
+  const { id, pod } = container;
+  const { files, logFile } = of(container);
   const [cgroup] = await Promise.all([
     cgroups.create(pod.uid, id),
-    mkdir(logFolderOf(logs, record), { recursive: true, mode: 0o750 }),
+    mkdir(logFolderOf(logs, container), { recursive: true, mode: 0o750 }),
+    mkdir(files.folder, { recursive: true, mode: 0o700 }),
   ]);
   return prepareLaunch(launcher, {
     ...{ id, files, cgroup, logFile, root: run.runc },
-    ...defined({ logOwner: users === undefined ? undefined : users.first + user.uid }),
+    ...defined({ logOwner }),
   });
 }
 

@@ -3,12 +3,16 @@ import { join } from "node:path";
 import type { ProcessIdentity } from "./process-identity.ts";
 import type { ContainerExit } from "./runtime.ts";
 
-/** What is written before a container is started. Contains no environment: that may be secret. */
-export interface ContainerRecord {
+/** One attempt to run a container. */
+export interface ContainerName {
   id: string;
   pod: { uid: string; namespace: string; name: string };
   name: string;
   attempt: number;
+}
+
+/** What is written before a container is started. Contains no environment: that may be secret. */
+export interface ContainerRecord extends ContainerName {
   createdAt: string;
   /** Process ids mean something only while the kernel is the same. */
   bootID: string;

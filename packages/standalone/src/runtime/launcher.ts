@@ -18,6 +18,8 @@ export interface StartedMonitor {
 export interface WaitingMonitor {
   /** Has it start its container. Rejects when that is not known: what starts monitors has ended. */
   begin(): Promise<StartedMonitor>;
+  /** False: it has ended, or what starts it has. */
+  canBegin(): boolean;
   /** Has it end; not after `begin`. */
   drop(): void;
 }
@@ -67,6 +69,7 @@ export class Launcher {
       );
     monitor.identity = await identify(Number(rest[0]));
     return {
+      canBegin: () => this.#child === child && monitor.state === "running",
       begin: async () => {
         if (this.#child !== child) throw hasEnded();
         if (monitor.state !== "running") return monitor;

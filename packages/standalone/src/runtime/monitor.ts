@@ -5,8 +5,11 @@
  * input; monitors live on.
  *
  * A monitor waits for the order to begin, and does nothing when that is dropped, or when this program ends before: so it is
- * made while the container's record and bundle are still written. What takes time of that is its control group: the
- * kernel lets a process change groups only after all processors have passed a point of rest, some ten milliseconds.
+ * made while the pod's volumes are still on their way, with the process that becomes runc. What takes time of that are their
+ * control groups: the kernel lets a process change groups only after all processors have passed a point of rest, some ten
+ * milliseconds. Another one that comes within that time waits for the same point. runc moves the container's first process, too: the
+ * monitor, which has nothing else to do then, changes once more into the group that it is in as runc begins, so that runc meets a wait
+ * that is nearly over.
  *
  * A monitor stays with a container from its start to its end, and writes both down in the status file: `{"child-pid": 7}` and
  * `{"exit-code": 0}`, or `{"failed": 1}` when runc could not start it. Before that it puts itself into a control group and
@@ -49,6 +52,14 @@ sub join_group {
   syswrite($group, "0") or die "control group: $!";
 }
 
+# False: whoever would give the order is gone.
+sub ordered {
+  my ($from) = @_;
+  my $got;
+  do { $got = sysread($from, my $word, 1) } until defined $got || !$!{EINTR};
+  return $got;
+}
+
 sub monitor {
   my ($order, $gate, $statusFd, $logFd, $ownGroup, $group, $statusFile, $pidFile, $runcPidFile, @runc) = @_;
   syscall($SETSID);
@@ -62,9 +73,18 @@ sub monitor {
   $status->autoflush(1);
   join_group($ownGroup);
   syscall($PRCTL, 36, 1, 0, 0, 0) == 0 or die "cannot become a subreaper: $!";
-  my $ordered;
-  do { $ordered = sysread($gate, my $word, 1) } until defined $ordered || !$!{EINTR};
-  exit 1 if !$ordered;
+  pipe(my $start, my $go) or die "pipe: $!";
+  my $runc = fork() // die "fork: $!";
+  if ($runc == 0) {
+    close($gate);
+    close($go);
+    join_group($group) if $group ne "";
+    exit 1 if !ordered($start);
+    %ENV = (PATH => $ENV{PATH}, XDG_RUNTIME_DIR => "/run");
+    exec { $runc[0] } @runc or exit 127;
+  }
+  close($start);
+  exit 1 if !ordered($gate);
   close($gate);
   my ($own, $there) = map { join " ", (stat($_))[0, 1] } $status, $statusFile;
   exit 1 if $own ne $there;
@@ -74,12 +94,9 @@ sub monitor {
   print $file "$$ $start\n";
   close($file) or die "pid file: $!";
   rename("$pidFile.new", $pidFile) or die "pid file: $!";
-  my $runc = fork() // die "fork: $!";
-  if ($runc == 0) {
-    join_group($group) if $group ne "";
-    %ENV = (PATH => $ENV{PATH}, XDG_RUNTIME_DIR => "/run");
-    exec { $runc[0] } @runc or exit 127;
-  }
+  syswrite($go, "b");
+  close($go);
+  eval { join_group($ownGroup) };
   if (end_of($runc) != 0) {
     print $status qq({"failed": 1}\n);
     exit 0;

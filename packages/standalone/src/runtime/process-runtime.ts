@@ -3,10 +3,16 @@ import { join } from "node:path";
 import { createHost, type Host } from "@mooring/engine";
 import type { Logger } from "@mooring/store";
 import { closeBaseRoot } from "./base-root.ts";
-import { adoptContainer, beginContainer, type RuntimeContext } from "./begin-container.ts";
+import { adoptContainer, beginContainer, prepareMonitor, type RuntimeContext } from "./begin-container.ts";
 import { cgroupName, openCgroups } from "./cgroups.ts";
 import type { Container } from "./container.ts";
-import { type ContainerFiles, type ContainerRecord, containerFiles, readRecords } from "./container-files.ts";
+import {
+  type ContainerFiles,
+  type ContainerName,
+  type ContainerRecord,
+  containerFiles,
+  readRecords,
+} from "./container-files.ts";
 import { removeContainerRoot } from "./container-root.ts";
 import { controllersHere } from "./controllers.ts";
 import { type ExecTarget, execInContainer } from "./exec.ts";
@@ -16,6 +22,7 @@ import { Launcher } from "./launcher.ts";
 import { addressOfListener } from "./listening.ts";
 import { logFileOf, logFolderOf, parseLogFolder, podLogFolder } from "./log-paths.ts";
 import { readLog } from "./log-read.ts";
+import { MonitorsAhead } from "./monitors-ahead.ts";
 import { bootID } from "./process-identity.ts";
 import { openRunFolder, type RunFolder } from "./run-folder.ts";
 import { deleteContainer } from "./runc.ts";
@@ -68,15 +75,16 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
   const context: RuntimeContext = {
     ...{ cgroups, logger, logs, run, host },
     launcher: new Launcher(),
+    ahead: new MonitorsAhead(),
     bootID: await bootID(),
-    of: (record) => ({
+    of: (container) => ({
       ...{ cgroups, logger },
-      files: filesOf(record.id),
-      logFile: logFileOf(logs, record),
-      started: () => removeMappedVolumes(host, run.mapped(record.id)),
-      cleanUp: () => cleanUp({ run, host, filesOf }, record.id),
+      files: filesOf(container.id),
+      logFile: logFileOf(logs, container),
+      started: () => removeMappedVolumes(host, run.mapped(container.id)),
+      cleanUp: () => cleanUp({ run, host, filesOf }, container.id),
       changed: () => {
-        for (const listener of listeners) listener(record.pod.uid);
+        for (const listener of listeners) listener(container.pod.uid);
       },
     }),
   };
@@ -145,6 +153,11 @@ class ProcessRuntime implements Runtime {
     await this.#roots.current().catch(() => undefined);
   }
 
+  prepareStart(container: ContainerName): void {
+    if (this.#containers.has(container.id)) return;
+    this.#context.ahead.make(container, () => prepareMonitor(this.#context, container));
+  }
+
   async start(config: ContainerConfig): Promise<ContainerStatus> {
     const present = this.#containers.get(config.id);
     if (present !== undefined) return present.status();
@@ -208,6 +221,7 @@ class ProcessRuntime implements Runtime {
 
   async removePod(pod: ContainerConfig["pod"]): Promise<void> {
     const { cgroups, logs } = this.#context;
+    await this.#dropPrepared(pod.uid);
     await cgroups.kill(pod.uid);
     await cgroups.remove(pod.uid);
     await rm(podLogFolder(logs, pod), { recursive: true, force: true });
@@ -242,6 +256,7 @@ class ProcessRuntime implements Runtime {
     const { cgroups, launcher, run } = this.#context;
     const all = [...this.#containers.values()];
     const running = all.some((container) => container.status().state !== "exited");
+    await this.#dropPrepared();
     await Promise.all(all.map((container) => container.release()));
     await launcher.close();
     await this.#roots.settled();
@@ -252,6 +267,15 @@ class ProcessRuntime implements Runtime {
     }
     await cgroups.close();
     await run.close();
+  }
+
+  /** Without a record nothing of them would be found in this life. */
+  async #dropPrepared(podUID?: string): Promise<void> {
+    const { ahead, cgroups, of } = this.#context;
+    for (const container of await ahead.drop(podUID)) {
+      await cgroups.remove(container.pod.uid, container.id);
+      await rm(of(container).files.folder, { recursive: true, force: true });
+    }
   }
 
   #known(id: string): Container {

@@ -153,6 +153,11 @@ export interface Runtime {
    * Need not be called, and never fails: the start says what is wrong.
    */
   prepare(): Promise<void>;
+  /**
+   * Does ahead what the start of one container needs besides its configuration; not of one with users of its own. It is undone
+   * when its pod is removed, or with `close`, unless it is started. Need not be called.
+   */
+  prepareStart(container: Pick<ContainerConfig, "id" | "pod" | "name" | "attempt">): void;
   /** Resolves when the container runs or has failed to; a container of that id that was started before is left alone. */
   start(config: ContainerConfig): Promise<ContainerStatus>;
   /**

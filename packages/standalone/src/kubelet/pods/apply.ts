@@ -1,4 +1,5 @@
 import { DONE, isNotFound, type Pod, Pods } from "@mooring/store";
+import { containerID } from "./container-id.ts";
 import type { PodContext } from "./context.ts";
 import type { ActivePodStep } from "./decide.ts";
 import { keepProbing } from "./keep-probing.ts";
@@ -22,8 +23,7 @@ export async function applyPodStep(
       for (const each of seen.podView.containers) keepProbing(context, pod, each);
       return undefined;
     case "mount-volumes":
-      // Beside the volumes, which take longer.
-      if (rolesOf(pod).some(({ spec }) => spec.image === "host")) void runtime.prepare();
+      prepareStart(context, seen);
       await volumes.mount(pod, seen.origin);
       return undefined;
     case "report-status":
@@ -51,6 +51,19 @@ export async function applyPodStep(
       if (!seen.orphaned) await deleteObject(context, pod);
       return DONE;
   }
+}
+
+/** Beside the volumes, which take longer. */
+function prepareStart({ runtime }: PodContext, { podView: { pod, containers } }: SeenPod): void {
+  if (rolesOf(pod).some(({ spec }) => spec.image === "host")) void runtime.prepare();
+  const [first] = containers;
+  if (first === undefined || first.latest !== undefined || pod.spec?.hostUsers === false) return;
+  const { uid = "", namespace = "", name } = pod.metadata;
+  const container = first.spec.name;
+  runtime.prepareStart({
+    ...{ id: containerID(pod, container, 0), pod: { uid, namespace, name } },
+    ...{ name: container, attempt: 0 },
+  });
 }
 
 /** The status of before is on disk when this resolves or rejects: a later one is never overwritten by it. */
