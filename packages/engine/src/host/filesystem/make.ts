@@ -1,7 +1,7 @@
 import { describeBytes } from "@mooring/store";
 import { EngineError } from "../../errors.ts";
 import type { Exec } from "../host.ts";
-import { deviceSize, probe, probeEdges } from "./probe.ts";
+import { deviceSize, type ProbeResult, probe } from "./probe.ts";
 import { FILESYSTEMS, type FilesystemType } from "./types.ts";
 
 /** What decides whether a file system is made: it is made once, and never again. */
@@ -10,8 +10,8 @@ export interface MakeFilesystem {
   type: FilesystemType;
   /** `Volume.status.formatted`: set means that this device had a file system once, so none is ever made again. */
   formatted: string | undefined;
-  /** `probe` has found nothing a moment ago: only the edges of the device are read again. */
-  foundEmpty?: boolean;
+  /** Two witnesses have found nothing a moment ago: one is asked again, by this. */
+  askAgain?: () => Promise<ProbeResult>;
 }
 
 /**
@@ -25,7 +25,7 @@ export async function makeFilesystem(
   signal?: AbortSignal,
 ): Promise<FilesystemType> {
   const { device, type, formatted } = request;
-  const found = request.foundEmpty ? await probeEdges(device) : await probe(exec, device, signal);
+  const found = await (request.askAgain?.() ?? probe(exec, device, signal));
   if (found.kind === "filesystem" && found.type === type && (formatted ?? type) === type) return type;
   if (formatted !== undefined) throw lostFilesystem(device, formatted, describe(found));
   if (found.kind !== "empty") throw notEmpty(device, type, describe(found));

@@ -28,7 +28,7 @@ export async function probe(exec: Exec, device: string, signal?: AbortSignal): P
   return probeEdges(device);
 }
 
-/** The second witness alone: for a device that `probe` has just found empty, once more before it is written to. */
+/** The second witness alone: beside another first one, and for a device that was found empty, once more before it is written to. */
 export async function probeEdges(device: string): Promise<ProbeResult> {
   const zero = await edgesAreZero(device);
   return zero ? { kind: "empty" } : { kind: "data", what: "data of an unknown format" };

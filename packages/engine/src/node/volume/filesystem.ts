@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { failpoint, mutate, type ObjectStore } from "@mooring/store";
+import { defined, failpoint, mutate, type ObjectStore } from "@mooring/store";
 import { isThickVolume, type Volume, Volumes } from "../../api/volume.ts";
 import { EngineError } from "../../errors.ts";
 import {
@@ -103,12 +103,22 @@ export async function intendFilesystem(
   device: string,
   signal: AbortSignal,
 ): Promise<ProbeResult> {
-  const { exec } = context.host;
-  const unwritten = await isUnwritten(context.host, device);
-  const found = unwritten ? await probeEdges(device) : await probe(exec, device, signal);
+  const intending = () => intend(context, volume, wantedType(volume), signal);
   // Only on an empty device: on any other the intention would declare a user's data to be our rubbish.
-  if (found.kind === "empty") await intend(context, volume, wantedType(volume), signal);
+  if (await isUnwritten(context.host, device)) {
+    // Not a block of it is written: the second witness may be heard while that goes to the disk.
+    const work = [probeEdges(device), intending()] as const;
+    const [edges] = await Promise.all(work).finally(() => Promise.allSettled(work));
+    return edges;
+  }
+  const found = await probe(context.host.exec, device, signal);
+  if (found.kind === "empty") await intending();
   return found;
+}
+
+/** Once more before it is written to, by the witness that costs less. */
+async function stillEmpty(host: Host, device: string): Promise<ProbeResult> {
+  return (await isUnwritten(host, device)) ? { kind: "empty" } : probeEdges(device);
 }
 
 /**
@@ -139,7 +149,8 @@ async function format(
   if (seen.kind === "filesystem" && volume.spec.source !== undefined && isSupported(seen.type))
     return { type: seen.type, adopted: true };
   const wanted = { device, type: wantedType(volume), formatted: undefined };
-  const type = await makeFilesystem(exec, { ...wanted, foundEmpty: seen.kind === "empty" }, signal);
+  const askAgain = seen.kind === "empty" ? () => stillEmpty(context.host, device) : undefined;
+  const type = await makeFilesystem(exec, { ...wanted, ...defined({ askAgain }) }, signal);
   return { type, adopted: false };
 }
 

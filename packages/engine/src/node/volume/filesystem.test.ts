@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { ObjectStore } from "@mooring/store";
+import type { Volume } from "../../api/volume.ts";
+import { createHost } from "../../host/create-host.ts";
+import { probe } from "../../host/filesystems.ts";
+import { MIB, scratch, sparse } from "../../testing/scratch.ts";
+import { intendFilesystem, prepareFilesystem } from "./filesystem.ts";
+
+const host = createHost();
+const signal = new AbortController().signal;
+
+/** A store with one volume; `written` happens while a change of it goes to the disk. */
+function storeOf(volume: Volume, written: () => Promise<void>): { store: ObjectStore; now(): Volume } {
+  let current = volume;
+  const update = async (_: unknown, next: Volume) => {
+    await written();
+    current = next;
+    return next;
+  };
+  const store = { get: async () => current, update, updateStatus: update } as unknown as ObjectStore;
+  return { store, now: () => current };
+}
+
+function volumeOf(): Volume {
+  return {
+    apiVersion: "storage.mooring.dev/v1alpha1",
+    kind: "Volume",
+    metadata: { name: "v-1" },
+    spec: { fsType: "ext4" },
+    status: {},
+  } as unknown as Volume;
+}
+
+async function write(device: string): Promise<void> {
+  const handle = await open(device, "r+");
+  await handle.write(randomBytes(4096), 0, 4096, 0);
+  await handle.sync();
+  await handle.close();
+}
+
+test("an image without a block gets its file system once the intention is written", async (t) => {
+  const image = await sparse(join(await scratch(t, host), "i"), 64 * MIB);
+  const device = (await host.loops.attach(image)).path;
+  const { store, now } = storeOf(volumeOf(), async () =>
+    assert.deepEqual(
+      await probe(host.exec, device),
+      { kind: "empty" },
+      "nothing is made before the intention",
+    ),
+  );
+  const prepared = await prepareFilesystem({ store, host }, { volume: volumeOf(), device }, signal);
+  assert.equal(prepared.type, "ext4");
+  assert.equal(now().metadata.annotations?.["storage.mooring.dev/formatting"], "ext4");
+});
+
+test("what is written once the device was found empty is not formatted over", async (t) => {
+  const image = await sparse(join(await scratch(t, host), "i"), 64 * MIB);
+  const device = (await host.loops.attach(image)).path;
+  const { store } = storeOf(volumeOf(), async () => {});
+  const found = await intendFilesystem({ store, host }, volumeOf(), device, signal);
+  assert.deepEqual(found, { kind: "empty" });
+  await write(device);
+  const making = prepareFilesystem({ store, host }, { volume: volumeOf(), device, found }, signal);
+  await assert.rejects(making, { code: "FAILED_PRECONDITION" });
+});
