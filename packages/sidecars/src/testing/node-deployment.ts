@@ -11,6 +11,7 @@ import {
   StorageClasses,
   VolumeSnapshotClasses,
 } from "@mooring/store";
+import { endAtRest } from "@mooring/store/testing";
 import type { NodeDeploymentOptions } from "../claim-ownership/index.ts";
 import type { SidecarOptions } from "../options.ts";
 import { startSidecars } from "../start.ts";
@@ -77,14 +78,16 @@ export async function startWorld(
   };
   const stop = (name: Name) => inTurn(name, () => stopNow(name));
   const start = (name: Name) => inTurn(name, () => startNow(name));
-  t.after(async () => {
+  const end = async () => {
     await Promise.all(NAMES.map(stop));
     kube.abort();
     await binding;
     await Promise.all(Object.values(drivers).map((each) => each.stop()));
     await store.close();
     await rm(folder, { recursive: true, force: true });
-  });
+  };
+  // Whatever the test has done, nothing that is due sleeps through its event.
+  t.after(() => endAtRest(end));
   await store.create(StorageClasses, storageClass());
   await store.create(
     StorageClasses,

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { ConfigMaps, getIfAny, mutate, Namespaces, silentLogger } from "@mooring/store";
-import { eventually } from "@mooring/store/testing";
+import { endAtRest, eventually } from "@mooring/store/testing";
 import { openControllerStore } from "../testing/story-life.ts";
 import { ROOT_CA } from "./decide.ts";
 import { startNamespaceController } from "./index.ts";
@@ -24,8 +24,12 @@ test("the certificate in a namespace is that of now, also when the authority was
     const stop = new AbortController();
     const { signal } = stop;
     const { done } = await startNamespaceController({ store, kinds, caPem, logger: silentLogger, signal });
-    await work().finally(() => stop.abort());
-    await done;
+    await work().finally(() =>
+      endAtRest(async () => {
+        stop.abort();
+        await done;
+      }),
+    );
   }
   await life("first", async () => {
     await store.create(Namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "n" } });
