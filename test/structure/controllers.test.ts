@@ -101,6 +101,26 @@ test("each loop beside the one has its reason in the README of its package", asy
   assert.deepEqual(wrong, [], `not below "${HEADING}"`);
 });
 
+/** Where a controller begins, and the first name after it. */
+const NAMED =
+  /(?:new Reconciler|\bsidecarController|\bworkloadController|\brunTicketService|\brunVolumeTickets)[<(](?:(?!\bname: ["`])[\s\S])*?\bname: (?:"([^"]+)"|`([^`]+)`)/g;
+
+test("no two controllers have one name: counts, logs and what sleeps are told apart by it alone", async () => {
+  const found = new Map<string, string[]>();
+  for (const { path, text } of await sources()) {
+    if (path.startsWith(LOOP) || NOT_SHIPPED.test(path)) continue;
+    for (const [, plain, made] of text.matchAll(NAMED)) {
+      const name = plain ?? made ?? "";
+      found.set(name, [...(found.get(name) ?? []), path]);
+    }
+  }
+  assert.ok(found.size >= 45, `${found.size} names`);
+  assert.deepEqual(
+    [...found].filter(([, paths]) => paths.length > 1),
+    [],
+  );
+});
+
 test("steps have names of small letters and hyphens", async () => {
   const odd = (await sources()).flatMap(({ path, text }) =>
     [...text.matchAll(/\bdo: "([^"]+)"/g)]

@@ -16,8 +16,9 @@ const SETTLING_MS = 30_000;
 
 /** Controllers that the histories must have given something to do. */
 const TAKE_PART = [
-  ...["arbiter", "clone", "expansion", "group-revert", "group-snapshot", "pool", "recurring-job", "remount"],
-  ...["restore", "salvage", "share", "snapshot", "attach-for-snapshot", "volume"],
+  ...["arbiter", "attach-for-snapshot", "clone", "expansion", "group-revert", "recurring-job", "remount"],
+  ...["restore", "salvage", "cluster/group-snapshot", "cluster/share"],
+  ...["pool", "volume", "node/group-snapshot", "node/share", "node/snapshot"],
 ];
 
 /** Makes so many random histories in a cluster with these pools, when each of the controllers has made a step. */

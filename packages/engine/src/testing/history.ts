@@ -224,6 +224,9 @@ export class History {
         ({ status }) => status?.state === "detached" && is(status),
       );
     await both("volume");
+    // Of volumes that nothing is wrong with: a faulted one is attached nowhere, and then no node has anything to copy.
+    for (const place of [0, 1, 2] as const) await this.make({ do: "volume", which: 1, place });
+    await this.make({ do: "group", which: 1, place: 0 });
     await first(() => true);
     await both("format", "grow");
     // Before it is faulted: a volume that waits for its repair does not grow.

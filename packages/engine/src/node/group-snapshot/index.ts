@@ -23,7 +23,7 @@ const BACKOFF = { maxMs: 10_000 };
 /** Takes this node's part of group snapshots as far as it can go. Failures are reported on the object. */
 export function runGroups(context: AgentContext, { groups }: AgentInformers): Promise<void> {
   const reconciler = new Reconciler<GroupReading, GroupStep>({
-    name: "group-snapshot",
+    name: "node/group-snapshot",
     store: context.store,
     logger: context.logger,
     failpoints,

@@ -32,7 +32,7 @@ const failpoints = stepFailpoints<Exclude<ShareStep, Outcome>>("engine/share", {
 export async function runShares(context: AgentContext, { volumes, shares }: AgentInformers): Promise<void> {
   const { store, logger, nodeID, shareLocks, signal, stateDir } = context;
   const reconciler = new Reconciler<ShareReading, ShareStep>({
-    ...{ name: "share", store, logger, backoff: BACKOFF },
+    ...{ name: "node/share", store, logger, backoff: BACKOFF },
     // A server dies or falls silent, and the addresses of those who use it change, without an event.
     polls: ["start", "admit", "end", "record"],
     failpoints,

@@ -32,7 +32,7 @@ export function runSnapshots(
   { snapshots, volumes, pools, groups }: AgentInformers,
 ): Promise<void> {
   const reconciler = new Reconciler<SnapshotView, SnapshotStep>({
-    name: "snapshot",
+    name: "node/snapshot",
     store: context.store,
     logger: context.logger,
     failpoints,

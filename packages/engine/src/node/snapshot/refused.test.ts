@@ -9,7 +9,7 @@ test("a snapshot that cannot be begun is reported once, however often it is trie
   const bench = await Bench.open(t, "directory");
   await bench.createSnapshot("s-p-1", "v-p-9");
   const { metadata } = await bench.snapshot("s-p-1", ({ status }) => status?.error !== undefined);
-  const failures = () => reconcileCounts().get("snapshot")?.failures ?? 0;
+  const failures = () => reconcileCounts().get("node/snapshot")?.failures ?? 0;
   const before = failures();
   await eventually("three more attempts", () => failures() >= before + 3);
   const after = await bench.store.get(Snapshots, { name: "s-p-1" });

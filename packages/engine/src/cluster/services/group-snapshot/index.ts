@@ -41,7 +41,7 @@ export async function runGroupSnapshots(context: ServicesContext): Promise<void>
   const { groups, nodes, pools, snapshots, volumes } = informers;
   const claims = new NodeClaims(() => reconciler.changed(NODE_CLAIMS));
   const reconciler = new Reconciler<CoordinatorView, CoordinatorStep>({
-    ...{ name: "group-snapshot", store, logger, backoff: { maxMs: 10_000 } },
+    ...{ name: "cluster/group-snapshot", store, logger, backoff: { maxMs: 10_000 } },
     failpoints,
     sources: [source(groups, ({ metadata }) => [metadata.name])],
     watched: [nodes, pools, snapshots, volumes],

@@ -19,7 +19,7 @@ export function runShares(context: ServicesContext): Promise<void> {
   const { volumes, shares } = context.informers;
   const absences = new Absences(() => performance.now());
   return runTicketService<PlannedShare, ShareStep>(context, {
-    name: "share",
+    name: "cluster/share",
     failpoints,
     sources: [
       source(volumes, (volume) => (isServed(volume) ? [volume.metadata.name] : [])),
