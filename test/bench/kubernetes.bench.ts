@@ -168,7 +168,7 @@ async function quiet({ audit }: BenchCluster): Promise<void> {
   await eventually(
     "no more requests",
     async () => {
-      const { table } = await audit.look();
+      const { table } = await audit.read();
       if (table !== last) [last, since] = [table, Date.now()];
       return Date.now() - since > 2_000;
     },

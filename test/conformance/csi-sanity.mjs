@@ -102,12 +102,12 @@ async function remains(folder) {
 }
 
 /** A copy of a mount in the namespace of some other process holds a device for as long as that process runs. */
-async function waitForNone(look) {
+async function waitForNone(find) {
   const deadline = Date.now() + REMAINS_DEADLINE_MS;
-  let left = await look();
+  let left = await find();
   while (left.length > 0 && Date.now() < deadline) {
     await new Promise((resolve) => setTimeout(resolve, 200));
-    left = await look();
+    left = await find();
   }
   return left;
 }

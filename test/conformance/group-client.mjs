@@ -34,9 +34,9 @@ const driver = await startDriver(
 const exit = await run(PROGRAM, [socket]);
 const curled = await checkByGrpcurl(socket);
 const ended = await driver.stop();
-const isTold = driver.log().includes(SECRET);
-process.stdout.write(`${isTold ? "not ok" : "ok"} - the driver's log has no secret in it\n`);
-const good = exit === 0 && curled && ended === 0 && !isTold;
+const isLogged = driver.log().includes(SECRET);
+process.stdout.write(`${isLogged ? "not ok" : "ok"} - the driver's log has no secret in it\n`);
+const good = exit === 0 && curled && ended === 0 && !isLogged;
 if (!good) process.stdout.write(`the driver ended with ${ended}:\n${driver.log()}\n`);
 await rm(folder, { recursive: true, force: true });
 process.exit(good ? 0 : 1);

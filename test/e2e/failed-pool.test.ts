@@ -16,7 +16,7 @@ async function isReady(kubectl: Kubectl): Promise<boolean> {
 }
 
 /** What an operator reads, wherever that is: what has failed, and the command that lets it go on. */
-async function tellsOfIt({ stateDir, kubeconfig }: Up, type: string): Promise<void> {
+async function isReported({ stateDir, kubeconfig }: Up, type: string): Promise<void> {
   const cause = new RegExp(
     `the ${type} file system at \\S+/pools/default/mnt .*every write to its volumes fails`,
   );
@@ -58,11 +58,11 @@ for (const [type, kill] of [
 
       await breakPool(up.stateDir, { name: "default", type });
       await eventually("the pool not to be ready", async () => !(await isReady(kubectl)));
-      await tellsOfIt(up, type);
+      await isReported(up, type);
       if (kill) {
         await up.end("SIGKILL");
         await up.start();
-        await tellsOfIt(up, type);
+        await isReported(up, type);
       }
 
       const again = new Kubectl(up.kubeconfig);

@@ -19,7 +19,7 @@ const configMap = (name: string) => ({
 });
 
 /** What an operator reads, wherever that is. */
-async function tellsOfIt({ stateDir, kubeconfig }: Up, kubectl: Kubectl): Promise<void> {
+async function isReported({ stateDir, kubeconfig }: Up, kubectl: Kubectl): Promise<void> {
   const said = /no space left on the disk of \S+: .* MiB .*make room there/;
   const ready = await kubectl.run("get", "--raw", "/readyz").catch((error: Error) => error.message);
   assert.match(ready, /\[-\]state-disk failed/);
@@ -93,7 +93,7 @@ test(
     assert.equal(refused.code, 1);
     assert.match(refused.stderr, /\(InsufficientStorage\): .*no space left on the disk of .*make room there/);
     await assert.rejects(store.create(ConfigMaps, configMap("refused")), { code: 507 });
-    await tellsOfIt(up, kubectl);
+    await isReported(up, kubectl);
     assert.equal(await kubectl.run("exec", "writer", "--", "echo", "still here"), "still here\n");
     await outlastGrace(store);
     assert.ok(up.alive);

@@ -28,7 +28,7 @@ interface OnCeph {
 /** Every line by which a program is started until it is stopped: of each process, as often as the machine lets it. */
 function watchArguments(): () => string {
   const seen = new Set<string>();
-  const look = (): void => {
+  const check = (): void => {
     for (const entry of readdirSync("/proc").filter((name) => /^\d+$/.test(name)))
       try {
         seen.add(readFileSync(`/proc/${entry}/cmdline`, "utf8"));
@@ -36,7 +36,7 @@ function watchArguments(): () => string {
         // It has ended meanwhile.
       }
   };
-  const timer = setInterval(look, 100);
+  const timer = setInterval(check, 100);
   return () => {
     clearInterval(timer);
     return [...seen].join("\n");

@@ -35,7 +35,7 @@ const sumOf = (kubectl: Kubectl, where: string): Promise<string> =>
   kubectl.run("exec", where, "--", "sha256sum", "/data/file");
 
 /** What the thin volume's user reads, and that nothing says so of the thick one. */
-async function tellsWhoFails({ kubeconfig, stateDir }: Up): Promise<void> {
+async function reportsWhoFails({ kubeconfig, stateDir }: Up): Promise<void> {
   const why = (name: string) => mooring("why", `pvc/${name}`, "--kubeconfig", kubeconfig);
   const warned = /Pool default: .*writes into thin volumes fail.*without fsync is lost/;
   const lastSeen = async () => [await why("loose"), await mooring("status", "--kubeconfig", kubeconfig)];
@@ -73,7 +73,7 @@ test(
 
     // What it writes a second time takes room a second time.
     await assert.rejects(write(kubectl, "loose", 400), /Input\/output error|No space left/);
-    await tellsWhoFails(up);
+    await reportsWhoFails(up);
     await write(kubectl, "safe", 200);
     const sum = await sumOf(kubectl, "safe");
     await kubectl.apply(JSON.stringify(snapshot("default", "safe", "safe")));

@@ -182,8 +182,8 @@ test("a volume group of our own volumes: claims join it, its snapshot is made by
     await done("group", "create", "old", "a", "b", "--class", "kept");
     await kubectl.run("delete", "vg", "old", "--timeout=120s");
     const heading = "## Bring in a group that exists";
-    const [look = "", wait = ""] = blocksBelow(page, heading, "console");
-    const [find = "", remove = ""] = commandsOf(look);
+    const [list = "", wait = ""] = blocksBelow(page, heading, "console");
+    const [find = "", remove = ""] = commandsOf(list);
     const [, name = "", policy = "", handle = ""] =
       /^(\S+) +(\S+) +(\S+)$/m.exec((await typed(find)).split("\n")[1] ?? "") ?? [];
     assert.deepEqual([policy, handle.slice(0, 3)], ["Retain", "vg-"]);

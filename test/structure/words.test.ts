@@ -4,7 +4,8 @@ import { basename, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-const PACKAGES = fileURLToPath(new URL("../../packages", import.meta.url));
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const PACKAGES = join(ROOT, "packages");
 
 /** No names of ours: a reader who knows Kubernetes and CSI looks for the term behind them. */
 const TERMS: Readonly<Record<string, string>> = {
@@ -34,6 +35,8 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   "writers-not-held.ts": "condition WritersHeld, a public name",
   requireWritersNotHeld: "condition WritersHeld, a public name",
   writersHeldMessage: "condition WritersHeld, a public name",
+  "where-to-look.test.ts": "the page of that name",
+  "say.mjs": "what scripts print for who runs them",
 };
 
 /** Steps and failpoints that stay, and why. */
@@ -81,6 +84,9 @@ test("files and exports are named by the field's terms", async () => {
       for (const [, exported = ""] of text.matchAll(EXPORT)) check(exported, `${name}/src/${path}`);
     }
   }
+  for (const folder of ["test", "scripts", "examples"])
+    for (const path of await readdir(join(ROOT, folder), { recursive: true }))
+      if (!path.includes("node_modules")) check(basename(path), `${folder}/${path}`);
   assert.deepEqual([...wrong], []);
   assert.deepEqual([...unused], [], "exceptions that nothing needs");
 });
@@ -136,6 +142,24 @@ test("no name within a module that ships is one of ours alone", async () => {
   assert.deepEqual(wrong, []);
 });
 
+/** Tests and scripts as well; what somebody says is plain English there. */
+const NEVER_IN_TESTS = new Set([...NEVER].filter((word) => !word.startsWith("sa")));
+
+test("no name within a test or a script is one of ours alone", async () => {
+  const wrong: string[] = [];
+  for (const page of await pages()) {
+    const isTest = /^(test|scripts|examples)\/|\.test\.ts$|\/testing\//.test(page);
+    if (!isTest || !/\.(ts|[cm]js)$/.test(page)) continue;
+    const text = await readFile(join(ROOT, page), "utf8");
+    for (const [, declared, member] of text.matchAll(DECLARED)) {
+      const found = declared ?? member ?? "";
+      const parts = found.split(/(?=[A-Z])|[#_]/).map((part) => part.toLowerCase());
+      if (parts.some((part) => NEVER_IN_TESTS.has(part))) wrong.push(`${page}: ${found}`);
+    }
+  }
+  assert.deepEqual(wrong, []);
+});
+
 /** What comments, messages and pages do not have either: the word, and the term to take. */
 const PROSE: readonly (readonly [RegExp, string])[] = [
   [/\b(?:person|people|strangers?)\b/i, "operator, user, untrusted client"],
@@ -165,27 +189,26 @@ const PROSE: readonly (readonly [RegExp, string])[] = [
 
 /** Where such a word stays, as a part of its line, and why. */
 const PROSE_EXCEPTIONS: Readonly<Record<string, string>> = {
-  "test/kubernetes/answers": "the name of a folder",
   "the question mark": "the character",
   "Tell the whole crash runs of the driver": "the subject of a commit",
-  "`ours: ANSWER, WHY`": "the form of a line in a table",
   "`Answer`": "the name that a type had",
   "`ANSWER`": "the same",
   '"does not answer"': "what a message was",
   "who-is-let-in-no-more-is-not-served-on": "the name of a file",
   "name: ghost": "a user in what a real API server was asked",
+  "ghost\tget\tpods": "the same user",
 };
 
 /** Pages of other kinds: made from results, or of requirements that others have worded; the words are here. */
 const NOT_PROSE =
   /(^|\/)(gen|node_modules|dist)\/|docs\/(conformance|requirements)|test\/structure\/words\.test\.ts$/;
+const PROSE_FILES = /\.(ts|[cm]js|md|yaml|tpl|go|sh)$|^test\/.*\.tsv$|values\.schema\.json$/;
 async function pages(): Promise<string[]> {
-  const root = fileURLToPath(new URL("../..", import.meta.url));
   const found = ["CHANGELOG.md", "CONTRIBUTING.md", "README.md", "RELEASING.md", "SECURITY.md"];
   for (const folder of ["packages", "docs", "deploy", "scripts", "test", "examples"]) {
-    for (const path of await readdir(join(root, folder), { recursive: true })) {
+    for (const path of await readdir(join(ROOT, folder), { recursive: true })) {
       const page = `${folder}/${path}`;
-      if (!NOT_PROSE.test(page) && /\.(ts|mjs|md|yaml)$/.test(page)) found.push(page);
+      if (!NOT_PROSE.test(page) && PROSE_FILES.test(page)) found.push(page);
     }
   }
   return found;
@@ -216,4 +239,33 @@ test("what operators read names them: no person in definitions", async () => {
   for (const file of await readdir(folder)) {
     assert.doesNotMatch(await readFile(join(folder, file), "utf8"), /\b(person|people)\b/i, file);
   }
+});
+
+/** Kubernetes' own, though they have one of these words. */
+const OF_KUBERNETES = new Set(["DeploymentPaused"]);
+
+test("what objects of ours are called stays only where the glossary has it", async () => {
+  const glossary = await readFile(join(ROOT, "docs/glossary.md"), "utf8");
+  const older = glossary.slice(glossary.indexOf("## Names in objects"));
+  const names = new Set<string>();
+  for (const name of await readdir(PACKAGES)) {
+    for (const path of await readdir(join(PACKAGES, name, "src"), { recursive: true })) {
+      if (!path.endsWith(".ts") || path.endsWith(".test.ts") || /\b(gen|testing)\//.test(path)) continue;
+      const text = await readFile(join(PACKAGES, name, "src", path), "utf8");
+      for (const [, literal = ""] of text.matchAll(/"((?:[A-Z][a-z]+)+)"/g)) names.add(literal);
+    }
+  }
+  for (const file of await readdir(join(ROOT, "deploy/crds"))) {
+    if (!file.startsWith("storage.mooring.dev_")) continue;
+    const text = await readFile(join(ROOT, "deploy/crds", file), "utf8");
+    // Fields, and the values that they may have.
+    for (const [, field, value] of text.matchAll(/^\s*(?:(\w+):|- ([\w-]+))/gm))
+      names.add(field ?? value ?? "");
+  }
+  const wrong = [...names].filter(
+    (name) =>
+      termsFor(name).length > 0 && !OF_KUBERNETES.has(name) && !new RegExp(`\\b${name}\\b`).test(older),
+  );
+  assert.ok(names.has("WritersHeld") && names.has("heldThroughCut"));
+  assert.deepEqual(wrong, []);
 });

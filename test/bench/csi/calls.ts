@@ -8,7 +8,7 @@ export const ECHO = "node:http2 echo";
 const IN_FLIGHT = 32;
 const SIZE = 64n * MIB;
 /** About what the response with one volume has. */
-const ANSWER_BYTES = 150;
+const RESPONSE_BYTES = 150;
 
 /** Probe, which does nothing, so against a server that does nothing at all. */
 export async function probes({ client }: Driver, echo: Echo): Promise<Measurement[]> {
@@ -38,7 +38,7 @@ export async function volumes(driver: Driver, echo: Echo, folder: string): Promi
   };
   const raw = (index: number) => rawImage(folder, `bench-${index}`, Number(SIZE));
   const twice = async (): Promise<void> => {
-    await echo.call(ANSWER_BYTES);
+    await echo.call(RESPONSE_BYTES);
     await echo.call(0);
   };
   for (const warm of [both, twice]) await load(sized(100, 4), 4, warm);

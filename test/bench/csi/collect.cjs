@@ -1,10 +1,10 @@
-// Loaded into the driver before its program: SIGUSR2 has V8 collect all garbage, and a line on stdout tells of each time.
+// Loaded into the driver before its program: SIGUSR2 has V8 collect all garbage, and a line on stdout reports each time.
 const { Session } = require("node:inspector");
 
 const collect = async () => {
   const session = new Session();
   session.connect();
-  // What finalizers let go of is garbage for the second.
+  // What finalizers release is garbage for the second.
   for (let round = 0; round < 2; round += 1)
     await new Promise((resolve) => {
       session.post("HeapProfiler.collectGarbage", () => setImmediate(resolve));

@@ -34,7 +34,7 @@ export class AuditLog {
   }
 
   /** What the user has asked since {@link take}. */
-  async look(): Promise<Requests> {
+  async read(): Promise<Requests> {
     for (const line of await this.#newLines()) this.#count(JSON.parse(line) as Entry);
     const all = [...this.#counts].sort((a, b) => b[1] - a[1]);
     const sum = (verbs: ReadonlySet<string>) =>
@@ -44,7 +44,7 @@ export class AuditLog {
   }
 
   async take(): Promise<Requests> {
-    const requests = await this.look();
+    const requests = await this.read();
     this.#counts.clear();
     return requests;
   }

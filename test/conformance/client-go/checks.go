@@ -369,7 +369,7 @@ func expired(ctx context.Context, c *clients) error {
 		defer watcher.Stop()
 		event := <-watcher.ResultChan()
 		if event.Type != watch.Error {
-			return fmt.Errorf("a watch from the future tells %v", event)
+			return fmt.Errorf("a watch from the future reports %v", event)
 		}
 		err = apierrors.FromObject(event.Object)
 	}

@@ -19,7 +19,7 @@ type check struct {
 var checks = []check{
 	{"the add-ons' identity has a name, a version and every capability of the service", announced},
 	{"an empty group, volumes that join it, leave it and come back", life},
-	{"a group of given volumes is told field by field, alike by every call", told},
+	{"a group of given volumes is described field by field, alike by every call", described},
 	{"every group is listed, page by page", pages},
 	{"what the document's tables refuse has their codes", refusals},
 	{"a refusal names every volume with its reason, and has changed nothing", details},
@@ -27,7 +27,7 @@ var checks = []check{
 }
 
 // secret must not be in the log of the driver; the program that runs this one looks.
-const secret = `"secrets": {"password": "told-to-nobody"}`
+const secret = `"secrets": {"password": "known-to-nobody"}`
 
 func announced(ctx context.Context, c *client) error {
 	who, err := c.call(ctx, "identity.Identity", "GetIdentity", `{}`)
@@ -61,11 +61,11 @@ func announced(ctx context.Context, c *client) error {
 	return nil
 }
 
-// makeVolumes gives the ids of new volumes, sorted, and what CreateVolume has answered for each.
+// makeVolumes gives the ids of new volumes, sorted, and what CreateVolume has responded for each.
 func makeVolumes(ctx context.Context, c *client, names ...string) ([]string, map[string]*csi.Volume, error) {
 	ids, made := []string{}, map[string]*csi.Volume{}
 	for _, name := range names {
-		answered, err := c.volumes.CreateVolume(ctx, &csi.CreateVolumeRequest{
+		responded, err := c.volumes.CreateVolume(ctx, &csi.CreateVolumeRequest{
 			Name:               name,
 			CapacityRange:      &csi.CapacityRange{RequiredBytes: 32 << 20},
 			VolumeCapabilities: []*csi.VolumeCapability{writer()},
@@ -73,8 +73,8 @@ func makeVolumes(ctx context.Context, c *client, names ...string) ([]string, map
 		if err != nil {
 			return nil, nil, err
 		}
-		id := answered.GetVolume().GetVolumeId()
-		ids, made[id] = append(ids, id), answered.GetVolume()
+		id := responded.GetVolume().GetVolumeId()
+		ids, made[id] = append(ids, id), responded.GetVolume()
 	}
 	sort.Strings(ids)
 	return ids, made, nil
@@ -94,37 +94,37 @@ func quoted(ids []string) string {
 	return `["` + strings.Join(ids, `","`) + `"]`
 }
 
-func (c *client) groups(ctx context.Context, method, request string, values ...any) (answer, error) {
+func (c *client) groups(ctx context.Context, method, request string, values ...any) (response, error) {
 	return c.call(ctx, "volumegroup.Controller", method, fmt.Sprintf(request, values...))
 }
 
-// groupOf calls and gives the group of the answer.
-func (c *client) groupOf(ctx context.Context, method, request string, values ...any) (answer, error) {
-	answered, err := c.groups(ctx, method, request, values...)
+// groupOf calls and gives the group of the response.
+func (c *client) groupOf(ctx context.Context, method, request string, values ...any) (response, error) {
+	responded, err := c.groups(ctx, method, request, values...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
-	return answered.group()
+	return responded.group()
 }
 
-func (c *client) create(ctx context.Context, name string, ids ...string) (answer, error) {
+func (c *client) create(ctx context.Context, name string, ids ...string) (response, error) {
 	return c.groupOf(ctx, "CreateVolumeGroup", `{"name": %q, "volume_ids": %s, %s}`, name, quoted(ids), secret)
 }
 
-func (c *client) modify(ctx context.Context, group string, ids ...string) (answer, error) {
+func (c *client) modify(ctx context.Context, group string, ids ...string) (response, error) {
 	return c.groupOf(ctx, "ModifyVolumeGroupMembership",
 		`{"volume_group_id": %q, "volume_ids": %s, %s}`, group, quoted(ids), secret)
 }
 
-func (c *client) get(ctx context.Context, group string) (answer, error) {
+func (c *client) get(ctx context.Context, group string) (response, error) {
 	return c.groupOf(ctx, "ControllerGetVolumeGroup", `{"volume_group_id": %q, %s}`, group, secret)
 }
 
-// remove fails also when the answer has a field.
+// remove fails also when the response has a field.
 func (c *client) remove(ctx context.Context, group string) error {
-	answered, err := c.groups(ctx, "DeleteVolumeGroup", `{"volume_group_id": %q, %s}`, group, secret)
-	if err == nil && len(answered) > 0 {
-		return fmt.Errorf("DeleteVolumeGroup answers with fields: %s", answered)
+	responded, err := c.groups(ctx, "DeleteVolumeGroup", `{"volume_group_id": %q, %s}`, group, secret)
+	if err == nil && len(responded) > 0 {
+		return fmt.Errorf("DeleteVolumeGroup responses with fields: %s", responded)
 	}
 	return err
 }
@@ -137,7 +137,7 @@ func (c *client) exists(ctx context.Context, volume string) (bool, error) {
 }
 
 // expect is an error when the members of the group are not these.
-func expect(group answer, err error, ids ...string) error {
+func expect(group response, err error, ids ...string) error {
 	if err == nil && group.members() != strings.Join(ids, ",") {
 		return fmt.Errorf("members %q instead of %q", group.members(), strings.Join(ids, ","))
 	}

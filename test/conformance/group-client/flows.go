@@ -46,16 +46,16 @@ func life(ctx context.Context, c *client) error {
 	return c.refusedAs(ctx, codes.NotFound, "ControllerGetVolumeGroup", `{"volume_group_id": %q}`, empty.id())
 }
 
-func told(ctx context.Context, c *client) error {
-	ids, made, err := makeVolumes(ctx, c, "told-a", "told-b")
+func described(ctx context.Context, c *client) error {
+	ids, made, err := makeVolumes(ctx, c, "described-a", "described-b")
 	if err != nil {
 		return err
 	}
-	created, err := c.create(ctx, "told", ids...)
+	created, err := c.create(ctx, "described", ids...)
 	if err := expect(created, err, ids...); err != nil {
 		return err
 	}
-	if id := created.id(); id == "" || id == "told" {
+	if id := created.id(); id == "" || id == "described" {
 		return fmt.Errorf("the id %q is not the plugin's", id)
 	}
 	for _, volume := range created.list("volumes") {

@@ -1,4 +1,4 @@
-// Calls the volume group service of a driver as a stranger does: with the messages of the CSI-Addons documents, as text,
+// Calls the volume group service of a driver as a client of others does: with the messages of the CSI-Addons documents, as text,
 // and the Go module that CSI publishes. `group-client SOCKET` says what it noticed, and ends with 1 when
 // a check failed.
 package main

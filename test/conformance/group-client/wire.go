@@ -58,9 +58,9 @@ func (w *wire) rpc(service, method string) (protoreflect.MethodDescriptor, error
 	return nil, fmt.Errorf("the document has no %s", name)
 }
 
-// call sends a request in proto3's JSON and gives the answer back in JSON values, with the names of the document. An
-// answer with a field that the document does not have is an error.
-func (w *wire) call(ctx context.Context, service, method, request string) (answer, error) {
+// call sends a request in proto3's JSON and gives the response back in JSON values, with the names of the document. An
+// response with a field that the document does not have is an error.
+func (w *wire) call(ctx context.Context, service, method, request string) (response, error) {
 	rpc, err := w.rpc(service, method)
 	if err != nil {
 		return nil, err
@@ -76,9 +76,9 @@ func (w *wire) call(ctx context.Context, service, method, request string) (answe
 		return nil, err
 	}
 	if where := unknownIn(out); where != "" {
-		return nil, fmt.Errorf("%s answers with a field that is not in the document, in %s", method, where)
+		return nil, fmt.Errorf("%s responses with a field that is not in the document, in %s", method, where)
 	}
-	return answerOf(out)
+	return responseOf(out)
 }
 
 // unknownIn names the first message that has bytes of a field that its type does not have.

@@ -29,18 +29,18 @@ import { MIB } from "./scratch.ts";
 const PROGRAMS = ["rbd", "ceph", "qemu-storage-daemon"];
 const WAIT_MS = 600_000;
 const [dir = "", pool = "{}", last = "#0"] = process.argv.slice(2);
-const [words = "", which = "0"] = last.split("#");
+const [wanted = "", which = "0"] = last.split("#");
 const spec = JSON.parse(pool) as Required<Pick<Pool["spec"], "path" | "rbd">>;
 const base = createHost();
 let commands = 0;
-let withWords = 0;
+let matching = 0;
 const counted =
   (work: Exec["try"]): Exec["try"] =>
   async (file, args, options) => {
     const result = await work(file, args, options);
     if (!PROGRAMS.includes(file)) return result;
     commands++;
-    if (args.join(" ").includes(words) && ++withWords === Number(which)) process.kill(process.pid, "SIGKILL");
+    if (args.join(" ").includes(wanted) && ++matching === Number(which)) process.kill(process.pid, "SIGKILL");
     return result;
   };
 const host = { ...base, exec: { run: counted(base.exec.run), try: counted(base.exec.try) } };

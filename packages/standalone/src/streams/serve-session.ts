@@ -5,7 +5,7 @@ import { Channel, Channels } from "./channels.ts";
 import { failureOf, outcomeOf } from "./outcome.ts";
 
 /** A background program may keep the pipes open: no client gets what it writes later than this after the end. */
-const LAST_WORDS_MS = 1_000;
+const LAST_OUTPUT_MS = 1_000;
 /** Nothing more is read of a client that has sent so much before its program has begun. */
 const EARLY_BYTES = 64 * 1024;
 
@@ -67,7 +67,7 @@ export async function serveSession(
         : [copy(began.stderr, stderr ? Channel.stderr : undefined, channels)]),
     ];
     const code = await began.exit;
-    for (const output of outputs) await output.drained(LAST_WORDS_MS);
+    for (const output of outputs) await output.drained(LAST_OUTPUT_MS);
     await sendStatus(channels, outcomeOf(code));
   } catch (error) {
     if (!channels.left.aborted) await sendStatus(channels, failureOf(error)).catch(() => {});

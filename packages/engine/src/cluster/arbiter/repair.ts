@@ -104,7 +104,7 @@ function lostServer(view: ArbiterView, restored: readonly AttachmentTicket[]): A
   const { nodeID } = placementOf(volume);
   if (!isServed(volume) || nodeID === "" || share?.spec.nodeID !== nodeID) return [];
   const tickets = [...ticketsOf(attachment), ...restored];
-  const used = tickets.some((t) => t.type === "csi-attacher" && !isOver(view, t));
+  const used = tickets.some((t) => t.type === "csi-attacher" && !endsNow(view, t));
   return used ? serverTicket(view, nodeID) : [];
 }
 
@@ -115,7 +115,7 @@ function serverTicket({ volume, attachment, now }: ArbiterView, nodeID: string):
 }
 
 /** It ends in this very decision. */
-function isOver({ ownersGone, now }: ArbiterView, { id, expiresAt = "" }: AttachmentTicket): boolean {
+function endsNow({ ownersGone, now }: ArbiterView, { id, expiresAt = "" }: AttachmentTicket): boolean {
   return ownersGone.has(id) || Date.parse(expiresAt) <= now.getTime();
 }
 

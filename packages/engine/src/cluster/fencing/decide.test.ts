@@ -90,7 +90,7 @@ test("a node is lost when its observer says so, and not when somebody typed that
   };
   assert.equal(isLostNode(after("Suspect", "HeartbeatStopped")), true);
   assert.equal(isLostNode(after("Fenced", "OutOfService")), true);
-  assert.equal(isLostNode(after("Ready", "AgentAnswers")), false);
+  assert.equal(isLostNode(after("Ready", "AgentResponds")), false);
   assert.equal(isLostNode(after("Suspect", HEARTBEAT_FRESH)), false);
   assert.equal(isLostNode(typed("Fenced")), false);
 });

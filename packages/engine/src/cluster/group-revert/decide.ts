@@ -6,7 +6,7 @@ import {
   type EventToEmit,
   isAsked,
   isBack,
-  isOver,
+  isFinished,
   type MemberView,
   type RevertStep,
   type RevertView,
@@ -24,7 +24,7 @@ const USERS_MS = 2_000;
  */
 export function decide(view: RevertView): RevertStep | Outcome {
   const { revert } = view;
-  if (isOver(revert)) return ending(view);
+  if (isFinished(revert)) return ending(view);
   if (revert.status?.phase === "Reverting") return reverting(view);
   if (isDeleting(revert)) {
     return hasFinalizer(revert, REVERT_FINALIZER)

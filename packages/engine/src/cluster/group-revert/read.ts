@@ -17,7 +17,7 @@ import { ticketIdFor } from "../../tickets/ticket-id.ts";
 import { ticketStatus } from "../../tickets/tickets.ts";
 import type { RevertContext } from "./context.ts";
 import { podsByClaim, usersOf } from "./users.ts";
-import { isOver, type MemberView, type RevertView, type SourceView } from "./view.ts";
+import { isFinished, type MemberView, type RevertView, type SourceView } from "./view.ts";
 
 /** Undefined: the revert is gone. What decides is read from the store itself, never from a cache that may be late. */
 export async function readRevert(
@@ -29,7 +29,7 @@ export async function readRevert(
   const revert = await getIfAny(reader.store, VolumeGroupReverts, { namespace, name }, context.signal);
   if (revert === undefined) return undefined;
   const planned = revert.status?.members;
-  const requesting = !isOver(revert) && revert.status?.phase === "Holding";
+  const requesting = !isFinished(revert) && revert.status?.phase === "Holding";
   const pods = requesting
     ? await podsByClaim(context.store, namespace, planned ?? [])
     : new Map<string, string[]>();
@@ -37,7 +37,7 @@ export async function readRevert(
     (planned ?? []).map((member) => readMember(context, reader, member, pods.get(member.claim) ?? [])),
   );
   const source =
-    planned === undefined && !isOver(revert) ? await readSource(context, reader, revert) : undefined;
+    planned === undefined && !isFinished(revert) ? await readSource(context, reader, revert) : undefined;
   return {
     ...{ revert, members, now: context.now() },
     ...defined({ source }),
@@ -108,10 +108,10 @@ interface Contender {
   volumes: string[];
 }
 
-/** One that has volumes and is not over; undefined otherwise. */
+/** One that has volumes and is not finished; undefined otherwise. */
 function contender(revert: VolumeGroupRevert): Contender | undefined {
   const { metadata, status } = revert;
-  if (isOver(revert) || status?.members === undefined) return undefined;
+  if (isFinished(revert) || status?.members === undefined) return undefined;
   // A revert that is at it already goes on, whatever its age.
   const rank = status.phase === "Waiting" ? 1 : 0;
   const order = `${rank} ${metadata.creationTimestamp ?? ""} ${metadata.uid ?? ""}`;

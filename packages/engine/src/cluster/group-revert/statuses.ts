@@ -32,14 +32,14 @@ export function statusReporting(view: RevertView, { phase, reason, message }: Re
     const status = TRUE[phase].includes(type) ? "True" : "False";
     return condition({ type, status, reason, message }, { revert, time });
   });
-  const over = phase === "Complete" || phase === "Failed";
+  const finished = phase === "Complete" || phase === "Failed";
   return {
     ...before,
     ...{ phase, message },
     ...defined({ observedGeneration: revert.metadata.generation }),
     ...(view.members.length === 0 ? {} : { volumes: count(view) }),
     ...(phase === "Reverting" ? { committedAt: before?.committedAt ?? now.toISOString() } : {}),
-    ...(over ? { finishedAt: now.toISOString() } : {}),
+    ...(finished ? { finishedAt: now.toISOString() } : {}),
     conditions,
   };
 }

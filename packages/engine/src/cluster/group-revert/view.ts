@@ -21,7 +21,7 @@ export interface RevertView {
   /** Read while the members are not known. */
   source?: SourceView;
   members: MemberView[];
-  /** `namespace/name` of an older revert of one of the volumes that is not over, and the volume. */
+  /** `namespace/name` of an older revert of one of the volumes that is not finished, and the volume. */
   rival: { name: string; volume: string } | undefined;
   now: Date;
 }
@@ -73,6 +73,6 @@ export function isBack(revert: VolumeGroupRevert, { object }: MemberView): boole
 }
 
 /** True once nothing more happens for the revert, well or not. */
-export function isOver({ status }: VolumeGroupRevert): boolean {
+export function isFinished({ status }: VolumeGroupRevert): boolean {
   return status?.phase === "Complete" || status?.phase === "Failed";
 }

@@ -29,7 +29,7 @@ export async function beat(context: AgentContext): Promise<void> {
     const now = host.clock.now();
     const conditions = nodeConditions(
       agent.status,
-      { state: "Ready", reason: "AgentAnswers", message: "" },
+      { state: "Ready", reason: "AgentResponds", message: "" },
       now,
     );
     const heartbeat = now.toISOString();

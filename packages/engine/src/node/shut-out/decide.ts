@@ -31,7 +31,7 @@ export type ShutOutStep =
 
 /** The next step for an image that another node may write to. Nothing here depends on a lease's time. Pure. */
 export function decide({ lease, nodeID, agent, asked, missingMs }: ShutOutView): ShutOutStep {
-  if (isOver(lease, nodeID)) return DONE;
+  if (isDone(lease, nodeID)) return DONE;
   if (agent === undefined && missingMs < MISSING_MS) return wait(MISSING_MS - missingMs);
   if (agent !== undefined && !isLostNode(agent)) return DONE;
   const isBegun = lease !== undefined && isTaken(lease) && holderOf(lease) === nodeID;
@@ -41,7 +41,7 @@ export function decide({ lease, nodeID, agent, asked, missingMs }: ShutOutView):
 }
 
 /** The cluster has done it; or an earlier version holds the lease, which ends by its time. */
-function isOver(lease: Lease | undefined, nodeID: string): boolean {
+function isDone(lease: Lease | undefined, nodeID: string): boolean {
   if (lease === undefined) return false;
   return isShutOut(lease, nodeID) || (hasHolder(lease) && !endsByCluster(lease));
 }

@@ -23,7 +23,7 @@ interface CephRoom extends PoolRoom {
 /** The cluster itself counts every few seconds only. */
 const ROOM_MS = 2000;
 /** That a pool is not full is believed for so long. */
-const HELD_MS = 10_000;
+const NOT_FULL_MS = 10_000;
 
 /** Which Ceph pool, and this node's part of it. */
 export interface RbdOptions {
@@ -132,7 +132,7 @@ export class RbdMedium implements Medium {
 
   async suspended(): Promise<boolean> {
     const known = this.#room;
-    const recent = known !== undefined && this.#host.clock.sinceBoot() - known.at <= HELD_MS;
+    const recent = known !== undefined && this.#host.clock.sinceBoot() - known.at <= NOT_FULL_MS;
     // Each device that is opened asks.
     if (recent && !(await known.read).full) return false;
     return (await this.#readOnce()).full;

@@ -37,7 +37,7 @@ const entryOf = async (name: string) => {
 };
 const onNode = (name: string, id: string | undefined) =>
   until(`${name} to be ${id} on the node`, async () => (await entryOf(name))?.nodeID === id);
-const isTold = (reason: string, about: RegExp) =>
+const isReported = (reason: string, about: RegExp) =>
   until(`${reason} about ${about}`, async () => {
     const { items } = await store.list(Events);
     return items.some((each) => each.reason === reason && about.test(each.message ?? ""));
@@ -58,22 +58,22 @@ test(
   async () => {
     const driver = await vendor(VENDOR);
     await store.create(Pods, inlinePod("early", VENDOR));
-    await isTold("FailedMount", new RegExp(`${VENDOR} not found in the list of registered CSI drivers`));
+    await isReported("FailedMount", new RegExp(`${VENDOR} not found in the list of registered CSI drivers`));
     await driver.register();
     await onNode(VENDOR, `id-of-${VENDOR}`);
-    await isTold("CSIDriverRegistered", new RegExp(`registered CSI driver ${VENDOR}`));
+    await isReported("CSIDriverRegistered", new RegExp(`registered CSI driver ${VENDOR}`));
     await until("the driver hears it", () => driver.statuses.at(-1) === "");
     await eventually(store, Pods, "early", phase("Running"));
 
     await driver.leave();
-    await isTold("CSIDriverLeft", /1 of its volumes are in use on this node: pods keep them/);
+    await isReported("CSIDriverLeft", /1 of its volumes are in use on this node: pods keep them/);
     await onNode(VENDOR, undefined);
     const { annotations = {} } = (await store.get(Nodes, { name: NODE })).metadata;
     assert.deepEqual(JSON.parse(annotations["csi.volume.kubernetes.io/nodeid"] ?? "{}"), {
       [TEST_DRIVER]: NODE,
     });
     await store.delete(Pods, { namespace: "default", name: "early" });
-    await isTold("CSIDriverLeft", new RegExp(VENDOR));
+    await isReported("CSIDriverLeft", new RegExp(VENDOR));
     assert.ok(!driver.calls.includes("NodeUnpublishVolume"));
 
     driver.move("another");
@@ -104,14 +104,14 @@ test(
     const twin = await startRegisteringDriver(kubelet, TEST_DRIVER, { socket: "twin.sock" });
     drivers.push(twin);
     await twin.register();
-    await isTold("CSIDriverNotRegistered", /twin\.sock: driver dir\.test\.mooring\.dev is Mooring's own/);
+    await isReported("CSIDriverNotRegistered", /twin\.sock: driver dir\.test\.mooring\.dev is Mooring's own/);
     await until("it hears it", () => /is Mooring's own/.test(twin.statuses.at(-1) ?? ""));
     await twin.stop();
     for (const name of ["a/b", "n".repeat(64)]) {
       const nameless = await startRegisteringDriver(kubelet, name, { socket: "nameless.sock" });
       drivers.push(nameless);
       await nameless.register();
-      await isTold("CSIDriverNotRegistered", new RegExp(`"${name}" is no name of a CSI driver`));
+      await isReported("CSIDriverNotRegistered", new RegExp(`"${name}" is no name of a CSI driver`));
       await until("it hears it", () => /is no name of a CSI driver/.test(nameless.statuses.at(-1) ?? ""));
       assert.equal(await entryOf(name), undefined);
       await nameless.stop();
@@ -125,7 +125,7 @@ test(
     await until("it hears it", () => /registered by .*-reg\.sock already/.test(second.statuses.at(-1) ?? ""));
     await store.create(Pods, inlinePod("beside", "beside.example.com"));
     await eventually(store, Pods, "beside", phase("Running"));
-    await isTold("CSIDriverNotRegistered", /silent-reg\.sock did not respond within 10000 ms/);
+    await isReported("CSIDriverNotRegistered", /silent-reg\.sock did not respond within 10000 ms/);
     await until("no connection to it is kept", () => connections.size === 0);
     await remove("beside");
     await driver.leave();
@@ -144,7 +144,7 @@ test(
     await store.create(Pods, inlinePod("kept", "goes.example.com"));
     await eventually(store, Pods, "kept", phase("Running"));
     await goes.leave();
-    await isTold("CSIDriverLeft", /goes\.example\.com has left.* 1 of its volumes/);
+    await isReported("CSIDriverLeft", /goes\.example\.com has left.* 1 of its volumes/);
     // Ends although a volume of it is left.
     await cluster.stopKubelet();
     assert.ok(!goes.calls.includes("NodeUnpublishVolume"));

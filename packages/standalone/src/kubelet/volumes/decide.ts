@@ -44,12 +44,12 @@ export type ActiveCsiVolumeStep = Exclude<CsiVolumeStep, { do: "wait" | "wait-fo
 export function decideStep(view: CsiVolumeView): ActiveCsiVolumeStep | Outcome {
   const step = decideCsiVolume(view);
   if (step.do !== "wait" && step.do !== "wait-for-attach") return step;
-  if (isOver(view)) return DONE;
+  if (isUnused(view)) return DONE;
   return step.do === "wait" && step.ms !== undefined ? wait(step.ms) : wait();
 }
 
 /** Nothing of it is left on this node, and no pod wants it. */
-export function isOver({ wantedBy, publications, staged, reportedInUse }: CsiVolumeView): boolean {
+export function isUnused({ wantedBy, publications, staged, reportedInUse }: CsiVolumeView): boolean {
   return wantedBy.length + publications.length === 0 && staged === "no" && !reportedInUse;
 }
 

@@ -3,7 +3,7 @@ import { applyCsiVolumeStep, reportFailure } from "./apply.ts";
 import type { ManagerContext, VolumeManagerOptions } from "./context.ts";
 import type { CsiVolume } from "./csi-volume.ts";
 import { CsiVolumeTable } from "./csi-volume-table.ts";
-import { type ActiveCsiVolumeStep, decideStep, isOver } from "./decide.ts";
+import { type ActiveCsiVolumeStep, decideStep, isUnused } from "./decide.ts";
 import { reportInUse } from "./in-use.ts";
 import { type ReadCsiVolume, readCsiVolume } from "./read.ts";
 
@@ -95,7 +95,7 @@ function reconcilerOf(context: ManagerContext): Reconciler<ReadCsiVolume, Active
     watched: [view.nodes, view.claims, view.volumes, view.drivers],
     keys: () => table.keys(),
     read: (key, from) => readCsiVolume(context, key, from),
-    isGone: isOver,
+    isGone: isUnused,
     decide: decideStep,
     async apply(step, { key, entry }) {
       try {

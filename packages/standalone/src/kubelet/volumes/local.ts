@@ -30,7 +30,7 @@ export async function prepareLocalVolume(
   volume: PodVolume,
   before?: LocalVolume,
 ): Promise<LocalVolume> {
-  const kind = PAYLOAD_KINDS.find((each) => volume[each] !== undefined);
+  const kind = PROJECTED_KINDS.find((each) => volume[each] !== undefined);
   if (kind === undefined) return before ?? { path: await prepareFolder(context, pod, volume) };
   const uid = pod.metadata.uid ?? "";
   const path = context.paths.localVolume(uid, `kubernetes.io~${kind.toLowerCase()}`, volume.name);
@@ -73,7 +73,7 @@ function memoryLimitOf({ spec }: Pod): bigint | undefined {
   return limits.every((bytes) => bytes > 0n) ? limits.reduce((sum, bytes) => sum + bytes, 0n) : undefined;
 }
 
-const PAYLOAD_KINDS = ["configMap", "secret", "downwardAPI", "projected"] as const;
+const PROJECTED_KINDS = ["configMap", "secret", "downwardAPI", "projected"] as const;
 
 async function emptyDir(host: Host, path: string, bytes?: bigint, medium?: string): Promise<void> {
   await mkdir(path, { recursive: true });

@@ -34,14 +34,14 @@ function late(store: ObjectStore): { store: ObjectStore; hold(): void; release()
   return { store: slow, hold, release: () => release() };
 }
 
-async function painting(t: Parameters<typeof paint>[0], looked: () => void) {
+async function painting(t: Parameters<typeof paint>[0], counted: () => void) {
   const real = await openStore(t);
   const { store, hold, release } = late(real);
   t.after(release);
   await real.create(Widgets, widget("w", { color: "a" }));
   await real.create(Shelves, shelf("a", { label: "first" }));
   const painted = await paint(t, store, async (_widget, { store: read }) => {
-    looked();
+    counted();
     return labelOf(await read.get(Shelves, { name: "a" })) ?? "";
   });
   await atRest();
@@ -53,14 +53,14 @@ async function painting(t: Parameters<typeof paint>[0], looked: () => void) {
 }
 
 test("a step whose event is on its way for longer than usual is not asleep", async (t) => {
-  let looks = Number.NEGATIVE_INFINITY;
+  let reads = Number.NEGATIVE_INFINITY;
   const { phase, release } = await painting(t, () => {
-    looks += 1;
-    if (looks === 10) release();
+    reads += 1;
+    if (reads === 10) release();
   });
-  looks = 0;
+  reads = 0;
   assert.deepEqual(await lastingSleepers({ checks: 2 }), []);
-  assert.ok(looks >= 10, `released after ${looks}`);
+  assert.ok(reads >= 10, `released after ${reads}`);
   await atRest();
   assert.equal(await phase("w"), "second");
 });

@@ -23,7 +23,7 @@ import type { ControllerSource } from "./source.ts";
 
 const MOST_STEPS = 40;
 const MOST_CONFLICTS = 8;
-const CONFLICT_PAUSE = { baseMs: 2, maxMs: 200 };
+const CONFLICT_BACKOFF = { baseMs: 2, maxMs: 200 };
 /** How long decisions without any I/O may follow each other before everybody else gets a turn. */
 const TURN_MS = 10;
 
@@ -268,7 +268,7 @@ export class Reconciler<View, Step extends { do: string }> {
         conflicts += 1;
         fresh = true;
         this.#counts.conflicts += 1;
-        await delay(backoffMs(conflicts, CONFLICT_PAUSE), this.#signal);
+        await delay(backoffMs(conflicts, CONFLICT_BACKOFF), this.#signal);
       }
     }
     // Two parts undo each other's work, or a step does not do what it is named for: only the names show which.

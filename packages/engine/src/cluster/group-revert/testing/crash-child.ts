@@ -80,13 +80,13 @@ async function giveUp(): Promise<void> {
   });
   // The last life may have been killed behind its deletion.
   const asked = ({ spec }: Volume) => spec.restoreFrom?.revert?.name === `${NAMESPACE}/${key.name}`;
-  const isOver = async () => {
+  const isFinished = async () => {
     const revert = await getIfAny(store, VolumeGroupReverts, key);
     return revert === undefined || isDeleting(revert);
   };
   await eventually(
     "all to be asked for",
-    async () => (await isOver()) || (await store.list(Volumes)).items.every(asked),
+    async () => (await isFinished()) || (await store.list(Volumes)).items.every(asked),
   );
   await store.delete(VolumeGroupReverts, key).catch((error: unknown) => {
     if (!isNotFound(error)) throw error;

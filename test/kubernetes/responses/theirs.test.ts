@@ -12,7 +12,7 @@ import { makeWorld } from "./support/world.ts";
 /** A folder with etcd, kube-apiserver and kube-controller-manager: `npm run test:kubernetes` makes one. */
 const bin = process.env.MOORING_KUBERNETES_BIN;
 const skip = bin === undefined && "MOORING_KUBERNETES_BIN names no Kubernetes";
-const RECORD = process.env.MOORING_RECORD_ANSWERS === "1";
+const RECORD = process.env.MOORING_RECORD_RESPONSES === "1";
 
 let folder: string;
 let cluster: Awaited<ReturnType<typeof startControlPlane>> | undefined;

@@ -19,7 +19,7 @@ export interface Table {
   cases: readonly Case[];
 }
 
-/** The columns of a table are a request, `=`, the response, and perhaps `ours: ANSWER, WHY`. */
+/** The columns of a table are a request, `=`, the response, and perhaps `ours: RESPONSE, WHY`. */
 export async function readTable(name: string): Promise<Table> {
   const lines = (await readFile(`${FOLDER}/${name}.tsv`, "utf8")).trimEnd().split("\n");
   const head = lines.filter((line) => line.startsWith("#"));

@@ -14,20 +14,20 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// answer is a message as JSON values, with the names of its fields as the document has them.
-type answer map[string]any
+// response is a message as JSON values, with the names of its fields as the document has them.
+type response map[string]any
 
-func answerOf(message *dynamicpb.Message) (answer, error) {
+func responseOf(message *dynamicpb.Message) (response, error) {
 	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(message)
 	if err != nil {
 		return nil, err
 	}
-	var values answer
+	var values response
 	return values, json.Unmarshal(text, &values)
 }
 
-// group is VolumeGroup in an answer; an answer without one is an error.
-func (a answer) group() (answer, error) {
+// group is VolumeGroup in a response; a response without one is an error.
+func (a response) group() (response, error) {
 	group, ok := a["volume_group"].(map[string]any)
 	if !ok {
 		return nil, fmt.Errorf("no volume_group in %s", a)
@@ -35,14 +35,14 @@ func (a answer) group() (answer, error) {
 	return group, nil
 }
 
-func (a answer) id() string {
+func (a response) id() string {
 	id, _ := a["volume_group_id"].(string)
 	return id
 }
 
-func (a answer) list(field string) []answer {
+func (a response) list(field string) []response {
 	values, _ := a[field].([]any)
-	all := make([]answer, 0, len(values))
+	all := make([]response, 0, len(values))
 	for _, value := range values {
 		if each, ok := value.(map[string]any); ok {
 			all = append(all, each)
@@ -52,7 +52,7 @@ func (a answer) list(field string) []answer {
 }
 
 // members are the ids of the volumes of a group, sorted.
-func (a answer) members() string {
+func (a response) members() string {
 	var ids []string
 	for _, volume := range a.list("volumes") {
 		id, _ := volume["volume_id"].(string)
@@ -62,21 +62,21 @@ func (a answer) members() string {
 	return strings.Join(ids, ",")
 }
 
-func (a answer) String() string {
+func (a response) String() string {
 	text, _ := json.Marshal(map[string]any(a))
 	return string(text)
 }
 
-func (a answer) equal(b answer) bool { return a.String() == b.String() }
+func (a response) equal(b response) bool { return a.String() == b.String() }
 
 // refused is nil when err has the code and says something, else what is wrong with it.
 func refused(err error, code codes.Code) error {
-	switch answered := status.Convert(err); {
+	switch responded := status.Convert(err); {
 	case err == nil:
-		return fmt.Errorf("it was served; %v was to be answered", code)
-	case answered.Code() != code:
-		return fmt.Errorf("%v (%d) instead of %v: %s", answered.Code(), answered.Code(), code, answered.Message())
-	case answered.Message() == "":
+		return fmt.Errorf("it was served; %v was to be responded", code)
+	case responded.Code() != code:
+		return fmt.Errorf("%v (%d) instead of %v: %s", responded.Code(), responded.Code(), code, responded.Message())
+	case responded.Message() == "":
 		return errors.New("the error says nothing")
 	}
 	return nil
