@@ -105,7 +105,14 @@ test("each loop beside the one has its reason in the README of its package", asy
 const NAMED =
   /(?:new Reconciler|\bsidecarController|\bworkloadController|\brunTicketService|\brunVolumeTickets)[<(](?:(?!\bname: ["`])[\s\S])*?\bname: (?:"([^"]+)"|`([^`]+)`)/g;
 
-test("no two controllers have one name: counts, logs and what sleeps are told apart by it alone", async () => {
+/** Take part in histories that begin with one of each, and have no list. */
+const OWN_HISTORIES: Readonly<Record<string, string>> = {
+  deployment: "controllers/workloads",
+  "replica-set": "controllers/workloads",
+  "stateful-set": "controllers/workloads",
+};
+
+async function namesOfControllers(): Promise<Map<string, string[]>> {
   const found = new Map<string, string[]>();
   for (const { path, text } of await sources()) {
     if (path.startsWith(LOOP) || NOT_SHIPPED.test(path)) continue;
@@ -115,10 +122,30 @@ test("no two controllers have one name: counts, logs and what sleeps are told ap
     }
   }
   assert.ok(found.size >= 45, `${found.size} names`);
-  assert.deepEqual(
-    [...found].filter(([, paths]) => paths.length > 1),
-    [],
-  );
+  return found;
+}
+
+test("no two controllers have one name: counts, logs and what sleeps are told apart by it alone", async () => {
+  const twice = [...(await namesOfControllers())].filter(([, paths]) => paths.length > 1);
+  assert.deepEqual(twice, []);
+});
+
+test("every controller takes part in histories of random changes", async () => {
+  const lists: string[] = [];
+  for (const name of await readdir(join(ROOT, "packages"))) {
+    const src = join(ROOT, "packages", name, "src");
+    for (const path of await readdir(src, { recursive: true }))
+      if (path.endsWith("histories.test.ts")) lists.push(await readFile(join(src, path), "utf8"));
+  }
+  const all = lists.join("\n");
+  const absent = [...(await namesOfControllers()).keys()].filter((name) => {
+    const [literal = "", isMade] = name.split("${");
+    return (
+      !Object.hasOwn(OWN_HISTORIES, name) &&
+      !all.includes(isMade === undefined ? `"${literal}"` : `"${literal}`)
+    );
+  });
+  assert.deepEqual(absent, []);
 });
 
 test("steps have names of small letters and hyphens", async () => {

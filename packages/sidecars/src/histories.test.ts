@@ -20,7 +20,16 @@ function defects(found: unknown[]): Logger {
 
 /** Controllers that the histories must have given something to do. */
 const TAKE_PART = [
-  ...["attach", "capacity", "csi-driver", "group-clone", "group-restore", "group-snapshot", "modify"],
+  ...[
+    "attach",
+    "attach/volumes",
+    "capacity",
+    "csi-driver",
+    "group-clone",
+    "group-restore",
+    "group-snapshot",
+    "modify",
+  ],
   ...["provision", "reclaim", "resize", "snapshot", "snapshot/claims", "snapshot-content", "volume-group"],
   ...["group-snapshot-content", "source-protection/PersistentVolumeClaim"],
   "source-protection/VolumeSnapshot",

@@ -13,7 +13,6 @@ import {
   CSINodes,
   isConflict,
   isStatus,
-  type Job,
   Jobs,
   type KubeObject,
   KubeVolumeAttachments,
@@ -25,13 +24,11 @@ import {
   ownerReferenceTo,
   PersistentVolumeClaims,
   PersistentVolumes,
-  type Pod,
   Pods,
   type Resource,
   ResourceQuotas,
   StorageClasses,
   silentLogger,
-  type UnstructuredObject,
 } from "@mooring/store";
 import {
   type Disturbance,
@@ -52,10 +49,17 @@ import { startResourceQuotaController } from "./controllers/resource-quota/index
 import { startRoleAggregation } from "./controllers/role-aggregation/index.ts";
 import { CronClock, cronJob } from "./controllers/testing/cron-clock.ts";
 import { FarNode } from "./controllers/testing/far-node.ts";
+import {
+  definition,
+  job,
+  podWithEphemeral,
+  role,
+  storageClass,
+} from "./controllers/testing/history-objects.ts";
 import { openWorkloadsView } from "./controllers/workloads/view.ts";
 import { startCrdController } from "./crd/index.ts";
 import { CustomResourceDefinitions } from "./crd/types.ts";
-import { TEST_DRIVER } from "./kubelet/testing/directory-driver.ts";
+import { type RegisteringDriver, startRegisteringDriver } from "./kubelet/testing/registering-driver.ts";
 import {
   claim,
   NODE,
@@ -99,6 +103,7 @@ const DEEDS = [
   ],
   ...["cron", "cron-suspend", "cron-change", "minutes", "minutes"],
   ...["silence", "beat", "fence", "far-pod"],
+  ...["register", "leave", "move"],
 ] as const;
 type Deed = (typeof DEEDS)[number];
 type Change = { do: Deed; which: number } | Disturbance;
@@ -118,66 +123,13 @@ const change: fc.Arbitrary<Change> = fc.oneof(
 
 const LATE = "late";
 
-function storageClass(name: string, binding: string) {
-  return {
-    apiVersion: "storage.k8s.io/v1",
-    kind: "StorageClass",
-    metadata: { name },
-    provisioner: TEST_DRIVER,
-    reclaimPolicy: "Delete",
-    volumeBindingMode: binding,
-  };
-}
-
-function definition(number: number): UnstructuredObject {
-  const [plural, kind] = [`things${number}`, `Thing${number}`];
-  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
-  const versions = [{ name: "v1", served: true, storage: true, schema }];
-  return {
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    metadata: { name: `${plural}.example.com` },
-    spec: {
-      group: "example.com",
-      scope: "Cluster",
-      names: { plural, kind, singular: kind.toLowerCase() },
-      versions,
-    },
-  };
-}
-
-function role(number: number): UnstructuredObject {
-  const rbac = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" };
-  const rules = [{ apiGroups: [""], resources: ["pods"], verbs: ["get"] }];
-  if (number === 0) return { ...rbac, metadata: { name: "part", labels: { part: "true" } }, rules };
-  const aggregationRule = { clusterRoleSelectors: [{ matchLabels: { part: "true" } }] };
-  return { ...rbac, metadata: { name: "whole" }, aggregationRule, rules: [] };
-}
-
-/** A pod whose claim is made for it, and goes with it. */
-function podWithEphemeral(name: string, storageClassName: string): Pod {
-  const { spec } = claim("data", { storageClassName });
-  const ephemeral = { volumeClaimTemplate: { spec } };
-  const made = pod(name, "sleep 1000");
-  return { ...made, spec: { ...made.spec, volumes: [{ name: "data", ephemeral }] } } as Pod;
-}
-
-function job(name: string, script: string): Job {
-  const { spec } = pod(name, script);
-  const metadata = { name, namespace: "default" };
-  return {
-    apiVersion: "batch/v1",
-    kind: "Job",
-    metadata,
-    spec: { completions: 2, template: { spec } as never },
-  };
-}
-
 /** A cluster and what moves on beside it: the clock of CronJobs, and a node that may fall silent. */
 interface Scene {
   cluster: TestCluster;
   clock: CronClock;
   far: FarNode;
+  /** Drivers of others, which register themselves with the kubelet. */
+  vendors: readonly RegisteringDriver[];
 }
 
 /** What the clock and nodes do. */
@@ -206,12 +158,23 @@ function timeDeeds({ cluster: { store }, clock, far }: Scene, number: number) {
   };
 }
 
+/** What drivers of others do on the node. */
+function vendorDeeds({ vendors }: Scene, number: number) {
+  const vendor = vendors[number];
+  return {
+    register: () => vendor?.register(),
+    leave: () => vendor?.leave(),
+    move: () => vendor?.move(`node-${Math.random()}`),
+  };
+}
+
 /** What users and administrators may do, twice each, and calls of the driver that fail. */
 function deeds(scene: Scene, number: number): Record<Deed, () => unknown> {
   const { driver, store } = scene.cluster;
   const namespace = `n${number}`;
   return {
     ...timeDeeds(scene, number),
+    ...vendorDeeds(scene, number),
     claim: () => store.create(PersistentVolumeClaims, claim(`c${number}`)),
     "late-claim": () => store.create(PersistentVolumeClaims, claim(`l${number}`, { storageClassName: LATE })),
     pod: async () => {
@@ -296,22 +259,26 @@ async function liveOnce(scene: Scene): Promise<void> {
     for (const what of deeds)
       for (const which of [0, 1]) await make(scene, { do: what, which }).catch(forgive);
   };
-  await all("class", "claim", "pod", "late-claim", "ephemeral", "owned");
+  await all("register", "class", "claim", "pod", "late-claim", "ephemeral", "owned");
   await eventually("a claim that can grow", async () => {
     const { status } = await scene.cluster.store.get(PersistentVolumeClaims, C0);
     return status?.phase === "Bound";
   });
   // The quota comes last: it leaves no room to grow.
   await all("grow", "definition", "role", "job", "cron", "minutes", "quota");
+  // A node falls silent, and what belongs to a pod follows it.
+  await make(scene, { do: "silence", which: 0 });
+  await scene.cluster.store.delete(Pods, { namespace: "default", name: "p0" }).catch(forgive);
 }
 
 const C0 = { namespace: "default", name: "c0" };
 
-/** Controllers that the histories must have given something to do; the others follow from what is deleted, or from a silent node. */
+/** Controllers that the histories must have given something to do. */
 const TAKE_PART = [
-  ...["attach", "attach-detach", "binder", "crd", "cron-job", "ephemeral-volumes", "job", "kubelet"],
-  ...["node-registration", "provision", "pvc-protection", "resize", "resource-quota", "role-aggregation"],
-  ...["scheduler", "volume-manager"],
+  ...["attach", "attach-detach", "binder", "crd", "cron-job", "driver-registration", "ephemeral-volumes"],
+  ...["garbage-collector", "job", "kubelet", "namespace", "node-lifecycle", "node-registration", "provision"],
+  ...["pv-protection", "pvc-protection", "resize", "resource-quota", "role-aggregation", "scheduler"],
+  "volume-manager",
 ];
 
 /** What the history has come too late for, or the API refuses. */
@@ -343,17 +310,21 @@ async function startOthers({ cluster, clock, far }: Scene, signal: AbortSignal) 
 
 test("histories of random changes: no controller of standalone mode sleeps through what it has to do", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "mooring-histories-"));
-  const cluster = await startTestCluster(folder);
+  const cluster = await startTestCluster(folder, silentLogger, { registers: true });
   const stop = new AbortController();
   const clock = new CronClock(cluster.store);
   const far = new FarNode(cluster.store, [NODE]);
-  const scene = { cluster, clock, far };
+  const vendors = await Promise.all(
+    ["one", "two"].map((name) => startRegisteringDriver(join(folder, "kubelet"), `${name}.example.com`)),
+  );
+  const scene = { cluster, clock, far, vendors };
   const others = await startOthers(scene, stop.signal);
   t.after(async () => {
     // Asked while they run: what has stopped has nothing to do any more.
     await endAtRest(async () => {
       stop.abort();
       await Promise.all(others.map(({ done }) => done));
+      await Promise.all(vendors.map((vendor) => vendor.stop()));
       await cluster.stop();
       await rm(folder, { recursive: true });
     });

@@ -23,7 +23,7 @@ import {
 import { type Disturbance, disturb } from "@mooring/store/testing";
 import fc from "fast-check";
 import { capacityFor } from "../capacity/decide.ts";
-import { CLAIM_SOURCE_FINALIZER } from "../common/names.ts";
+import { attacherFinalizer, CLAIM_SOURCE_FINALIZER } from "../common/names.ts";
 import { groupClone } from "../group-clone/testing/objects.ts";
 import { VolumeGroupClones } from "../kube/group-clone.ts";
 import { type VolumeGroupRestore, VolumeGroupRestores } from "../kube/group-restore.ts";
@@ -31,7 +31,16 @@ import { VolumeGroupClasses, VolumeGroups } from "../kube/volume-group.ts";
 import { volumeGroup, volumeGroupClass } from "../volume-group/testing/objects.ts";
 import { fresh, NS } from "./group-world.ts";
 import type { Harness } from "./harness.ts";
-import { csiNode, DRIVER, groupClass, groupSnapshot, node, snapshotClass, storageClass } from "./objects.ts";
+import {
+  csiNode,
+  DRIVER,
+  groupClass,
+  groupSnapshot,
+  node,
+  persistentVolume,
+  snapshotClass,
+  storageClass,
+} from "./objects.ts";
 import { CLASSES, WAITED_FOR } from "./registry.ts";
 import { pvc, vs } from "./snapshot-world.ts";
 
@@ -266,6 +275,10 @@ export async function first(h: Harness): Promise<void> {
   await all("attach", "grow", "attributes", "group", "driver-object", "other-finalizer");
   await all("group-snapshot", "group-restore", "group-clone", "place");
   await h.store.delete(PersistentVolumeClaims, { namespace: NS, name: "copy2" });
+  // One that an administrator has made, and whose data nobody deletes: it goes with its last attachment.
+  const finalizers = [attacherFinalizer(DRIVER)];
+  await h.store.create(PersistentVolumes, fresh(persistentVolume("leaving", {}, { finalizers })));
+  await h.store.delete(PersistentVolumes, { name: "leaving" });
 }
 
 /** What the history has come too late for, or the API refuses. */

@@ -1,6 +1,7 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type CsiServer, createServer, type Services, serveRegistration } from "@mooring/csi";
+import { KeyedLock } from "@mooring/store";
 
 /** A driver of another vendor that makes volumes for single pods, as empty folders, and registers itself. */
 export interface RegisteringDriver {
@@ -53,24 +54,29 @@ export async function startRegisteringDriver(
   const server = createServer(services, { endpoint: `unix://${driverSocket}` });
   await server.start();
   let registration: CsiServer | undefined;
+  /** Its registration comes and goes one after the other, whoever asks at once. */
+  const turns = new KeyedLock();
+  const inTurn = (work: () => Promise<void>) => turns.run(socket, work);
+  const leave = async () => {
+    await registration?.stop(0);
+    registration = undefined;
+  };
+  const register = async () => {
+    await leave();
+    registration = serveRegistration({
+      ...{ endpoint: `unix://${join(folder, "plugins_registry", socket)}`, driver: name, driverSocket },
+      onStatus: (_, error) => statuses.push(error),
+    });
+    await registration.start();
+  };
   const driver = {
     calls,
     statuses,
     move(to: string) {
       nodeId = to;
     },
-    async register() {
-      await driver.leave();
-      registration = serveRegistration({
-        ...{ endpoint: `unix://${join(folder, "plugins_registry", socket)}`, driver: name, driverSocket },
-        onStatus: (_, error) => statuses.push(error),
-      });
-      await registration.start();
-    },
-    async leave() {
-      await registration?.stop(0);
-      registration = undefined;
-    },
+    register: () => inTurn(register),
+    leave: () => inTurn(leave),
     async stop() {
       await driver.leave();
       await server.stop(0);
