@@ -10,6 +10,7 @@ export { covers } from "./covers.ts";
 export { type Disturbance, disturb, untilEachHasStepped } from "./disturb.ts";
 export { eventuallyObject } from "./eventually-object.ts";
 export { endAtRest, type NothingSleepsOptions, nothingSleeps } from "./nothing-sleeps.ts";
+export { processorTime } from "./processor-time.ts";
 export { Random } from "./random.ts";
 export { refusingStore } from "./refusing-store.ts";
 export {
