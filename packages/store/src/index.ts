@@ -65,6 +65,7 @@ export {
   delay,
   firstOf,
   orAborted,
+  timerMs,
   within,
   withTimeLimit,
 } from "./runtime/wait.ts";

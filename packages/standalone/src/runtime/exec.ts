@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { timerMs } from "@mooring/store";
 import { RUNC } from "./runc.ts";
 import type { ExecResult } from "./runtime.ts";
 import { readProcess } from "./write-bundle.ts";
@@ -69,7 +70,7 @@ async function run(
   const timer = setTimeout(() => {
     timedOut = true;
     end();
-  }, timeoutMs);
+  }, timerMs(timeoutMs));
   signal?.addEventListener("abort", end, { once: true });
   try {
     const exitCode = await new Promise<number>((resolve, reject) => {

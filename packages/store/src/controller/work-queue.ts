@@ -1,4 +1,4 @@
-import { type BackoffOptions, backoffMs } from "../runtime/wait.ts";
+import { type BackoffOptions, backoffMs, timerMs } from "../runtime/wait.ts";
 
 /** Back-off of a work queue, in milliseconds, and how many keys it hands out at once. */
 export interface WorkQueueOptions extends Partial<BackoffOptions> {
@@ -64,7 +64,7 @@ export class WorkQueue {
       clearTimeout(planned.timer);
     }
     // Longer waits than a timer allows start over when it fires.
-    const timer = setTimeout(() => this.#due(key), Math.min(milliseconds, 2 ** 31 - 1));
+    const timer = setTimeout(() => this.#due(key), timerMs(milliseconds));
     this.#later.set(key, { at, timer });
   }
 

@@ -3,7 +3,7 @@ import { getEventListeners, once } from "node:events";
 import { test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { firstOf, within, withTimeLimit } from "./wait.ts";
+import { delay, firstOf, within, withTimeLimit } from "./wait.ts";
 
 setFlagsFromString("--expose-gc");
 const collect: () => void = runInNewContext("gc");
@@ -37,4 +37,19 @@ test("the first of several signals ends the work, also one that has aborted befo
   assert.equal(await waiting, "b");
   assert.equal(await firstOf([a.signal, b.signal], async ({ reason }) => reason.message), "b");
   assert.deepEqual(getEventListeners(a.signal, "abort"), []);
+});
+
+test("a wait that is longer than a timer of Node.js can be does not end at once", async () => {
+  const stop = new AbortController();
+  const forLong = 2 ** 31 * 1000;
+  const limit = withTimeLimit(forLong);
+  const ends = delay(forLong, stop.signal).then(() => "ended");
+  const work = within(forLong, stop.signal, (signal) => once(signal, "abort")).then(() => "ended");
+  // Those timers would have come before this one, which was made after them and is longer.
+  const still = delay(20).then(() => "waits");
+  assert.equal(await Promise.race([ends, work, still]), "waits");
+  assert.equal(limit.aborted, false);
+  const stopped = Promise.allSettled([ends, work]);
+  stop.abort();
+  await stopped;
 });

@@ -2,6 +2,14 @@ import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { defined } from "../object/defined.ts";
 
+/** A timer of Node.js that is to wait for longer than this, 24 days, comes at once: what others ask for is shortened to it. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** What a timer can wait for that is asked to wait for so long: at most 24 days. */
+export function timerMs(milliseconds: number): number {
+  return Math.min(milliseconds, LONGEST_TIMER_MS);
+}
+
 /**
  * A signal that stops a whole process part has as many listeners as there are waits under way; Node warns of a leak
  * from eleven on. (One derived signal per wait would be no better: in Node 20 `AbortSignal.any` keeps a trace of each.)
@@ -43,7 +51,7 @@ export async function within<T>(
 ): Promise<T> {
   signal?.throwIfAborted();
   const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(late(milliseconds)), milliseconds);
+  const timer = setTimeout(() => limit.abort(late(milliseconds)), timerMs(milliseconds));
   try {
     return await (signal === undefined ? work(limit.signal) : firstOf([signal, limit.signal], work));
   } finally {
@@ -59,15 +67,15 @@ const late = (milliseconds: number) => new DOMException(`not done within ${milli
  */
 export function withTimeLimit(milliseconds: number): AbortSignal {
   const limit = new AbortController();
-  setTimeout(() => limit.abort(late(milliseconds)), milliseconds).unref();
+  setTimeout(() => limit.abort(late(milliseconds)), timerMs(milliseconds)).unref();
   return limit.signal;
 }
 
-/** Resolves after the time; rejects with the signal's reason when that comes first. */
+/** Resolves after the time, or 24 days; rejects with the signal's reason when that comes first. */
 export async function delay(milliseconds: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
   try {
-    await sleep(milliseconds, undefined, defined({ signal }));
+    await sleep(timerMs(milliseconds), undefined, defined({ signal }));
   } catch (error) {
     signal?.throwIfAborted();
     throw error;

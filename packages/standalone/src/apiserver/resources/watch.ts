@@ -19,14 +19,12 @@ import type { Target } from "./target.ts";
 const WATCH_SHAPES: readonly Shape[] = ["Object", "Table", "PartialObjectMetadata"];
 /** As in Kubernetes: a watch without a time limit ends after 30 to 60 minutes, so that clients spread out. */
 const MIN_TIMEOUT_SECONDS = 1800;
-/** A timer cannot wait longer. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** GET with `watch=1`: one JSON event a line until the client leaves, the time is over, or the server stops. */
 export async function handleWatch(call: Call, target: Target, stopping: AbortSignal): Promise<void> {
   const { shape } = negotiate(call.request.headers.accept, WATCH_SHAPES);
   const seconds = integer(call, "timeoutSeconds") || MIN_TIMEOUT_SECONDS * (1 + Math.random());
-  const longestMs = Math.min(MAX_TIMER_MS, Math.ceil(seconds * 1000));
+  const longestMs = Math.ceil(seconds * 1000);
   await firstOf([call.signal, stopping], async (either) => {
     if (!either.aborted) await within(longestMs, either, (signal) => stream(call, target, shape, signal));
   });
