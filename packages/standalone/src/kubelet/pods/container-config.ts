@@ -17,8 +17,14 @@ import {
   type UserRange,
 } from "../../runtime/index.ts";
 import { containerID } from "./container-id.ts";
-import { BASE_VARIABLES, ContainerConfigError, containerEnvironment, hostnameOf } from "./environment.ts";
-import { expandVariables } from "./expand-variables.ts";
+import {
+  BASE_VARIABLES,
+  ContainerConfigError,
+  containerEnvironment,
+  expandField,
+  expandList,
+  hostnameOf,
+} from "./environment.ts";
 import type { Container, NodeFacts } from "./field-ref.ts";
 import { refusedFields } from "./refused-fields.ts";
 
@@ -75,7 +81,7 @@ export async function containerConfig(
     attempt,
     ...rootOf(container, image),
     imageID: image.id,
-    argv: argvOf(container, image, env),
+    argv: argvOf(pod, container, image, env),
     env: {
       ...BASE_VARIABLES,
       HOSTNAME: hostnameOf(pod),
@@ -106,16 +112,17 @@ function rootOf({ securityContext }: Container, { root }: Image): Pick<Container
 }
 
 function argvOf(
-  { name, command, args }: Container,
+  pod: Pod,
+  container: Container,
   image: Image,
   env: Readonly<Record<string, string>>,
 ): readonly string[] {
-  const expanded = (args: readonly string[] | undefined) =>
-    (args ?? []).map((arg) => expandVariables(arg, env));
-  const argv = programOf(image.config, expanded(command), expanded(args));
+  const expanded = (field: "command" | "args") =>
+    expandList(pod, container, { field, texts: container[field] }, env);
+  const argv = programOf(image.config, expanded("command"), expanded("args"));
   if (argv.length > 0) return argv;
   throw new ContainerConfigError(
-    `container "${name}" has no command: image ${image.id} has none of its own; set spec.containers[].command`,
+    `container "${container.name}" has no command: image ${image.id} has none of its own; set spec.containers[].command`,
   );
 }
 
@@ -240,8 +247,7 @@ async function mountsOf(
       throw new ContainerConfigError(
         `volume "${mount.name}" has volumeMode Block, but is specified in volumeMounts; use volumeDevices, or a claim with volumeMode Filesystem`,
       );
-    const inside =
-      mount.subPathExpr === undefined ? (mount.subPath ?? "") : expandVariables(mount.subPathExpr, env);
+    const inside = insideOf(pod, container, index, env);
     const source =
       inside === ""
         ? volume.path
@@ -253,6 +259,18 @@ async function mountsOf(
     });
   }
   return mounts;
+}
+
+/** The path below its volume. */
+function insideOf(
+  pod: Pod,
+  container: Container,
+  index: number,
+  env: Readonly<Record<string, string>>,
+): string {
+  const { subPath = "", subPathExpr } = container.volumeMounts?.[index] ?? {};
+  if (subPathExpr === undefined) return subPath;
+  return expandField(pod, container, { field: `volumeMounts[${index}].subPathExpr`, text: subPathExpr }, env);
 }
 
 /** A device of the machine (`hostPath`) may be mounted as a file. */

@@ -1,6 +1,7 @@
 import { ConfigMaps, isNotFound, type ObjectStore, type Pod, Secrets } from "@mooring/store";
 import { expandVariables } from "./expand-variables.ts";
 import { type Container, type NodeFacts, readField, readResource } from "./field-ref.ts";
+import { pathOf } from "./refused-fields.ts";
 
 /** What every container gets before its image's and its own variables. */
 export const BASE_VARIABLES = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" };
@@ -13,6 +14,9 @@ export class ContainerConfigError extends Error {
   override readonly name = "ContainerConfigError";
 }
 
+/** Linux gives a program no more than so many bytes, its arguments and its variables together. */
+const MOST_TOGETHER = 6 * 1024 * 1024;
+
 /** A container's variables: envFrom first, then env in order; a later one wins and may refer to earlier ones. */
 export async function containerEnvironment(
   store: ObjectStore,
@@ -20,18 +24,84 @@ export async function containerEnvironment(
   container: Container,
   node: NodeFacts,
 ): Promise<Record<string, string>> {
-  const env: Record<string, string> = {};
+  const env = new Variables(pod, container);
   const namespace = pod.metadata.namespace ?? "";
   for (const from of container.envFrom ?? []) {
     const entries = await readAll(store, namespace, from);
-    for (const [key, value] of Object.entries(entries)) env[`${from.prefix ?? ""}${key}`] = value;
+    for (const [key, value] of Object.entries(entries)) env.set(`${from.prefix ?? ""}${key}`, value);
   }
-  for (const variable of container.env ?? []) {
+  for (const [index, variable] of (container.env ?? []).entries()) {
     const value = await variableValue(store, { pod, container }, variable, node);
-    if (value !== undefined)
-      env[variable.name] = variable.value === undefined ? value : expandVariables(value, env);
+    if (value === undefined) continue;
+    const plain = variable.value === undefined;
+    env.set(variable.name, plain ? value : env.expand(`env[${index}].value`, value));
   }
-  return env;
+  return env.all;
+}
+
+/** No more of them than a program can be started with: others decide how many there are, and how long each becomes. */
+class Variables {
+  readonly all: Record<string, string> = {};
+  readonly #pod: Pod;
+  readonly #container: Container;
+  #length = 0;
+
+  constructor(pod: Pod, container: Container) {
+    this.#pod = pod;
+    this.#container = container;
+  }
+
+  set(name: string, value: string): void {
+    const before = Object.hasOwn(this.all, name) ? name.length + (this.all[name] ?? "").length : 0;
+    this.#length += name.length + value.length - before;
+    if (this.#length > MOST_TOGETHER) throw tooLong(this.#pod, this.#container, "env");
+    this.all[name] = value;
+  }
+
+  expand(field: string, text: string): string {
+    return expandField(this.#pod, this.#container, { field, text }, this.all);
+  }
+}
+
+/** The text of a field of the container with its references replaced. Refused with its path where it gets too long. */
+export function expandField(
+  pod: Pod,
+  container: Container,
+  { field, text }: { field: string; text: string },
+  variables: Readonly<Record<string, string>>,
+): string {
+  try {
+    return expandVariables(text, variables);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw refusedField(pod, container, `${field}: ${error.message}`);
+  }
+}
+
+/** The same for a list of texts, none of which is made when all of them are too long together. */
+export function expandList(
+  pod: Pod,
+  container: Container,
+  { field, texts }: { field: string; texts: readonly string[] | undefined },
+  variables: Readonly<Record<string, string>>,
+): string[] {
+  let length = 0;
+  return (texts ?? []).map((text, index) => {
+    const expanded = expandField(pod, container, { field: `${field}[${index}]`, text }, variables);
+    length += expanded.length;
+    if (length > MOST_TOGETHER) throw tooLong(pod, container, field);
+    return expanded;
+  });
+}
+
+function tooLong(pod: Pod, container: Container, field: string): ContainerConfigError {
+  const why = `more than ${MOST_TOGETHER} characters together, which is the most that Linux gives a program`;
+  return refusedField(pod, container, `${field}: ${why}`);
+}
+
+function refusedField({ spec }: Pod, container: Container, why: string): ContainerConfigError {
+  const path = spec === undefined ? container.name : pathOf(spec, container);
+  return new ContainerConfigError(`cannot be honoured: ${path}.${why}`);
 }
 
 /** What the pod's containers see as their host name. */
