@@ -16,12 +16,20 @@ export function podAdmission(target: Target): Admit | undefined {
   };
 }
 
-/** Throws Forbidden for a new pod that names a PriorityClass which is not there. */
+/** Throws Forbidden for a new pod that names a PriorityClass which is not there, or brings a priority that is not its class's. */
 export function requireKnownPriority({ metadata, spec }: UnstructuredObject): void {
-  const { priorityClassName = "" } = isObject(spec) ? spec : {};
-  if (priorityClassName === "" || isKnown(String(priorityClassName))) return;
-  const why = `no PriorityClass with name ${String(priorityClassName)} was found`;
-  throw forbidden(Pods, metadata.name || (metadata.generateName ?? ""), why);
+  const { priorityClassName = "", priority, preemptionPolicy } = isObject(spec) ? spec : {};
+  const name = String(priorityClassName ?? "");
+  const refuse = (why: string) => forbidden(Pods, metadata.name || (metadata.generateName ?? ""), why);
+  const found = name === "" ? 0 : PRIORITY_CLASSES.get(name);
+  if (found === undefined) throw refuse(`no PriorityClass with name ${name} was found`);
+  const computed = (value: unknown) =>
+    `must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`;
+  if ((priority ?? found) !== found)
+    throw refuse(`the integer value of priority (${priority}) ${computed(found)}`);
+  if ((preemptionPolicy ?? PREEMPTION) !== PREEMPTION)
+    throw refuse(`the string value of PreemptionPolicy (${preemptionPolicy}) ${computed(PREEMPTION)}`);
 }
 
-const isKnown = (name: string) => PRIORITY_CLASSES.has(name);
+/** Of every class that is there. */
+const PREEMPTION = "PreemptLowerPriority";

@@ -113,4 +113,14 @@ test("a priority class that is not there is refused, and those of the system hav
     pod({ priorityClassName: "system-node-critical" }),
   );
   assert.equal(response.json.spec.priority, 2_000_001_000);
+  const own = await namespace("priorities", {});
+  for (const [spec, why] of [
+    [{ priority: 5 }, "the integer value of priority (5) must not be provided in pod spec"],
+    [{ priority: 0, priorityClassName: "system-node-critical" }, "computed 2000001000 from the given"],
+    [{ preemptionPolicy: "Never" }, "the string value of PreemptionPolicy (Never) must not be provided"],
+  ] as const) {
+    const { status, json } = await server.http.post(own, pod(spec));
+    assert.equal(status, 403, JSON.stringify(spec));
+    assert.ok(json.message.includes(why), json.message);
+  }
 });
