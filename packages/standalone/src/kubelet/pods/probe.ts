@@ -1,8 +1,11 @@
-import { request as httpRequest } from "node:http";
+import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { connect } from "node:net";
 import { withTimeLimit } from "@mooring/store";
 import type { Container } from "./field-ref.ts";
+
+/** Of a response that are read, as in Kubernetes: a short one is ended by the program itself. */
+const MOST_BYTES = 10 * 1024;
 
 /** A probe of a container's spec. */
 export type Probe = NonNullable<Container["livenessProbe"]>;
@@ -60,13 +63,23 @@ function probeHttp(get: HttpGet, target: ProbeTarget, timeoutMs: number): Promis
         rejectUnauthorized: false,
       },
       (response) => {
-        response.resume();
+        readNoFurther(response);
         const code = response.statusCode ?? 0;
         resolve(code >= 200 && code < 400 ? undefined : `HTTP probe failed with statuscode: ${code}`);
       },
     );
     sent.once("error", reject);
     sent.end();
+  });
+}
+
+/** What the program responds does not matter, and it may send without end. */
+function readNoFurther(response: IncomingMessage): void {
+  let left = MOST_BYTES;
+  response.on("error", () => {});
+  response.on("data", (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) response.destroy();
   });
 }
 
