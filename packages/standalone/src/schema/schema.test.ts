@@ -4,6 +4,7 @@ import { readQuantity } from "@mooring/store";
 import fc from "fast-check";
 import { builtinKinds } from "../builtin/index.ts";
 import { applyDefaults, dropForbiddenNulls } from "./default.ts";
+import { hasFormat } from "./formats.ts";
 import { clone, isObject, type JsonObject, type Schema } from "./model.ts";
 import { patternOf } from "./pattern.ts";
 import { prune, unknownFields } from "./prune.ts";
@@ -211,4 +212,15 @@ test("every built-in field describes what it is for, and every type of the schem
     }
   };
   for (const kind of builtinKinds) visit(kind.schema, kind.resource.kind);
+});
+
+test("base64 is known by its letters and its padding, however long it is", () => {
+  const long = "QUFB".repeat(5_000_000);
+  const rows: [string, boolean][] = [
+    ...(["", "QUFB", "QUE=", "QQ==", "QUFBQQ=="].map((text) => [text, true]) as [string, boolean][]),
+    ...(["Q", "QQ=", "Q===", "====", "QQ==QUFB", "QU-B"].map((text) => [text, false]) as [string, boolean][]),
+    [long, true],
+    [`${long}!AAA`, false],
+  ];
+  for (const [text, expected] of rows) assert.equal(hasFormat("byte", text), expected, text.slice(-20));
 });
