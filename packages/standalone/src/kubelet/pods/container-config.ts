@@ -16,15 +16,9 @@ import {
   signalNumber,
   type UserRange,
 } from "../../runtime/index.ts";
+import { ContainerConfigError } from "./config-error.ts";
 import { containerID } from "./container-id.ts";
-import {
-  BASE_VARIABLES,
-  ContainerConfigError,
-  containerEnvironment,
-  expandField,
-  expandList,
-  hostnameOf,
-} from "./environment.ts";
+import { BASE_VARIABLES, containerEnvironment, expandField, expandList, hostnameOf } from "./environment.ts";
 import type { Container, NodeFacts } from "./field-ref.ts";
 import { refusedFields } from "./refused-fields.ts";
 

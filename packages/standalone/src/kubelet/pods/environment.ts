@@ -1,6 +1,8 @@
-import { ConfigMaps, isNotFound, type ObjectStore, type Pod, Secrets } from "@mooring/store";
+import { nextSlice, type ObjectStore, type Pod, sliceLasts } from "@mooring/store";
+import { ContainerConfigError } from "./config-error.ts";
 import { expandVariables } from "./expand-variables.ts";
-import { type Container, type NodeFacts, readField, readResource } from "./field-ref.ts";
+import { type Container, type NodeFacts, PodFields, readResource } from "./field-ref.ts";
+import { type Entries, ObjectEntries } from "./object-entries.ts";
 import { pathOf } from "./refused-fields.ts";
 
 /** What every container gets before its image's and its own variables. */
@@ -8,11 +10,6 @@ export const BASE_VARIABLES = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:
 
 type EnvVar = NonNullable<Container["env"]>[number];
 type EnvFrom = NonNullable<Container["envFrom"]>[number];
-
-/** Something that the pod refers to is not there (yet); Kubernetes calls it CreateContainerConfigError. */
-export class ContainerConfigError extends Error {
-  override readonly name = "ContainerConfigError";
-}
 
 /** Linux gives a program no more than so many bytes, its arguments and its variables together. */
 const MOST_TOGETHER = 6 * 1024 * 1024;
@@ -26,12 +23,17 @@ export async function containerEnvironment(
 ): Promise<Record<string, string>> {
   const env = new Variables(pod, container);
   const namespace = pod.metadata.namespace ?? "";
+  const objects = new ObjectEntries(store, namespace);
+  const sources = { container, namespace, node, objects, fields: new PodFields(pod, node) };
   for (const from of container.envFrom ?? []) {
-    const entries = await readAll(store, namespace, from);
-    for (const [key, value] of Object.entries(entries)) env.set(`${from.prefix ?? ""}${key}`, value);
+    const entries = await readAll(objects, from);
+    for (const [key, value] of Object.entries(entries))
+      env.set(`${from.prefix ?? ""}${key}`, value.toString("utf8"));
   }
   for (const [index, variable] of (container.env ?? []).entries()) {
-    const value = await variableValue(store, { pod, container }, variable, node);
+    // Each may be long, and there may be many: others decide both.
+    if (!sliceLasts()) await nextSlice();
+    const value = await variableValue(sources, variable);
     if (value === undefined) continue;
     const plain = variable.value === undefined;
     env.set(variable.name, plain ? value : env.expand(`env[${index}].value`, value));
@@ -109,16 +111,21 @@ export function hostnameOf(pod: Pod): string {
   return (pod.spec?.hostname || pod.metadata.name).slice(0, 63).replace(/[-.]+$/, "");
 }
 
+interface Sources {
+  container: Container;
+  namespace: string;
+  node: NodeFacts;
+  objects: ObjectEntries;
+  fields: PodFields;
+}
+
 async function variableValue(
-  store: ObjectStore,
-  { pod, container }: { pod: Pod; container: Container },
+  { container, namespace, node, objects, fields }: Sources,
   { value, valueFrom }: EnvVar,
-  node: NodeFacts,
 ): Promise<string | undefined> {
   if (valueFrom === undefined) return value ?? "";
-  const namespace = pod.metadata.namespace ?? "";
   const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef } = valueFrom;
-  if (fieldRef !== undefined) return readField(fieldRef.fieldPath, pod, node);
+  if (fieldRef !== undefined) return fields.read(fieldRef.fieldPath);
   if (resourceFieldRef !== undefined)
     return readResource(
       { ...resourceFieldRef, divisor: String(resourceFieldRef.divisor ?? "1") },
@@ -127,74 +134,18 @@ async function variableValue(
     );
   const reference = configMapKeyRef ?? secretKeyRef;
   if (reference === undefined) return "";
-  const read = configMapKeyRef === undefined ? secretEntries : configMapEntries;
-  const entries = await read(store, namespace, reference.name ?? "", reference.optional === true);
-  const found = Object.hasOwn(entries, reference.key) ? entries[reference.key] : undefined;
-  if (found !== undefined || reference.optional === true) return found?.toString("utf8");
+  const { key, name = "", optional = false } = reference;
+  const entries = await (configMapKeyRef === undefined
+    ? objects.secret(name, optional)
+    : objects.configMap(name, optional));
+  const found = Object.hasOwn(entries, key) ? entries[key] : undefined;
+  if (found !== undefined || optional) return found?.toString("utf8");
   const kind = configMapKeyRef === undefined ? "Secret" : "ConfigMap";
-  throw new ContainerConfigError(
-    `couldn't find key ${reference.key} in ${kind} ${namespace}/${reference.name}`,
-  );
+  throw new ContainerConfigError(`couldn't find key ${key} in ${kind} ${namespace}/${name}`);
 }
 
-async function readAll(
-  store: ObjectStore,
-  namespace: string,
-  from: EnvFrom,
-): Promise<Record<string, string>> {
-  const { configMapRef, secretRef } = from;
-  const reference = configMapRef ?? secretRef;
-  if (reference === undefined) return {};
-  const read = configMapRef === undefined ? secretEntries : configMapEntries;
-  const entries = await read(store, namespace, reference.name ?? "", reference.optional === true);
-  return Object.fromEntries(Object.entries(entries).map(([key, value]) => [key, value.toString("utf8")]));
-}
-
-/** All entries of a ConfigMap; none when it is optional and missing. */
-export async function configMapEntries(
-  store: ObjectStore,
-  namespace: string,
-  name: string,
-  optional: boolean,
-): Promise<Record<string, Buffer>> {
-  const map = await orMissing(store.get(ConfigMaps, { namespace, name }), "configmap", name, optional);
-  return {
-    ...decode(map?.data, "utf8"),
-    ...decode(map?.binaryData, "base64"),
-  };
-}
-
-/** The entries of a Secret, decoded. None where it is absent and `optional`; else throws what keeps the container waiting. */
-export async function secretEntries(
-  store: ObjectStore,
-  namespace: string,
-  name: string,
-  optional: boolean,
-): Promise<Record<string, Buffer>> {
-  const secret = await orMissing(store.get(Secrets, { namespace, name }), "secret", name, optional);
-  return decode(secret?.data, "base64");
-}
-
-function decode(
-  data: Record<string, string> | undefined,
-  encoding: "utf8" | "base64",
-): Record<string, Buffer> {
-  return Object.fromEntries(
-    Object.entries(data ?? {}).map(([key, value]) => [key, Buffer.from(value, encoding)]),
-  );
-}
-
-async function orMissing<T>(
-  wanted: Promise<T>,
-  kind: string,
-  name: string,
-  optional: boolean,
-): Promise<T | undefined> {
-  try {
-    return await wanted;
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    if (optional) return undefined;
-    throw new ContainerConfigError(`${kind} "${name}" not found`);
-  }
+async function readAll(objects: ObjectEntries, { configMapRef, secretRef }: EnvFrom): Promise<Entries> {
+  if (configMapRef !== undefined)
+    return objects.configMap(configMapRef.name ?? "", configMapRef.optional === true);
+  return secretRef === undefined ? {} : objects.secret(secretRef.name ?? "", secretRef.optional === true);
 }

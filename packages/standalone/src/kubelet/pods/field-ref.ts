@@ -35,6 +35,24 @@ export function readField(path: string, pod: Pod, node: NodeFacts): string {
   return read(pod, node);
 }
 
+/** The same of one pod: what many places ask for is made once. */
+export class PodFields {
+  readonly #pod: Pod;
+  readonly #node: NodeFacts;
+  readonly #read = new Map<string, string>();
+
+  constructor(pod: Pod, node: NodeFacts) {
+    this.#pod = pod;
+    this.#node = node;
+  }
+
+  read(path: string): string {
+    const text = this.#read.get(path) ?? readField(path, this.#pod, this.#node);
+    this.#read.set(path, text);
+    return text;
+  }
+}
+
 function pairs(map: Readonly<Record<string, string>> = {}): string {
   return Object.keys(map)
     .sort()

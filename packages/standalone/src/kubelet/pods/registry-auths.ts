@@ -1,12 +1,13 @@
 import type { ObjectStore, Pod } from "@mooring/store";
 import type { RegistryAuths } from "../../images/index.ts";
-import { secretEntries } from "./environment.ts";
+import { ObjectEntries } from "./object-entries.ts";
 
 /** Credentials of the pod's imagePullSecrets, by registry; a later one wins. As in Kubernetes, a missing one is none. */
 export async function registryAuths(store: ObjectStore, { metadata, spec }: Pod): Promise<RegistryAuths> {
   const auths: Record<string, unknown> = {};
+  const objects = new ObjectEntries(store, metadata.namespace ?? "");
   for (const { name = "" } of spec?.imagePullSecrets ?? []) {
-    const entries = await secretEntries(store, metadata.namespace ?? "", name, true);
+    const entries = await objects.secret(name, true);
     const config = entries[".dockerconfigjson"];
     const old = entries[".dockercfg"];
     if (config !== undefined)

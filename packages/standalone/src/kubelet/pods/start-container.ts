@@ -1,9 +1,9 @@
 import { failpoint, type Pod } from "@mooring/store";
 import { MountPointError, UnmappableError } from "../../runtime/index.ts";
+import { ContainerConfigError } from "./config-error.ts";
 import { containerConfig, type SubPathPlace } from "./container-config.ts";
 import { containerID } from "./container-id.ts";
 import type { PodContext } from "./context.ts";
-import { ContainerConfigError } from "./environment.ts";
 import type { Container } from "./field-ref.ts";
 import { runPostStart } from "./hooks.ts";
 import { rolesOf } from "./pod-view.ts";

@@ -35,7 +35,7 @@ export async function prepareLocalVolume(
   const uid = pod.metadata.uid ?? "";
   const path = context.paths.localVolume(uid, `kubernetes.io~${kind.toLowerCase()}`, volume.name);
   const files = await projectedFilesOf(context, pod, volume);
-  const fingerprint = fingerprintOf(files);
+  const fingerprint = await fingerprintOf(files);
   if (before?.fingerprint === fingerprint) return before;
   const group = pod.spec?.securityContext?.fsGroup;
   await writeProjectedFiles(path, files, async (made) => {

@@ -1,14 +1,16 @@
 import { createHash, randomBytes } from "node:crypto";
 import { chmod, mkdir, readdir, readlink, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path";
+import { nextSlice, sliceLasts } from "@mooring/store";
 
 /** Files of a volume that is made of API objects, by path relative to the volume. */
 export type ProjectedFiles = Map<string, { data: Buffer; mode: number }>;
 
-/** Equal for payloads of equal files. A hash: the files may be secrets. */
-export function fingerprintOf(files: ProjectedFiles): string {
+/** Equal for equal files. A hash: the files may be secrets. */
+export async function fingerprintOf(files: ProjectedFiles): Promise<string> {
   const hash = createHash("sha256");
   for (const [path, { data, mode }] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (!sliceLasts()) await nextSlice();
     hash.update(`${JSON.stringify(path)} ${mode} ${data.length}\n`).update(data);
   }
   return hash.digest("hex");

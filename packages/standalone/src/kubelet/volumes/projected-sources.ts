@@ -1,7 +1,6 @@
-import type { ObjectStore, Pod } from "@mooring/store";
-import { defined } from "@mooring/store";
-import { configMapEntries, secretEntries } from "../pods/environment.ts";
-import { type NodeFacts, readField, readResource } from "../pods/field-ref.ts";
+import { defined, nextSlice, type ObjectStore, type Pod, sliceLasts } from "@mooring/store";
+import { type NodeFacts, PodFields, readResource } from "../pods/field-ref.ts";
+import { ObjectEntries } from "../pods/object-entries.ts";
 import type { PodVolume } from "./csi-volume.ts";
 import type { ProjectedFiles } from "./projected-files.ts";
 import type { PodTokens } from "./tokens.ts";
@@ -13,21 +12,38 @@ export interface ProjectedContext {
   tokens: PodTokens;
 }
 
+/**
+ * The agent has all files of a volume in its memory at once, and whoever makes a pod decides how many there are. An object of the API
+ * has a megabyte.
+ */
+const MOST_BYTES = 32 * 1024 * 1024;
+
 type Item = { key: string; path: string; mode?: number };
 type Source = Pick<PodVolume, "configMap" | "secret" | "downwardAPI">;
 
-/** The files of a volume that is made of API objects, as the objects are now. Throws when something is missing. */
+/** What the sources of one volume have in common. */
+interface Projection {
+  context: ProjectedContext;
+  pod: Pod;
+  objects: ObjectEntries;
+  fields: PodFields;
+  files: Files;
+}
+
+/** The files of a volume that is made of API objects, as the objects are now. Throws when something is missing, or too large. */
 export async function projectedFilesOf(
   context: ProjectedContext,
   pod: Pod,
   volume: PodVolume,
 ): Promise<ProjectedFiles> {
-  const files: ProjectedFiles = new Map();
+  const files = new Files(volume.name);
+  const objects = new ObjectEntries(context.store, pod.metadata.namespace ?? "");
+  const projection = { context, pod, objects, fields: new PodFields(pod, context.node), files };
   if (volume.projected === undefined) {
     const mode =
       volume.configMap?.defaultMode ?? volume.secret?.defaultMode ?? volume.downwardAPI?.defaultMode;
-    await addSource(context, pod, { source: volume, mode: mode ?? 0o644 }, files);
-    return files;
+    await addSource(projection, volume, mode ?? 0o644);
+    return files.all;
   }
   for (const source of volume.projected.sources ?? []) {
     const { configMap, downwardAPI, secret, serviceAccountToken, ...others } = source;
@@ -40,46 +56,52 @@ export async function projectedFilesOf(
       ...named,
     };
     const mode = volume.projected.defaultMode ?? 0o644;
-    await addSource(context, pod, { source: wanted, mode }, files);
+    await addSource(projection, wanted, mode);
     if (serviceAccountToken !== undefined) {
       const token = await context.tokens.get(pod, serviceAccountToken);
-      files.set(serviceAccountToken.path, { data: Buffer.from(token), mode });
+      files.set(serviceAccountToken.path, Buffer.from(token), mode);
     }
   }
-  return files;
+  return files.all;
 }
 
-async function addSource(
-  context: ProjectedContext,
-  pod: Pod,
-  { source, mode }: { source: Source; mode: number },
-  files: ProjectedFiles,
-): Promise<void> {
-  const namespace = pod.metadata.namespace ?? "";
+/** No more of them than the agent can have: a later one takes the place of one with the same path. */
+class Files {
+  readonly all: ProjectedFiles = new Map();
+  readonly #volume: string;
+  #bytes = 0;
+
+  constructor(volume: string) {
+    this.#volume = volume;
+  }
+
+  set(path: string, data: Buffer, mode: number): void {
+    this.#bytes += data.length - (this.all.get(path)?.data.length ?? 0);
+    if (this.#bytes > MOST_BYTES)
+      throw new Error(
+        `volume "${this.#volume}": its files have more than ${MOST_BYTES} bytes together; put what is large into a persistentVolumeClaim`,
+      );
+    this.all.set(path, { data, mode });
+  }
+}
+
+async function addSource(projection: Projection, source: Source, mode: number): Promise<void> {
+  const { context, pod, objects, fields, files } = projection;
   const { configMap, secret, downwardAPI } = source;
   if (configMap !== undefined) {
-    const entries = await configMapEntries(
-      context.store,
-      namespace,
-      configMap.name ?? "",
-      configMap.optional === true,
-    );
-    addEntries(entries, { items: configMap.items, optional: configMap.optional === true }, mode, files);
+    const { items, name = "", optional = false } = configMap;
+    addEntries(await objects.configMap(name, optional), { items, optional }, mode, files);
   }
   if (secret !== undefined) {
-    const entries = await secretEntries(
-      context.store,
-      namespace,
-      secret.secretName ?? "",
-      secret.optional === true,
-    );
-    addEntries(entries, { items: secret.items, optional: secret.optional === true }, mode, files);
+    const { items, secretName = "", optional = false } = secret;
+    addEntries(await objects.secret(secretName, optional), { items, optional }, mode, files);
   }
   for (const item of downwardAPI?.items ?? []) {
+    if (!sliceLasts()) await nextSlice();
     const { fieldRef, resourceFieldRef } = item;
     const container = pod.spec?.containers.find(({ name }) => name === resourceFieldRef?.containerName);
     let text = "";
-    if (fieldRef !== undefined) text = readField(fieldRef.fieldPath, pod, context.node);
+    if (fieldRef !== undefined) text = fields.read(fieldRef.fieldPath);
     else if (resourceFieldRef !== undefined && container !== undefined) {
       text = readResource(
         { ...resourceFieldRef, divisor: String(resourceFieldRef.divisor ?? "1") },
@@ -87,7 +109,7 @@ async function addSource(
         context.node,
       );
     }
-    files.set(item.path, { data: Buffer.from(text), mode: item.mode ?? mode });
+    files.set(item.path, Buffer.from(text), item.mode ?? mode);
   }
 }
 
@@ -96,12 +118,12 @@ function addEntries(
   entries: Readonly<Record<string, Buffer>>,
   { items, optional }: { items: readonly Item[] | undefined; optional: boolean },
   mode: number,
-  files: ProjectedFiles,
+  files: Files,
 ): void {
   const wanted: readonly Item[] = items ?? Object.keys(entries).map((key) => ({ key, path: key }));
   for (const item of wanted) {
     const data = Object.hasOwn(entries, item.key) ? entries[item.key] : undefined;
-    if (data !== undefined) files.set(item.path, { data, mode: item.mode ?? mode });
+    if (data !== undefined) files.set(item.path, data, item.mode ?? mode);
     else if (!optional) throw new Error(`references non-existent key: ${item.key}`);
   }
 }
