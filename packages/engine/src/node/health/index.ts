@@ -30,6 +30,7 @@ async function checkAll(
   ask: (name: string) => void,
 ): Promise<void> {
   const { host, nodeID, faults } = context;
+  for (const name of await targetsWithoutDevice(context, volumes)) ask(name);
   const attached = volumes.filter(
     ({ status }) => status?.state === "attached" && status.currentNodeID === nodeID,
   );
@@ -61,4 +62,18 @@ async function checkAll(
   for (const [name, message] of await devices.round(bare))
     keep(name, message === undefined ? undefined : { cause: "device", message });
   for (const volume of bare) report(volume);
+}
+
+/** Volumes that are to move here and whose device has gone. Nobody uses it yet who would notice. */
+async function targetsWithoutDevice(
+  { host, nodeID }: AgentContext,
+  volumes: readonly Volume[],
+): Promise<string[]> {
+  const names: string[] = [];
+  for (const { metadata, status } of volumes) {
+    if (status?.currentMigrationNodeID !== nodeID || status.migrationDevice === undefined) continue;
+    const there = await host.loops.at(status.migrationDevice).catch(() => undefined);
+    if (there === undefined) names.push(metadata.name);
+  }
+  return names;
 }

@@ -120,6 +120,23 @@ test("a volume that has grown in the middle has its new size on the target", tho
   await stage.detached();
 });
 
+test("a target whose device goes before anybody uses it opens another one", everyday(), async (t) => {
+  const stage = await Stage.open(t);
+  await stage.ask("a");
+  const writer = await BlockWriter.start("a", await stage.attached("a"));
+  await writer.progress(10);
+  await stage.ask("b");
+  const device = await stage.ready("b");
+  await stage.host.loops.detach(await attachmentAt(stage.host, device));
+  await stage.volume(({ status }) => status?.remountRequestedAt !== undefined);
+  await stage.ready("b");
+  await writer.stop();
+  await stage.leave("a");
+  assert.deepEqual(await readStints(await stage.attached("b")), [["a", writer.acknowledged]]);
+  await stage.leave("b");
+  await stage.detached();
+});
+
 test(
   "a target that restarts between its device and the hand-over opens another one, and says so",
   thorough(),
