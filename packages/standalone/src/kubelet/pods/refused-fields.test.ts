@@ -50,6 +50,7 @@ const POD: readonly (readonly [string, Partial<Spec>])[] = [
   ["resourceClaims", { resourceClaims: [{ name: "gpu" }] }],
   ["volumes[0].emptyDir.medium", { volumes: [{ name: "v", emptyDir: { medium: "HugePages-2Mi" } }] }],
   ["runtimeClassName", { runtimeClassName: "gvisor" }],
+  ["automountServiceAccountToken", { automountServiceAccountToken: true }],
   ["securityContext.sysctls", { securityContext: { sysctls: [{ name: "kernel.msgmax", value: "1" }] } }],
   ["securityContext.seccompProfile", { securityContext: { seccompProfile: { type: "Localhost" } } }],
 ];

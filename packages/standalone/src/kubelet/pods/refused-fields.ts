@@ -10,7 +10,11 @@ import type { Container } from "./field-ref.ts";
 
 type Resources = { limits?: Record<string, string>; requests?: Record<string, string> };
 /** The pod, with fields that servers know and the types do not yet. */
-export type Spec = NonNullable<Pod["spec"]> & { resources?: Resources; hostnameOverride?: string };
+export type Spec = NonNullable<Pod["spec"]> & {
+  resources?: Resources;
+  hostnameOverride?: string;
+  automountServiceAccountToken?: boolean;
+};
 type Newer = Container & { restartPolicyRules?: object[] };
 type Lifecycle = NonNullable<Container["lifecycle"]> & { stopSignal?: string };
 
@@ -58,6 +62,14 @@ const POD_RULES: readonly Rule<Spec>[] = [
   ["hostAliases", (s) => ifGiven(s.hostAliases, NO_NAMES)],
   ["dnsConfig", (s) => ifGiven(s.dnsConfig, NO_NAMES)],
   ["dnsPolicy", (s) => unless(s.dnsPolicy !== "None", NO_NAMES)],
+  [
+    "automountServiceAccountToken",
+    (s) =>
+      unless(
+        s.automountServiceAccountToken !== true,
+        "no token comes by itself; use a projected volume with a serviceAccountToken",
+      ),
+  ],
   ["hostnameOverride", (s) => ifGiven(s.hostnameOverride || undefined, "use hostname")],
   ["setHostnameAsFQDN", (s) => unless(s.setHostnameAsFQDN !== true, NO_NAMES)],
   ["ephemeralContainers", (s) => ifGiven(s.ephemeralContainers, "none are started here; use kubectl exec")],
