@@ -65,18 +65,22 @@ test("an event has a name that Kubernetes takes, however long and whatever that 
   );
 });
 
-test("an event into a namespace that is ending is no failure, any other refusal is one", async (t) => {
+test("an event into a namespace that is ending, or has ended, is no failure, any other refusal is one", async (t) => {
   const warned: string[] = [];
   const logger = { ...silentLogger, warn: (_fields: object, message: string) => void warned.push(message) };
   const refusals = [
     namespaceTerminating(Events, { namespace: "work", name: "data.1" }),
+    // Word by word what kube-apiserver says.
+    new StatusError("NotFound", 'namespaces "work" not found', { name: "work", kind: "namespaces" }),
     new StatusError("Forbidden", "events is forbidden"),
   ];
   const store = await openStore(t, { registry: registry() });
   store.create = () => Promise.reject(refusals.shift());
   const recorder = new EventRecorder(store, { component: "test", logger });
-  recorder.event(subject, "Normal", "Deleted", "gone");
-  await recorder.flush();
+  for (const _ of ["ending", "ended"]) {
+    recorder.event(subject, "Normal", "Deleted", "gone");
+    await recorder.flush();
+  }
   assert.deepEqual(warned, []);
   recorder.event(subject, "Normal", "Deleted", "gone");
   await recorder.flush();

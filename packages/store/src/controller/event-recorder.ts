@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { Events, type Event as KubeEvent } from "../kinds/kubernetes.ts";
 import { defined } from "../object/defined.ts";
 import type { KubeObject } from "../object/meta.ts";
-import { isAlreadyExists, isNamespaceEnding, isNotFound } from "../object/status-error.ts";
+import { isAlreadyExists, isNamespaceEnding, isNamespaceGone, isNotFound } from "../object/status-error.ts";
 import type { ObjectStore } from "../object-store.ts";
 import { type Logger, silentLogger } from "../runtime/logger.ts";
 import { EventBudget } from "./event-budget.ts";
@@ -96,7 +96,8 @@ export class EventRecorder {
     } catch (error) {
       const { reason, message } = event;
       // The objects that it is about are being deleted as well.
-      if (isNamespaceEnding(error)) return this.#logger.debug({ reason, message }, "the namespace is ending");
+      if (isNamespaceEnding(error) || isNamespaceGone(error))
+        return this.#logger.debug({ reason, message }, "the namespace is ending");
       this.#logger.warn({ err: error, reason, message }, "cannot store an event");
     }
   }

@@ -113,5 +113,8 @@ export const isForbidden = (error: unknown): error is StatusError => isStatus(er
 /** Nothing new may be made in a namespace that is being deleted. */
 export const isNamespaceEnding = (error: unknown): error is StatusError =>
   isForbidden(error) && (error.details.causes ?? []).some((cause) => cause.reason === "NamespaceTerminating");
+/** What was to be made has a namespace that is not there, or not any more: kube-apiserver names that, not the object (404). */
+export const isNamespaceGone = (error: unknown): error is StatusError =>
+  isNotFound(error) && error.details.kind === "namespaces";
 /** The revision to resume from is forgotten: list again (410). */
 export const isExpired = (error: unknown): error is StatusError => isStatus(error, "Expired", "Gone");
