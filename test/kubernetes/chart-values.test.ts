@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { CsiError } from "@mooring/csi";
-import { parse } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { deadlineSecondsOf } from "../../packages/driver/src/group-controller/parameters.ts";
 import { parseParameters } from "../../packages/driver/src/request/parameters.ts";
 import { CHART, renderChart } from "../support/chart.ts";
@@ -90,6 +90,34 @@ test("what a class says of thick volumes, of a deadline and of secrets is render
   ] as const)
     await assert.rejects(renderChart(...classes(kind, parameters)), (error: Error) => {
       assert.match(error.message, what, kind);
+      return true;
+    });
+});
+
+/** Paths of what is there without a value of the operator's, with those values. */
+function leaves(value: unknown, path = ""): [path: string, value: unknown][] {
+  if (path.endsWith("resources") || typeof value !== "object" || value === null || Array.isArray(value))
+    return [[path, value]];
+  const fields = Object.entries(value);
+  return fields.length === 0
+    ? [[path, value]]
+    : fields.flatMap(([name, each]) => leaves(each, path === "" ? name : `${path}.${name}`));
+}
+
+const isOptional = ([path, value]: [string, unknown]) =>
+  typeof value === "object" || value === "" || path.endsWith("priorityClassName");
+const nulls = (paths: string[]) => paths.flatMap((path) => ["--set", `${path}=null`]);
+
+test("a null is nothing where a list or a name may be, and is refused by name where a pod needs the value", async () => {
+  const all = leaves(values);
+  const text = await renderChart(...nulls(all.filter(isOptional).map(([path]) => path)));
+  for (const document of parseAllDocuments(text)) assert.deepEqual(document.errors, []);
+  assert.doesNotMatch(text, /^ *null$|: null$/m);
+  const needed = all.filter((each) => !isOptional(each)).map(([path]) => path);
+  const parts = needed.flatMap((path) => (path.includes(".") ? [path.split(".")[0] ?? ""] : []));
+  for (const paths of [needed, [...new Set(parts)]])
+    await assert.rejects(renderChart(...nulls(paths)), ({ message }: Error) => {
+      for (const path of paths) assert.match(message, new RegExp(`'${path.split(".").at(-1)}'`), path);
       return true;
     });
 });

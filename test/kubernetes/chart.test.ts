@@ -56,6 +56,15 @@ test("values that cannot be meant are refused by their name", async () => {
     ["storageClasses[0].parameters.imageFeatures=layering journaling", /imageFeatures/],
     // The processes know no milliseconds.
     ["engine.leaseDuration=4500ms", /leaseDuration/],
+    ["controller.disruptionBudget.minAvailable=most", /minAvailable/],
+    ["controller.disruptionBudget.minAvailable=-1", /minAvailable/],
+    ["node.maxUnavailable=200%", /maxUnavailable/],
+    ["node.stateDir=/var/lib/a #b", /stateDir/],
+    ["node.trustedNetworks={10.0.0.0/33}", /trustedNetworks/],
+    ["node.trustedNetworks={10.0.0.256/24}", /trustedNetworks/],
+    ["image.repository=Some Registry/mooring", /repository/],
+    // The controller's container has no other folder of the pod than that.
+    ["driver.address=unix:///var/lib/driver/csi.sock", /driver.*address/],
   ];
   for (const [value, what] of refused)
     await assert.rejects(renderChart("--set", value), (error: Error) => {
@@ -71,12 +80,24 @@ test("values that contradict each other are refused by both names, before a pod 
     [["engine.leaseDuration=3s"], /leaseDuration.*4s/],
     [["controller.disruptionBudget.minAvailable=2"], /minAvailable.*2 replicas/],
     [["controller.disruptionBudget.minAvailable=100%"], /minAvailable.*2 replicas/],
+    // Kubernetes rounds up.
+    [["controller.disruptionBudget.minAvailable=51%"], /minAvailable.*2 replicas/],
     [["metrics.enabled=false", "metrics.serviceMonitor.enabled=true"], /serviceMonitor.*metrics.enabled/],
     [["engine.enabled=false"], /driver.containers.*driver.address/],
     [["driver.secretNamespaces={shop}"], /secretNamespaces.*engine.enabled=false/],
     [["driver.controllers={provision}"], /controllers.*engine.enabled=false/],
     [["node.stateDir=/var/lib/kubelet/mooring/"], /stateDir.*kubeletDir/],
     [["node.kubeletDir=/var/lib/mooring"], /stateDir.*kubeletDir/],
+    [["node.stateDir=/."], /stateDir.*kubeletDir/],
+    [["node.sharedPools[0].name=fast,node.sharedPools[0].path=/var/lib/mooring/"], /stateDir.*fast/],
+    [["node.sharedPools[0].name=fast,node.sharedPools[0].path=/var/lib"], /stateDir.*fast/],
+    [["node.sharedPools[0].name=fast,node.sharedPools[0].path=/dev"], /fast.*\/dev/],
+    [[0, 1].map((i) => `node.sharedPools[${i}].name=p${i},node.sharedPools[${i}].path=/mnt`), /p0.*p1/],
+    [["engine.enabled=false", "driver.containers[0].name=controller"], /driver.containers.*controller/],
+    [
+      ["engine.enabled=false", "driver.containers[0].name=vendor", "driver.volumes[0].name=csi"],
+      /driver.volumes.*csi/,
+    ],
     [["node.maxUnavailable=0"], /maxUnavailable/],
     [["node.maxUnavailable=0%"], /maxUnavailable/],
     [
@@ -99,11 +120,19 @@ test("what is at the edge of a contradiction is none", async () => {
     ["engine.leaseDuration=4s"],
     ["controller.replicas=1", "controller.disruptionBudget.minAvailable=1"],
     ["controller.disruptionBudget.minAvailable=50%"],
+    ["controller.disruptionBudget.minAvailable=66%", "controller.replicas=3"],
     ["controller.disruptionBudget.minAvailable=2", "controller.disruptionBudget.enabled=false"],
-    ["engine.enabled=false", "driver.address=unix:///var/lib/driver/csi.sock"],
+    [
+      "engine.enabled=false",
+      "driver.address=unix:///csi/vendor/csi.sock",
+      "driver.containers[0].name=vendor",
+    ],
     ["node.kubeletDir=/var/lib/mooring-kubelet"],
     ["node.kubeletDir=/var/snap/microk8s/common/var/lib/kubelet"],
     ["node.maxUnavailable=10%"],
+    ["node.stateDir=/run/mooring.d/", "node.trustedNetworks={10.0.0.0/8,192.168.255.0/24}"],
+    [0, 1].flatMap((i) => [`node.sharedPools[${i}].name=p${i}`, `node.sharedPools[${i}].path=/mnt/p${i}`]),
+    ["image.repository=registry.example:5000/storage/mooring"],
     ["storageClasses[0].name=fast", "storageClasses[0].default=true", "storageClasses[1].name=slow"],
   ];
   for (const values of taken) await renderChart(...values.flatMap((value) => ["--set", value]));

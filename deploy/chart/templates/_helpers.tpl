@@ -41,6 +41,15 @@ keyring:{{ $folder }}/keyring
 {{- end -}}
 {{- end }}
 
+{{- /* Each folder is mounted by itself: two are not one, and none hides another one. What a container has anyway may have more in it. */ -}}
+{{- define "mooring.apart" -}}
+{{- $one := printf "%s/" (clean .one.path | trimSuffix "/") -}}
+{{- $other := printf "%s/" (clean .other.path | trimSuffix "/") -}}
+{{- if or (hasPrefix $one $other) (and (hasPrefix $other $one) (not .other.may)) (eq $one $other) -}}
+{{- fail (printf "%s and %s are one folder, or one is in the other: each is mounted by itself" .one.what .other.what) -}}
+{{- end -}}
+{{- end }}
+
 {{- /* Expressions of admission policies: whether a node writes, and which one, by the name that the API server puts into a pod's token. */ -}}
 {{- define "mooring.isFromNode" -}}
 request.userInfo.username == "system:serviceaccount:{{ .Release.Namespace }}:mooring-node"
