@@ -15,6 +15,7 @@ interface Made {
 }
 
 interface PodSpec {
+  securityContext?: object;
   containers: {
     args?: string[];
     securityContext?: { privileged?: boolean };
@@ -273,6 +274,25 @@ test("only the node's process may mount, and its machine sees what it mounts", a
     assert.equal(mount?.mountPropagation, isNode ? "Bidirectional" : undefined, kind);
   }
   assert.deepEqual(pods.map(({ kind }) => kind).sort(), ["DaemonSet", "Deployment"]);
+});
+
+test("the controller's container is not root, and neither container writes to its image", async () => {
+  const objects = await made();
+  const [controller, node] = ["Deployment", "DaemonSet"].map((wanted) => {
+    const template = objects.find(({ kind }) => kind === wanted)?.spec?.["template"] as { spec: PodSpec };
+    return { pod: template.spec.securityContext, container: template.spec.containers[0]?.securityContext };
+  });
+  assert.deepEqual(controller, {
+    pod: {
+      ...{ runAsNonRoot: true, runAsUser: 65532, runAsGroup: 65532 },
+      seccompProfile: { type: "RuntimeDefault" },
+    },
+    container: {
+      ...{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true },
+      capabilities: { drop: ["ALL"] },
+    },
+  });
+  assert.deepEqual(node?.container, { privileged: true, readOnlyRootFilesystem: true });
 });
 
 const CEPH = {
