@@ -11,7 +11,7 @@ import { basename, join, resolve } from "node:path";
 import { parseArgs, promisify } from "node:util";
 import { bundle } from "./lib/bundle.mjs";
 import { makeBillOfMaterials } from "./lib/release/bill-of-materials.mjs";
-import { makeChart, makeManifests } from "./lib/release/cluster-files.mjs";
+import { makeChart, makeKinds, makeManifests } from "./lib/release/cluster-files.mjs";
 import { makeDebianPackage } from "./lib/release/debian-package.mjs";
 import { makeNpmPackage } from "./lib/release/npm-package.mjs";
 import { run } from "./lib/run.mjs";
@@ -55,7 +55,8 @@ try {
   await rm(out, { recursive: true, force: true });
   await mkdir(out, { recursive: true });
   const given = { work, out, version, epoch: await commitTime(), image: !values["without-image"] };
-  const makers = [makeNpmPackage, makeDebianPackage, makeChart, makeManifests, makeBillOfMaterials];
+  const forClusters = [makeChart, makeKinds, makeManifests];
+  const makers = [makeNpmPackage, makeDebianPackage, ...forClusters, makeBillOfMaterials];
   if (given.image) makers.push(makeImage);
   const sums = [];
   for (const make of makers) {

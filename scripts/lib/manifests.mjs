@@ -13,13 +13,16 @@ export const MANIFESTS = join(ROOT, "deploy", "manifests");
 const HEAD = "# Made from deploy/chart by `npm run manifests`; change it there.\n";
 
 /** The text that helm makes of the chart; `more`: further arguments (`--set`, `--values`). Throws what helm prints. */
-export async function renderChart(...more) {
+export const renderChart = (...more) => renderChartIn(CHART, ...more);
+
+/** The same of a chart in another folder. */
+export async function renderChartIn(chart, ...more) {
   const { helm } = await kubectlPaths();
   const home = await mkdtemp(join(tmpdir(), "mooring-helm-"));
   try {
     const { stdout } = await execute(
       helm,
-      ["template", "mooring", CHART, "--namespace", "mooring", "--kube-version", "1.35.0", ...more],
+      ["template", "mooring", chart, "--namespace", "mooring", "--kube-version", "1.35.0", ...more],
       { env: { PATH: process.env.PATH ?? "", HOME: home }, maxBuffer: 64 << 20 },
     );
     return stdout;

@@ -164,7 +164,7 @@ describe("npm run release", () => {
     },
   );
 
-  test("the chart is what the repository's folder renders, and names no file outside of it", async () => {
+  test("the chart is files alone, and names none outside of it", async () => {
     const chart = at("first", `mooring-chart-${version}.tgz`);
     const { stdout } = await execute("tar", ["-tvzf", chart]);
     const lines = stdout.trimEnd().split("\n");

@@ -14,13 +14,26 @@ export async function makeChart({ work, out, version, epoch }) {
   return file;
 }
 
-/** `kubectl apply --server-side -f mooring-X.Y.Z.yaml`: the definitions come first. */
+/**
+ * `kubectl apply --server-side -f mooring-kinds-X.Y.Z.yaml`: a file of its own, since kubectl asks for the kind of each object of a file
+ * before it applies the first.
+ */
+export async function makeKinds({ out, version }) {
+  return writeTexts(join(out, `mooring-kinds-${version}.yaml`), await textsOf(join(ROOT, "deploy", "crds")));
+}
+
+/** Then `kubectl apply --server-side -f mooring-X.Y.Z.yaml`. */
 export async function makeManifests({ out, version }) {
-  const texts = [];
-  for (const folder of [join(ROOT, "deploy", "crds"), MANIFESTS])
-    for (const name of (await readdir(folder)).sort()) texts.push(await readFile(join(folder, name), "utf8"));
   const namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: mooring}\n";
-  const file = join(out, `mooring-${version}.yaml`);
-  await writeFile(file, [namespace, ...texts.map((text) => text.trimEnd())].join("\n---\n").concat("\n"));
+  return writeTexts(join(out, `mooring-${version}.yaml`), [namespace, ...(await textsOf(MANIFESTS))]);
+}
+
+async function textsOf(folder) {
+  const names = (await readdir(folder)).sort();
+  return Promise.all(names.map((name) => readFile(join(folder, name), "utf8")));
+}
+
+async function writeTexts(file, texts) {
+  await writeFile(file, `${texts.map((text) => text.trimEnd()).join("\n---\n")}\n`);
   return file;
 }
