@@ -5,6 +5,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { eventually, thorough } from "@mooring/store/testing";
 import { afterFile } from "../support/at-end.ts";
 import { KUBECTL } from "../support/kubectl.ts";
@@ -16,12 +17,12 @@ const folder = await mkdtemp(join(tmpdir(), "mooring-exec-"));
 afterFile(() => rm(folder, { recursive: true, force: true }));
 
 const sum = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
-const start = (args: string[], config = up.kubeconfig): ChildProcess =>
-  spawn(KUBECTL, ["--kubeconfig", config, ...args], { cwd: folder });
+const start = (args: string[], env: NodeJS.ProcessEnv = {}): ChildProcess =>
+  spawn(KUBECTL, ["--kubeconfig", up.kubeconfig, ...args], { cwd: folder, env: { ...process.env, ...env } });
 
 /** Runs kubectl to its end, with this on its standard input. */
-async function run(args: string[], input?: Buffer | string, config?: string) {
-  const child = start(args, config);
+async function run(args: string[], input?: Buffer | string, env?: NodeJS.ProcessEnv) {
+  const child = start(args, env);
   const out: Buffer[] = [];
   let stderr = "";
   child.stdout?.on("data", (chunk: Buffer) => out.push(chunk));
@@ -46,74 +47,111 @@ async function running(word: string): Promise<string[]> {
 await kubectl.apply(JSON.stringify(pod("default", "work", "while :; do echo beat; sleep 1; done")));
 await shows(["pod", "work"], "{.status.phase}", "Running");
 
-test("kubectl exec runs a program: its output, its errors, its exit code, its input to the end", async () => {
-  const ran = await run(["exec", "work", "--", "sh", "-c", "echo out; echo err >&2; exit 42"]);
-  assert.deepEqual([ran.stdout, ran.code], ["out\n", 42]);
-  assert.match(ran.stderr, /^err\n/);
-  assert.match(ran.stderr, /exit code 42/);
-  const words = await run(["exec", "-i", "work", "--", "wc", "-w"], "three short words\n");
-  assert.deepEqual([words.stdout.trim(), words.code], ["3", 0]);
-  const missing = await run(["exec", "work", "--", "no-such-program"]);
-  assert.notEqual(missing.code, 0);
-  assert.match(missing.stderr, /no-such-program.*not found/);
-  const nobody = await run(["exec", "work", "-c", "other", "--", "true"]);
-  assert.match(nobody.stderr, /container other is not valid for pod work/);
-});
+const WAYS = [
+  ["in a WebSocket", {}],
+  ["over SPDY, as older ones ask", { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: "false" }],
+] as const;
 
-test("large streams come through as they are, both ways, and files by kubectl cp", thorough(), async () => {
-  const bytes = randomBytes(16 << 20);
-  const echoed = await run(["exec", "-i", "work", "--", "cat"], bytes);
-  assert.deepEqual([echoed.out.length, sum(echoed.out), echoed.code], [bytes.length, sum(bytes), 0]);
-  await writeFile(join(folder, "there"), bytes.subarray(0, 5 << 20));
-  const put = await run(["cp", "there", "work:/tmp/there"]);
-  assert.equal(put.code, 0, put.stderr);
-  const got = await run(["cp", "work:/tmp/there", "back"]);
-  assert.equal(got.code, 0, got.stderr);
-  assert.equal(sum(await readFile(join(folder, "back"))), sum(bytes.subarray(0, 5 << 20)));
-});
-
-test("with a terminal a program sees one, of the size that kubectl's has", async () => {
-  // `script` gives kubectl a terminal of its own, as an operator has.
-  const command = `stty rows 37 cols 111; ${KUBECTL} --kubeconfig ${up.kubeconfig} exec -it work -- sh -c 'until stty size | grep "37 111"; do sleep 0.1; done; test -t 1 && exit 5'`;
-  const child = spawn("script", ["-qec", command, "/dev/null"], { stdio: ["pipe", "pipe", "inherit"] });
-  let output = "";
-  child.stdout.on("data", (chunk) => {
-    output += String(chunk);
+for (const [how, env] of WAYS) {
+  test(`kubectl exec runs a program ${how}: its output, its errors, its exit code, its input to the end`, async () => {
+    const ran = await run(["exec", "work", "--", "sh", "-c", "echo out; echo err >&2; exit 42"], "", env);
+    assert.deepEqual([ran.stdout, ran.code], ["out\n", 42]);
+    assert.match(ran.stderr, /^err\n/);
+    assert.match(ran.stderr, /exit code 42/);
+    const words = await run(["exec", "-i", "work", "--", "wc", "-w"], "three short words\n", env);
+    assert.deepEqual([words.stdout.trim(), words.code], ["3", 0]);
+    const missing = await run(["exec", "work", "--", "no-such-program"], "", env);
+    assert.notEqual(missing.code, 0);
+    assert.match(missing.stderr, /no-such-program.*not found/);
+    const nobody = await run(["exec", "work", "-c", "other", "--", "true"], "", env);
+    assert.match(nobody.stderr, /container other is not valid for pod work/);
   });
-  const code = await new Promise((resolve) => child.once("close", resolve));
-  assert.match(output, /37 111/);
-  assert.equal(code, 5);
-});
 
-test("who leaves takes the program along", async () => {
-  const child = start(["exec", "work", "--", "sleep", "98765"]);
-  await eventually("the program to run", async () => (await running("98765")).length === 1);
-  child.kill("SIGKILL");
-  await eventually("the program to have ended", async () => (await running("98765")).length === 0);
-});
+  test(
+    `large streams come through as they are ${how}, both ways, and files by kubectl cp`,
+    thorough(),
+    async () => {
+      const bytes = randomBytes(16 << 20);
+      const echoed = await run(["exec", "-i", "work", "--", "cat"], bytes, env);
+      assert.deepEqual([echoed.out.length, sum(echoed.out), echoed.code], [bytes.length, sum(bytes), 0]);
+      await writeFile(join(folder, "there"), bytes.subarray(0, 5 << 20));
+      const put = await run(["cp", "there", "work:/tmp/there"], "", env);
+      assert.equal(put.code, 0, put.stderr);
+      const got = await run(["cp", "work:/tmp/there", "back"], "", env);
+      assert.equal(got.code, 0, got.stderr);
+      assert.equal(sum(await readFile(join(folder, "back"))), sum(bytes.subarray(0, 5 << 20)));
+    },
+  );
 
-test("who leaves while the program takes no more input takes it along too", thorough(), async () => {
-  const child = start(["exec", "-i", "work", "--", "sleep", "98766"]);
-  child.stdin?.on("error", () => {});
-  await eventually("the program to run", async () => (await running("98766")).length === 1);
-  const piece = Buffer.alloc(64 * 1024);
-  // More than its pipe and what is read ahead of it.
-  for (let i = 0; i < 32; i += 1) await new Promise((resolve) => child.stdin?.write(piece, resolve));
-  child.kill("SIGKILL");
-  await eventually("the program to have ended", async () => (await running("98766")).length === 0);
-});
-
-test("kubectl attach shows what the container writes from now on", async () => {
-  const child = start(["attach", "work"]);
-  let output = "";
-  child.stdout?.on("data", (chunk) => {
-    output += String(chunk);
+  test(`with a terminal a program sees one ${how}, of the size that kubectl's has`, async () => {
+    // `script` gives kubectl a terminal of its own, as an operator has.
+    const command = `stty rows 37 cols 111; ${KUBECTL} --kubeconfig ${up.kubeconfig} exec -it work -- sh -c 'until stty size | grep "37 111"; do sleep 0.1; done; test -t 1 && exit 5'`;
+    const child = spawn("script", ["-qec", command, "/dev/null"], {
+      stdio: ["pipe", "pipe", "inherit"],
+      env: { ...process.env, ...env },
+    });
+    let output = "";
+    child.stdout.on("data", (chunk) => {
+      output += String(chunk);
+    });
+    const code = await new Promise((resolve) => child.once("close", resolve));
+    assert.match(output, /37 111/);
+    assert.equal(code, 5);
   });
-  await eventually("a line of the container", async () => /beat\n/.test(output));
-  child.kill("SIGKILL");
-  const typed = await run(["attach", "-i", "work"], "x");
-  assert.match(typed.stderr, /stdin: containers have none/);
-});
+
+  test(`who leaves takes the program along ${how}`, async () => {
+    const child = start(["exec", "work", "--", "sleep", "98765"], env);
+    await eventually("the program to run", async () => (await running("98765")).length === 1);
+    child.kill("SIGKILL");
+    await eventually("the program to have ended", async () => (await running("98765")).length === 0);
+  });
+
+  test(`who leaves while the program takes no more input takes it along too ${how}`, thorough(), async () => {
+    const child = start(["exec", "-i", "work", "--", "sleep", "98766"], env);
+    child.stdin?.on("error", () => {});
+    await eventually("the program to run", async () => (await running("98766")).length === 1);
+    const piece = Buffer.alloc(64 * 1024);
+    // More than its pipe and what is read ahead of it.
+    for (let i = 0; i < 32; i += 1) await new Promise((resolve) => child.stdin?.write(piece, resolve));
+    child.kill("SIGKILL");
+    await eventually("the program to have ended", async () => (await running("98766")).length === 0);
+  });
+
+  test(`kubectl attach shows what the container writes from now on ${how}`, async () => {
+    const child = start(["attach", "work"], env);
+    let output = "";
+    child.stdout?.on("data", (chunk) => {
+      output += String(chunk);
+    });
+    await eventually("a line of the container", async () => /beat\n/.test(output));
+    child.kill("SIGKILL");
+    const typed = await run(["attach", "-i", "work"], "x", env);
+    assert.match(typed.stderr, /stdin: containers have none/);
+  });
+
+  test(
+    `a slow reader has all that its program wrote, long after that has ended ${how}`,
+    thorough(),
+    async () => {
+      // More than the buffers on the way take, and less than would hold the program up for ever.
+      const script = "head -c 12000000 /dev/zero; echo last; exit 6";
+      const child = start(["exec", "work", "--", "sh", "-c", script], env);
+      const { stdout } = child;
+      assert.ok(stdout);
+      const out: Buffer[] = [];
+      const ended = new Promise((resolve) => child.once("close", resolve));
+      let next = performance.now();
+      for await (const chunk of stdout) {
+        out.push(chunk as Buffer);
+        // A megabyte each second.
+        next += ((chunk as Buffer).length / (1 << 20)) * 1000;
+        await delay(next - performance.now());
+      }
+      assert.equal(Buffer.concat(out).length, 12_000_000 + "last\n".length);
+      assert.equal(await ended, 6);
+    },
+  );
+}
 
 test("who may read pods may not run programs in them, and who did is in the log", async () => {
   const reader = "reader@example.com";
@@ -141,16 +179,4 @@ test("who may read pods may not run programs in them, and who did is in the log"
     /reader@example\.com.*"does":"exec".*"program":"sh"|"program":"sh".*reader@example\.com/,
   );
   assert.doesNotMatch(up.output, /secret-argument/);
-});
-
-test("a kubectl that wants SPDY gets an error with what to do", async () => {
-  const child = spawn(KUBECTL, ["--kubeconfig", up.kubeconfig, "exec", "work", "--", "true"], {
-    env: { ...process.env, KUBECTL_REMOTE_COMMAND_WEBSOCKETS: "false" },
-  });
-  let stderr = "";
-  child.stderr.on("data", (chunk) => {
-    stderr += String(chunk);
-  });
-  await new Promise((resolve) => child.once("close", resolve));
-  assert.match(stderr, /WebSockets only/);
 });

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { StatusError } from "@mooring/store";
 import type { Kubelet } from "../kubelet/index.ts";
-import { CHANNEL_PROTOCOLS } from "../streams/channels.ts";
-import { accept, chooseProtocol, type Upgrade } from "../streams/handshake.ts";
+import type { Upgrade } from "../streams/handshake.ts";
 import { serveForwards } from "../streams/serve-forwards.ts";
 import { serveSession } from "../streams/serve-session.ts";
+import { acceptTransport, chooseTransport } from "../streams/transport.ts";
 import { acceptTunnel, chooseTunnel } from "../streams/tunnel.ts";
 import { EXEC_PATH, FORWARD_PATH, readExec, readForward } from "./query.ts";
 
@@ -24,13 +24,14 @@ export async function acceptUpgrade(
 ): Promise<void> {
   if (url.pathname === EXEC_PATH) {
     const { stdout, stderr, ...asked } = readExec(url.searchParams);
-    const protocol = chooseProtocol(request, CHANNEL_PROTOCOLS);
-    const ws = await accept(request, response, upgrade, protocol);
-    return serveSession(ws, { open: () => kubelet.exec(asked), stdout, stderr, stop });
+    const transport = chooseTransport(request, response);
+    const wanted = { stdout, stderr, stdin: asked.stdin, tty: asked.tty };
+    const connect = await acceptTransport(transport, { request, response, upgrade }, wanted);
+    return serveSession(connect, { open: () => kubelet.exec(asked), stdout, stderr, stop });
   }
   if (url.pathname === FORWARD_PATH) {
     const pod = readForward(url.searchParams);
-    const client = await acceptTunnel(chooseTunnel(request), request, response, upgrade);
+    const client = await acceptTunnel(chooseTunnel(request, response), request, response, upgrade);
     return serveForwards(client, { connect: (port) => kubelet.forward({ ...pod, port }), stop });
   }
   throw new StatusError("NotFound", "a node serves its own pods only");

@@ -1,4 +1,5 @@
 import type { WebSocket } from "ws";
+import { type Client, type Connect, type Listener, type Outcome, readSize } from "./client.ts";
 
 /**
  * Kubernetes' channels on one WebSocket: the first byte of each message is its number. `v5` is `v4` with a message that ends
@@ -13,17 +14,19 @@ const CLOSE = 255;
 /** How often a client of which nothing is read is asked whether it is still there. */
 const ASK_MS = 2_000;
 
-interface Listener {
-  stdin(bytes: Buffer): void;
-  stdinEnd(): void;
-  resize(size: { columns: number; rows: number }): void;
+/** A client whose streams are channels of this WebSocket. */
+export function overWebSocket(ws: WebSocket): Connect {
+  return async (listener) => {
+    const client = new Channels(ws, listener);
+    // Shows that the connection is there: a client may wait for it before it sends anything.
+    await client.send("stdout", Buffer.alloc(0)).catch(() => {});
+    return client;
+  };
 }
 
-/** One client. */
-export class Channels {
+class Channels implements Client {
   readonly #ws: WebSocket;
   #asking: NodeJS.Timeout | undefined;
-  /** Aborts when the client has left, or was sent away. */
   readonly left: AbortSignal;
 
   constructor(ws: WebSocket, listener: Listener) {
@@ -37,15 +40,15 @@ export class Channels {
     ws.on("message", (data) => receive(data as Buffer, listener));
   }
 
-  /** Resolves when the bytes are with the kernel, so a slow client blocks the program that it reads from. */
-  send(channel: number, bytes: Uint8Array): Promise<void> {
-    const message = Buffer.concat([Buffer.of(channel), bytes]);
-    return new Promise((resolve, reject) => {
-      this.#ws.send(message, { binary: true }, (error) => (error ? reject(error) : resolve()));
-    });
+  send(output: "stdout" | "stderr", bytes: Uint8Array): Promise<void> {
+    return this.#send(Channel[output], bytes);
   }
 
-  /** Nothing more is read of the client until `resume` is called. Its leaving shows in what is written to it. */
+  sendOutcome(outcome: Outcome): Promise<void> {
+    return this.#send(Channel.error, Buffer.from(JSON.stringify(outcome)));
+  }
+
+  /** The client's leaving shows in what is written to it. */
   pause(): void {
     this.#ws.pause();
     this.#asking ??= setInterval(() => this.#ws.ping(), ASK_MS).unref();
@@ -61,6 +64,13 @@ export class Channels {
     // A client that responds to the close frame ends the connection itself; one that does not is not waited for.
     setTimeout(() => this.#ws.terminate(), 5_000).unref();
   }
+
+  #send(channel: number, bytes: Uint8Array): Promise<void> {
+    const message = Buffer.concat([Buffer.of(channel), bytes]);
+    return new Promise((resolve, reject) => {
+      this.#ws.send(message, { binary: true }, (error) => (error ? reject(error) : resolve()));
+    });
+  }
 }
 
 function receive(data: Buffer, listener: Listener): void {
@@ -68,20 +78,7 @@ function receive(data: Buffer, listener: Listener): void {
   if (channel === Channel.stdin) listener.stdin(data.subarray(1));
   else if (channel === CLOSE && data[1] === Channel.stdin) listener.stdinEnd();
   else if (channel === Channel.resize) {
-    const size = readSize(data.subarray(1));
+    const size = readSize(data.toString("utf8", 1));
     if (size !== undefined) listener.resize(size);
   }
 }
-
-/** `{"Width": 80, "Height": 24}`; undefined for anything else. */
-function readSize(bytes: Buffer): { columns: number; rows: number } | undefined {
-  try {
-    const { Height: rows, Width: columns } = JSON.parse(bytes.toString()) as Record<string, unknown>;
-    return isSize(columns) && isSize(rows) ? { columns, rows } : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-const isSize = (value: unknown): value is number =>
-  Number.isInteger(value) && Number(value) > 0 && Number(value) <= 65_535;

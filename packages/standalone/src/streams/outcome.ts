@@ -1,5 +1,7 @@
+import type { Outcome } from "./client.ts";
+
 /** How a program ended, as clients read it on the error channel (metav1.Status). */
-export function outcomeOf(exitCode: number): object {
+export function outcomeOf(exitCode: number): Outcome {
   if (exitCode === 0) return { metadata: {}, status: "Success" };
   return {
     metadata: {},
@@ -11,7 +13,7 @@ export function outcomeOf(exitCode: number): object {
 }
 
 /** It did not begin, or it is unknown how it ended. */
-export function failureOf(error: unknown): object {
+export function failureOf(error: unknown): Outcome {
   const message = error instanceof Error ? error.message : String(error);
   return { metadata: {}, status: "Failure", reason: "InternalError", code: 500, message };
 }

@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import { eventually, thorough } from "@mooring/store/testing";
 import { WebSocket, WebSocketServer } from "ws";
 import type { ExecSession } from "../runtime/index.ts";
-import { Channel } from "./channels.ts";
+import { Channel, overWebSocket } from "./channels.ts";
 import { serveSession } from "./serve-session.ts";
 
 const PIECE = Buffer.concat([Buffer.of(Channel.stdin), Buffer.alloc(64 * 1024, "x")]);
@@ -31,7 +31,7 @@ async function serve(t: TestContext, open: () => Promise<ExecSession>): Promise<
   client.on("error", () => {});
   const [ws] = await connected;
   await once(client, "open");
-  const done = serveSession(ws, { open, stdout: true, stderr: true, stop: stop.signal });
+  const done = serveSession(overWebSocket(ws), { open, stdout: true, stderr: true, stop: stop.signal });
   return { client, ws, done };
 }
 

@@ -1,14 +1,13 @@
 import { Readable } from "node:stream";
 import { badRequest } from "@mooring/store";
 import type { ExecSession } from "../../runtime/index.ts";
-import { CHANNEL_PROTOCOLS } from "../../streams/channels.ts";
-import { chooseProtocol } from "../../streams/handshake.ts";
 import { serveSession } from "../../streams/serve-session.ts";
+import { chooseTransport } from "../../streams/transport.ts";
 import type { Api, KubeletStreams } from "../api.ts";
 import { type Call, flag } from "../http/call.ts";
 import type { ItemTarget } from "../resources/target.ts";
 import { chooseContainer } from "./choose-container.ts";
-import { authorizeStream, kubeletOf, noted, openWebSocket, podOf } from "./stream.ts";
+import { authorizeStream, kubeletOf, noted, openTransport, podOf } from "./stream.ts";
 
 /** `pods/NAME/attach`: what the container's own program writes from now on. It has neither input nor a terminal. */
 export async function handleAttach(call: Call, target: ItemTarget, api: Api): Promise<void> {
@@ -21,12 +20,14 @@ export async function handleAttach(call: Call, target: ItemTarget, api: Api): Pr
       );
   const container = chooseContainer(pod, call.query.get("container") ?? "");
   const kubelet = kubeletOf(api);
-  const protocol = chooseProtocol(call.request, CHANNEL_PROTOCOLS);
+  const transport = chooseTransport(call.request, call.response);
   const upgrade = noted(call, target, api, { does: "attach", container });
-  const ws = await openWebSocket(call, upgrade, protocol);
+  const is = (name: string) => flag(call.query, name) === true;
+  const wants = { stdin: false, stdout: is("stdout"), stderr: is("stderr"), tty: false };
+  const connect = await openTransport(call, upgrade, transport, wants);
   const place = { namespace: target.namespace ?? "", pod: target.name, container };
   const open = async () => listen(kubelet, place);
-  await serveSession(ws, { open, stdout: true, stderr: false, stop: call.signal });
+  await serveSession(connect, { open, stdout: true, stderr: false, stop: call.signal });
 }
 
 /** Its log from now on; both outputs are in it. Ends with the container. */

@@ -1,15 +1,14 @@
 import { badRequest } from "@mooring/store";
 import { execPath } from "../../node-streams/query.ts";
-import { CHANNEL_PROTOCOLS } from "../../streams/channels.ts";
-import { chooseProtocol } from "../../streams/handshake.ts";
 import { serveSession } from "../../streams/serve-session.ts";
+import { chooseTransport } from "../../streams/transport.ts";
 import type { Api } from "../api.ts";
 import { type Call, flag } from "../http/call.ts";
 import type { ItemTarget } from "../resources/target.ts";
 import { chooseContainer } from "./choose-container.ts";
-import { authorizeStream, kubeletOf, noted, openWebSocket, podOf } from "./stream.ts";
+import { authorizeStream, kubeletOf, noted, openTransport, podOf } from "./stream.ts";
 
-/** `pods/NAME/exec`: a program beside the container's own, its streams over a WebSocket. */
+/** `pods/NAME/exec`: a program beside the container's own, its streams over a WebSocket or SPDY. */
 export async function handleExec(call: Call, target: ItemTarget, api: Api): Promise<void> {
   await authorizeStream(call, api);
   const pod = await podOf(target, api);
@@ -23,12 +22,12 @@ export async function handleExec(call: Call, target: ItemTarget, api: Api): Prom
   const kubelet = kubeletOf(api);
   const relay = await kubelet.elsewhere(pod);
   // After all other checks: a kubectl whose WebSocket was refused asks again by SPDY, and prints the second response.
-  const protocol = chooseProtocol(call.request, CHANNEL_PROTOCOLS);
+  const transport = chooseTransport(call.request, call.response);
   const upgrade = noted(call, target, api, { does: "exec", container, program: command[0] ?? "" });
   const { stdin, stdout, stderr, tty } = wants;
   const request = { namespace: target.namespace ?? "", pod: target.name, container, command, stdin, tty };
   if (relay !== undefined)
     return relay({ ...call, upgrade }, execPath({ ...request, stdout, stderr }), call.signal);
-  const ws = await openWebSocket(call, upgrade, protocol);
-  await serveSession(ws, { open: () => kubelet.exec(request), stdout, stderr, stop: call.signal });
+  const connect = await openTransport(call, upgrade, transport, wants);
+  await serveSession(connect, { open: () => kubelet.exec(request), stdout, stderr, stop: call.signal });
 }

@@ -12,7 +12,7 @@ export async function handlePortForward(call: Call, target: ItemTarget, api: Api
   const pod = await podOf(target, api);
   const kubelet = kubeletOf(api);
   const relay = await kubelet.elsewhere(pod);
-  const kind = chooseTunnel(call.request);
+  const kind = chooseTunnel(call.request, call.response);
   const upgrade = noted(call, target, api, { does: "portforward" });
   const place = { namespace: pod.metadata.namespace ?? "", pod: pod.metadata.name };
   if (relay !== undefined) return relay({ ...call, upgrade }, forwardPath(place), call.signal);

@@ -1,6 +1,7 @@
 import { badRequest, defined, type Pod, Pods, StatusError } from "@mooring/store";
-import type { WebSocket } from "ws";
-import { accept, type Upgrade } from "../../streams/handshake.ts";
+import type { Connect, WantedStreams } from "../../streams/client.ts";
+import type { Upgrade } from "../../streams/handshake.ts";
+import { acceptTransport, type Transport } from "../../streams/transport.ts";
 import type { Api } from "../api.ts";
 import { attributesOf } from "../auth/attributes.ts";
 import { forbidden } from "../auth/authorize.ts";
@@ -34,15 +35,16 @@ export interface StreamUse {
   program?: string;
 }
 
-/** Makes a WebSocket of the request. Nothing may throw after that. */
-export async function openWebSocket(
+/** Takes the connection of the request over. Nothing may throw after that. */
+export async function openTransport(
   { request, response }: Call,
   upgrade: Upgrade,
-  protocol: string,
-): Promise<WebSocket> {
-  const ws = await accept(request, response, upgrade, protocol);
+  transport: Transport,
+  wanted: WantedStreams,
+): Promise<Connect> {
+  const connect = await acceptTransport(transport, { request, response, upgrade }, wanted);
   response.statusCode = 101;
-  return ws;
+  return connect;
 }
 
 /** The request's connection, after a record of who has asked for it was left. */

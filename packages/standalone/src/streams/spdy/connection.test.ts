@@ -5,6 +5,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { after, before, test } from "node:test";
 import { constants, createDeflate } from "node:zlib";
 import { eventually, thorough } from "@mooring/store/testing";
+import { pairs, TestOpener } from "../testing/spdy-opener.ts";
 import { type SpdyStream, serveSpdy } from "./connection.ts";
 import { DICTIONARY } from "./dictionary.ts";
 import { controlFrame, dataFrame, Reset, Type, twoNumbers } from "./frames.ts";
@@ -43,17 +44,6 @@ async function block(bytes: Buffer): Promise<Buffer> {
   await new Promise<void>((resolve) => deflate.flush(constants.Z_SYNC_FLUSH, () => resolve()));
   deflate.close();
   return Buffer.concat(chunks);
-}
-
-function pairs(headers: Record<string, string>): Buffer {
-  const text = (word: string) => {
-    const length = Buffer.alloc(4);
-    length.writeUInt32BE(word.length);
-    return Buffer.concat([length, Buffer.from(word)]);
-  };
-  const count = Buffer.alloc(4);
-  count.writeUInt32BE(Object.keys(headers).length);
-  return Buffer.concat([count, ...Object.entries(headers).flat().map(text)]);
 }
 
 const open = (id: number, packed: Buffer) =>
@@ -123,19 +113,10 @@ test("a client that leaves while nobody reads its stream is noticed", thorough()
 
 test("streams beyond what is served are refused, and frames of unknown ones ignored", async () => {
   const socket = await client();
-  const deflate = createDeflate({ dictionary: DICTIONARY });
-  let packed = Buffer.alloc(0);
-  deflate.on("data", (chunk: Buffer) => {
-    packed = Buffer.concat([packed, chunk]);
-  });
+  const opener = new TestOpener();
   socket.write(dataFrame(99, Buffer.from("nobody's"), false));
   socket.write(controlFrame(Type.rstStream, twoNumbers(99, Reset.cancel)));
-  for (let id = 1; id <= 1027; id += 2) {
-    packed = Buffer.alloc(0);
-    deflate.write(pairs({ a: "b" }));
-    await new Promise<void>((resolve) => deflate.flush(constants.Z_SYNC_FLUSH, () => resolve()));
-    socket.write(open(id, packed));
-  }
+  for (let id = 1; id <= 1027; id += 2) socket.write(await opener.open(id, { a: "b" }));
   const refused = controlFrame(Type.rstStream, twoNumbers(1027, Reset.refused));
   let got = Buffer.alloc(0);
   for await (const chunk of socket) {
@@ -144,5 +125,5 @@ test("streams beyond what is served are refused, and frames of unknown ones igno
   }
   assert.ok(got.includes(refused));
   assert.equal(opened.splice(0).length, 512);
-  deflate.close();
+  opener.close();
 });

@@ -1,6 +1,7 @@
 import { Duplex } from "node:stream";
 import { controlFrame, dataFrame, type Frame, FrameReader, Reset, Type, twoNumbers } from "./frames.ts";
 import { HeaderReader, type Headers, HeaderWriter } from "./headers.ts";
+import { Outlet } from "./outlet.ts";
 
 /** One stream that the client has opened. Its other side is closed by `end()`, and all of it by `destroy()`. */
 export interface SpdyStream extends Duplex {
@@ -15,8 +16,9 @@ const PING_MS = 5_000;
 
 /**
  * The server's side of SPDY/3.1, as far as Kubernetes' clients use it: streams that the client opens, data both ways, pings.
- * They do no flow control, so a stream that we do not read blocks the connection, and with that the client. Resolves when the
- * connection has ended, with all of its streams.
+ * They do no flow control, so a stream that we do not read blocks the connection, and with that the client; one that does is granted
+ * what was read, and is sent data without a grant of its own, as fast as it reads. Resolves when the connection has ended, with all
+ * of its streams.
  */
 export async function serveSpdy(connection: Duplex, opened: (stream: SpdyStream) => void): Promise<void> {
   const session = new Session(connection, opened);
@@ -37,7 +39,7 @@ export async function serveSpdy(connection: Duplex, opened: (stream: SpdyStream)
 }
 
 class Session {
-  readonly #connection: Duplex;
+  readonly #outlet: Outlet;
   readonly #opened: (stream: SpdyStream) => void;
   readonly #streams = new Map<number, Stream>();
   readonly #reader = new HeaderReader();
@@ -46,7 +48,7 @@ class Session {
   #pings = 0;
 
   constructor(connection: Duplex, opened: (stream: SpdyStream) => void) {
-    this.#connection = connection;
+    this.#outlet = new Outlet(connection);
     this.#opened = opened;
   }
 
@@ -63,7 +65,7 @@ class Session {
   /** With a number of ours; the client sends it back. */
   ping(): void {
     // One that reads nothing has enough to read.
-    if (this.#connection.writableNeedDrain) return;
+    if (this.#outlet.isFull) return;
     this.#pings += 2;
     const number = Buffer.alloc(4);
     number.writeUInt32BE(this.#pings);
@@ -81,17 +83,14 @@ class Session {
     this.#writer.close();
   }
 
-  /** Resolves when the connection takes more. */
-  async send(frame: Buffer): Promise<void> {
-    if (this.#connection.destroyed || this.#connection.writableEnded) return;
-    if (this.#connection.write(frame)) return;
-    await new Promise<void>((resolve) => {
-      this.#connection.once("drain", resolve).once("close", resolve);
-    });
+  /** Resolves when it is with the kernel. */
+  send(frame: Buffer): Promise<void> {
+    return this.#outlet.send(frame);
   }
 
   forget(id: number): void {
     this.#streams.delete(id);
+    this.#outlet.forget(id);
   }
 
   async #open(body: Buffer, fin: boolean): Promise<void> {
@@ -117,6 +116,7 @@ class Session {
   async #data(id: number, bytes: Buffer, fin: boolean): Promise<void> {
     // Of a stream that has ended here, data may still be on the way.
     await this.#streams.get(id)?.receive(bytes, fin);
+    if (bytes.length > 0) this.#outlet.grant(this.#streams.has(id) && !fin ? id : 0, bytes.length);
   }
 }
 
@@ -150,10 +150,9 @@ class Stream extends Duplex implements SpdyStream {
       this.#gotEnd = true;
       this.push(null);
       this.#endIfDone();
-    } else if (full) {
+    } else if (full && !this.destroyed) {
       await new Promise<void>((resolve) => {
         this.#wanted = resolve;
-        this.once("close", resolve);
       });
     }
   }

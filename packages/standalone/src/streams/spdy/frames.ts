@@ -1,5 +1,5 @@
 /** Types of control frames (SPDY/3.1, section 2.6). */
-export const Type = { synStream: 1, synReply: 2, rstStream: 3, ping: 6, goAway: 7 } as const;
+export const Type = { synStream: 1, synReply: 2, rstStream: 3, ping: 6, goAway: 7, windowUpdate: 9 } as const;
 /** Why a stream is ended (section 2.6.3). */
 export const Reset = { protocolError: 1, refused: 3, cancel: 5 } as const;
 
