@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { isConflict, isStatus, type KubeObject, Leases, mutate, type Resource } from "@mooring/store";
 import { type Disturbance, disturb, eventually } from "@mooring/store/testing";
 import fc from "fast-check";
@@ -184,7 +185,7 @@ export class History {
         const { status } = await store.get(Volumes, { name: volume });
         // Where no growth can find it, it fails: that is a history as well.
         if (type === "xfs" && name === "p" && status?.state === "detached")
-          await this.#cluster.host.exec.run("mkfs.ext4", ["-q", "-F", this.#cluster.image(volume, name)]);
+          await this.#format(this.#cluster.image(volume, name));
         await note((status) => {
           status.formatted = "ext4";
         });
@@ -310,6 +311,13 @@ export class History {
       "failing-writes": () => this.#faults.failWrites(1 + 3 * number),
       "failing-programs": () => this.#faults.failPrograms(1 + 3 * number),
     };
+  }
+
+  /** A volume that is being deleted is detached, and its image may be gone. */
+  async #format(image: string): Promise<void> {
+    await this.#cluster.host.exec.run("mkfs.ext4", ["-q", "-F", image]).catch((error: unknown) => {
+      if (existsSync(image)) throw error;
+    });
   }
 
   /** All nodes are back, and nothing fails any more. */

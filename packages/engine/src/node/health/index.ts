@@ -30,7 +30,7 @@ async function checkAll(
   ask: (name: string) => void,
 ): Promise<void> {
   const { host, nodeID, faults } = context;
-  for (const name of await targetsWithoutDevice(context, volumes)) ask(name);
+  for (const name of await targetsWithout(context, volumes)) ask(name);
   const attached = volumes.filter(
     ({ status }) => status?.state === "attached" && status.currentNodeID === nodeID,
   );
@@ -64,16 +64,17 @@ async function checkAll(
   for (const volume of bare) report(volume);
 }
 
-/** Volumes that are to move here and whose device has gone. Nobody uses it yet who would notice. */
-async function targetsWithoutDevice(
-  { host, nodeID }: AgentContext,
-  volumes: readonly Volume[],
-): Promise<string[]> {
+/**
+ * Volumes that are to move here and whose device is not withheld for that, any more or not yet. Nobody uses it yet who would
+ * notice that it has gone.
+ */
+async function targetsWithout({ host, nodeID }: AgentContext, volumes: readonly Volume[]): Promise<string[]> {
   const names: string[] = [];
   for (const { metadata, status } of volumes) {
     if (status?.currentMigrationNodeID !== nodeID || status.migrationDevice === undefined) continue;
-    const there = await host.loops.at(status.migrationDevice).catch(() => undefined);
-    if (there === undefined) names.push(metadata.name);
+    const loop = await host.loops.at(status.migrationDevice).catch(() => undefined);
+    const isWithheld = loop?.fenced === true && loop.autoclear !== true && loop.deleted !== true;
+    if (!isWithheld) names.push(metadata.name);
   }
   return names;
 }
