@@ -60,10 +60,28 @@ test("an image without a block gets its file system once the intention is writte
 test("what is written once the device was found empty is not formatted over", async (t) => {
   const image = await sparse(join(await scratch(t, host), "i"), 64 * MIB);
   const device = (await host.loops.attach(image)).path;
-  const { store } = storeOf(volumeOf(), async () => {});
+  const { store, now } = storeOf(volumeOf(), async () => {});
   const found = await intendFilesystem({ store, host }, volumeOf(), device, signal);
   assert.deepEqual(found, { kind: "empty" });
   await write(device);
   const making = prepareFilesystem({ store, host }, { volume: volumeOf(), device, found }, signal);
   await assert.rejects(making, { code: "FAILED_PRECONDITION" });
+  await refusedAgain({ store, now }, device);
 });
+
+test("what is written while the intention goes to the disk is no unfinished work of ours", async (t) => {
+  const image = await sparse(join(await scratch(t, host), "i"), 64 * MIB);
+  const device = (await host.loops.attach(image)).path;
+  const { store, now } = storeOf(volumeOf(), () => write(device));
+  const making = prepareFilesystem({ store, host }, { volume: volumeOf(), device }, signal);
+  await assert.rejects(making, { code: "FAILED_PRECONDITION" });
+  await refusedAgain({ store, now }, device);
+});
+
+/** The next try must not take what somebody wrote for a half-made file system, and discard it. */
+async function refusedAgain({ store, now }: ReturnType<typeof storeOf>, device: string): Promise<void> {
+  assert.equal(now().metadata.annotations?.["storage.mooring.dev/formatting"], undefined);
+  const again = prepareFilesystem({ store, host }, { volume: now(), device }, signal);
+  await assert.rejects(again, { code: "FAILED_PRECONDITION" });
+  assert.equal((await probe(host.exec, device)).kind, "data");
+}

@@ -109,6 +109,7 @@ export async function intendFilesystem(
     // Not a block of it is written: the second witness may be heard while that goes to the disk.
     const work = [probeEdges(device), intending()] as const;
     const [edges] = await Promise.all(work).finally(() => Promise.allSettled(work));
+    if (edges.kind !== "empty") await intend(context, volume, undefined, signal);
     return edges;
   }
   const found = await probe(context.host.exec, device, signal);
@@ -116,9 +117,19 @@ export async function intendFilesystem(
   return found;
 }
 
-/** Once more before it is written to, by the witness that costs less. */
-async function stillEmpty(host: Host, device: string): Promise<ProbeResult> {
-  return (await isUnwritten(host, device)) ? { kind: "empty" } : probeEdges(device);
+/**
+ * Once more before it is written to, by the witness that costs less. What has come since the intention is somebody else's: the
+ * intention goes, or the next try would take it for unfinished work of ours and discard it.
+ */
+async function stillEmpty(
+  context: FilesystemContext,
+  { volume, device }: Unmounted,
+  signal: AbortSignal,
+): Promise<ProbeResult> {
+  if (await isUnwritten(context.host, device)) return { kind: "empty" };
+  const edges = await probeEdges(device);
+  if (edges.kind !== "empty") await intend(context, volume, undefined, signal);
+  return edges;
 }
 
 /**
@@ -149,7 +160,7 @@ async function format(
   if (seen.kind === "filesystem" && volume.spec.source !== undefined && isSupported(seen.type))
     return { type: seen.type, adopted: true };
   const wanted = { device, type: wantedType(volume), formatted: undefined };
-  const askAgain = seen.kind === "empty" ? () => stillEmpty(context.host, device) : undefined;
+  const askAgain = seen.kind === "empty" ? () => stillEmpty(context, { volume, device }, signal) : undefined;
   const type = await makeFilesystem(exec, { ...wanted, ...defined({ askAgain }) }, signal);
   return { type, adopted: false };
 }
