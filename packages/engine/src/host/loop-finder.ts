@@ -31,7 +31,9 @@ export class LoopFinder {
     const known = recent ? await this.#among(this.#index.known(path), path) : undefined;
     // Beside one that is of no more use there may be a newer one.
     if (known !== undefined && !known.autoclear && !known.fenced && !known.deleted) return known;
-    return this.#among(this.#index.candidates(path, recent), path);
+    const found = await this.#among(this.#index.candidates(path, recent), path);
+    if (found !== undefined || (await stat(path).catch(absentOrFailing)) !== "failing") return found;
+    return this.#among(this.#index.failing(path), path);
   }
 
   async #among(names: readonly string[], path: string): Promise<SysfsLoop | undefined> {
@@ -95,6 +97,7 @@ async function backs(exec: Exec, loop: SysfsLoop, path: string): Promise<boolean
   return Number(inode) === file.ino && device === majorMinor(file.dev);
 }
 
-function absentOrFailing(error: unknown): undefined | "failing" {
+/** For `catch`: what there is of a path whose file system has shut itself down, and of one that cannot be read for another reason. */
+export function absentOrFailing(error: unknown): undefined | "failing" {
   return error instanceof Error && "code" in error && error.code === "EIO" ? "failing" : undefined;
 }

@@ -34,7 +34,13 @@ export class LoopIndex {
   /** Device names (`loop3`) to read; each has to be checked, the file may have left it meanwhile. */
   candidates(path: string, recent: boolean): readonly string[] {
     const age = this.#now() - this.#at;
-    if (!recent || age > RECENT_MS || age < 0) this.#take();
+    if (!recent || age > RECENT_MS || age < 0) this.#take({ sizeless: false });
+    return this.known(path);
+  }
+
+  /** The same with devices whose file system has failed: see {@link backingFiles}. */
+  failing(path: string): readonly string[] {
+    this.#take({ sizeless: true });
     return this.known(path);
   }
 
@@ -48,9 +54,9 @@ export class LoopIndex {
     if (!names.includes(name)) this.#names.set(path, [...names, name]);
   }
 
-  #take(): void {
+  #take(which: { sizeless: boolean }): void {
     this.#names = new Map();
     this.#at = this.#now();
-    for (const [name, file] of backingFiles()) this.attached(file.replace(DELETED, ""), name);
+    for (const [name, file] of backingFiles(which)) this.attached(file.replace(DELETED, ""), name);
   }
 }

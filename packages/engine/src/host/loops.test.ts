@@ -40,6 +40,28 @@ test("many attaches at once all find a free device", async (t) => {
   assert.equal(new Set(devices.map((d) => d.path)).size, files.length);
 });
 
+test("a device whose file system has failed is found although the kernel finds it empty", async (t) => {
+  const dir = await scratch(t, host);
+  const below = await loops.attach(await sparse(join(dir, "disk"), 512 * MIB));
+  await makeFilesystem(host.exec, { device: below.path, type: "xfs", formatted: undefined });
+  const mounted = join(dir, "m");
+  await mkdir(mounted);
+  await host.mounts.mount({ source: below.path, target: mounted, fsType: "xfs" });
+  const file = await sparse(join(mounted, "i"), MIB);
+  const device = await loops.attach(file);
+  await host.exec.run("xfs_io", ["-x", "-c", "shutdown", mounted]);
+  await loops.refresh(device.path);
+  assert.equal((await readLoop(device.path.slice(5)))?.sizeBytes, 0);
+  assert.deepEqual(
+    (await loops.list(mounted)).map(({ path }) => path),
+    [device.path],
+  );
+  assert.equal((await loops.find(file))?.path, device.path);
+  await assert.rejects(loops.attach(file), (error) => codeOf(error) === "UNAVAILABLE");
+  await loops.detach(device);
+  assert.deepEqual(await loops.list(mounted), []);
+});
+
 test("detach refuses a mounted device and leaves it whole", async (t) => {
   const dir = await scratch(t, host);
   const device = await loops.attach(await sparse(join(dir, "i"), 64 * MIB));

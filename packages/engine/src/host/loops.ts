@@ -14,7 +14,7 @@ import type {
   SectorSize,
 } from "./host.ts";
 import { isWithoutDiscard, removeWithoutDiscard, takeOffDiscard } from "./loop-discard.ts";
-import { LoopFinder } from "./loop-finder.ts";
+import { absentOrFailing, LoopFinder } from "./loop-finder.ts";
 import { isShownAs } from "./loop-index.ts";
 import { clearDevice, limitSize } from "./loop-ioctls.ts";
 import { usersOf, usersThatStay } from "./loop-users.ts";
@@ -201,8 +201,10 @@ function withheldArgs(path: string): string[] {
  */
 async function attachable(file: string): Promise<string> {
   const path = await realpath(file).catch(() => undefined);
-  if (path === undefined) throw new EngineError("NOT_FOUND", `there is no image ${file}`);
-  const info = await stat(path);
+  const info = path === undefined ? undefined : await stat(path).catch(absentOrFailing);
+  if (info === "failing") throw new EngineError("UNAVAILABLE", `the file system of ${file} has failed`);
+  if (path === undefined || info === undefined)
+    throw new EngineError("NOT_FOUND", `there is no image ${file}`);
   if (info.isBlockDevice()) return path;
   if (!info.isFile()) throw new EngineError("FAILED_PRECONDITION", `${path} is not a regular file`);
   if (info.size === 0 || info.size % LOOP_SECTOR_BYTES !== 0) {

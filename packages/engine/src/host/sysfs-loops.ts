@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import type { LoopDevice } from "./host.ts";
 
 const SYS_BLOCK = "/sys/block";
@@ -21,7 +21,9 @@ export interface SysfsLoop extends LoopDevice {
 /** All bound loop devices of the machine, in every mount namespace; with `below` those of this file, or of files below it. */
 export async function readLoops(below?: string): Promise<SysfsLoop[]> {
   const isWanted = (file: string) => below === undefined || file === below || file.startsWith(`${below}/`);
-  const names = [...backingFiles()].filter(([, file]) => isWanted(file.replace(DELETED, "")));
+  const names = [...backingFiles({ sizeless: true })].filter(([, file]) =>
+    isWanted(file.replace(DELETED, "")),
+  );
   const loops = await Promise.all(names.map(([name]) => readLoop(name)));
   // A device may have got another file meanwhile.
   return loops.filter((loop) => loop !== undefined && isWanted(loop.backingFile)) as SysfsLoop[];
@@ -33,11 +35,15 @@ export async function readLoops(below?: string): Promise<SysfsLoop[]> {
  *
  * A machine keeps every device that it ever had, and a read of each of hundreds costs milliseconds. The kernel's list of
  * partitions has those with a size, which are the bound ones: no file without a sector is ever attached, a fenced device
- * has one.
+ * has one. Only where a file system has failed the kernel takes the file of a device for an empty one, when it is attached or its
+ * size is asked for anew: with `sizeless` these are found as well.
  */
-export function backingFiles(): Map<string, string> {
+export function backingFiles({ sizeless }: { sizeless: boolean }): Map<string, string> {
   const files = new Map<string, string>();
-  for (const [name] of readFileSync(PARTITIONS, "utf8").matchAll(/\bloop\d+$/gm)) {
+  const names = sizeless
+    ? readdirSync(SYS_BLOCK).filter((name) => /^loop\d+$/.test(name))
+    : readFileSync(PARTITIONS, "utf8").match(/\bloop\d+$/gm);
+  for (const name of names ?? []) {
     const file = attribute(name, "loop/backing_file");
     if (file !== undefined) files.set(name, file);
   }

@@ -95,10 +95,11 @@ async function failPool(): Promise<void> {
   await inState("v-p-2", "attached");
   const folder = join(dir, "state", "pools", POOL, "mnt");
   await host.exec.try("xfs_io", ["-x", "-c", "shutdown", folder]);
-  await eventually("the pool to be mounted anew", async () => {
-    const { exitCode } = await host.exec.try("ls", [join(folder, "images")]);
-    return exitCode === 0;
-  });
+  await eventually(
+    "the pool to be mounted anew",
+    async () => (await host.exec.try("ls", [join(folder, "images")])).exitCode === 0,
+    { lastSeen: async () => JSON.stringify((await store.get(Pools, { name: POOL })).status) },
+  );
   await wantOn("v-p-2", "");
   await inState("v-p-2", "detached");
 }
