@@ -14,17 +14,10 @@ import {
 import { LEASE_NAMESPACE, LEASE_NODE_LABEL } from "../api/names.ts";
 import type { Volume } from "../api/volume.ts";
 import type { Clock, LoopAttachment, LoopDevice } from "../host/host.ts";
-import {
-  decideLease,
-  endsByCluster,
-  HANDED_TO,
-  handedOver,
-  type LeaseStep,
-  SHUT_OUT,
-  TAKEN_FROM,
-} from "./decide.ts";
+import { clientsOf, withoutClients, writeClients } from "./clients.ts";
+import { decideLease, endsByCluster, handedOver, type LeaseStep, SHUT_OUT, TAKEN_FROM } from "./decide.ts";
 import type { DeviceGuard } from "./guard.ts";
-import { leaseFor } from "./lease-object.ts";
+import { freeLease, leaseFor } from "./lease-object.ts";
 import { type LeaseWatch, leaseName } from "./lease-watch.ts";
 
 /** The times of image leases, in milliseconds. */
@@ -123,10 +116,28 @@ export class ImageLeases {
   async settle(image: string, signal: AbortSignal): Promise<void> {
     const held = this.#held.get(image);
     if (held === undefined) return;
-    const { [TAKEN_FROM]: _from, ...annotations } = held.lease.metadata.annotations ?? {};
+    const { [TAKEN_FROM]: _from, ...annotations } = withoutClients(held.lease.metadata);
     const metadata = { ...held.lease.metadata, annotations };
     held.lease = await this.#options.store.update(Leases, { ...held.lease, metadata }, { signal });
     this.#options.onChanged(image);
+  }
+
+  /** By which addresses the last holder had the image open, who was not seen to close it. */
+  clientsBefore(image: string): string[] {
+    return clientsOf(this.#held.get(image)?.lease);
+  }
+
+  /**
+   * By which addresses this node has the image open: whoever takes it from here has the cluster refuse them, also when it has
+   * forgotten them. False: the lease is not ours any more, and nothing was recorded.
+   */
+  async recordClients(image: string, clients: readonly string[], signal: AbortSignal): Promise<boolean> {
+    const { store, identity } = this.#options;
+    const lease = await writeClients(store, { image, identity, clients }, signal);
+    const held = this.#held.get(image);
+    if (lease === undefined || held === undefined) return false;
+    held.lease = lease;
+    return true;
   }
 
   /** The image's device works for as long as the lease does. Resolves when that is sure. */
@@ -211,9 +222,7 @@ export class ImageLeases {
 
   /** False when it is not as it was read any more. */
   async #free(lease: Lease, signal: AbortSignal | undefined): Promise<boolean> {
-    const { metadata, spec } = lease;
-    const { [LEASE_NODE_LABEL]: _node, ...labels } = metadata.labels ?? {};
-    const free = { ...lease, metadata: { ...metadata, labels }, spec: { ...spec, holderIdentity: "" } };
+    const free = freeLease(lease);
     try {
       await this.#options.store.update(Leases, free, defined({ signal }));
       return true;
@@ -241,15 +250,7 @@ export class ImageLeases {
     await this.#forget(image);
     const lease = await this.#find(image, signal);
     if (lease?.spec?.holderIdentity !== identity) return;
-    const { metadata, spec } = lease;
-    const { [LEASE_NODE_LABEL]: _node, ...labels } = metadata.labels ?? {};
-    const annotations = { ...metadata.annotations, [HANDED_TO]: to };
-    const given = { ...metadata, labels, annotations };
-    await store.update(
-      Leases,
-      { ...lease, metadata: given, spec: { ...spec, holderIdentity: "" } },
-      { signal },
-    );
+    await store.update(Leases, freeLease(lease, to), { signal });
   }
 
   /** Removes the lease of an image that is gone for good, so that nothing of it is left. */

@@ -1,6 +1,7 @@
 import type { Lease } from "@mooring/store";
 import { LEASE_IMAGE_LABEL, LEASE_NAMESPACE, LEASE_NODE_LABEL, MOORING_API_VERSION } from "../api/names.ts";
 import type { Volume } from "../api/volume.ts";
+import { CLIENTS, withoutClients } from "./clients.ts";
 import { CLUSTER, FENCED_BY, HANDED_TO, type LeaseStep, SHUT_OUT, TAKEN_FROM } from "./decide.ts";
 import { leaseName } from "./lease-watch.ts";
 
@@ -24,9 +25,16 @@ export function leaseFor(
     [HANDED_TO]: _to,
     [SHUT_OUT]: _out,
     [FENCED_BY]: _by,
+    [CLIENTS]: clients,
     ...kept
   } = lease?.metadata.annotations ?? {};
-  const annotations = byCluster ? { ...kept, [FENCED_BY]: CLUSTER } : kept;
+  // An agent of before has left its device open, or the last holder may have.
+  const mayBeOpen = takenFrom !== undefined || lease?.spec?.holderIdentity === spec?.holderIdentity;
+  const annotations = {
+    ...kept,
+    ...(byCluster ? { [FENCED_BY]: CLUSTER } : {}),
+    ...(mayBeOpen && clients !== undefined ? { [CLIENTS]: clients } : {}),
+  };
   return {
     apiVersion: "coordination.k8s.io/v1",
     kind: "Lease",
@@ -40,4 +48,12 @@ export function leaseFor(
     },
     spec,
   };
+}
+
+/** The lease of an image that is closed, for whoever comes next; with `to` for the agent of that node alone. */
+export function freeLease(lease: Lease, to?: string): Lease {
+  const { metadata, spec } = lease;
+  const { [LEASE_NODE_LABEL]: _node, ...labels } = metadata.labels ?? {};
+  const annotations = { ...withoutClients(metadata), ...(to === undefined ? {} : { [HANDED_TO]: to }) };
+  return { ...lease, metadata: { ...metadata, labels, annotations }, spec: { ...spec, holderIdentity: "" } };
 }

@@ -97,9 +97,10 @@ export interface PoolBackend {
   grow(id: string, size: number): Promise<Image>;
   /**
    * Puts a copy in the image's place: a process that still has the old file open writes into a file without a name from then
-   * on. For a shared pool's image whose last lease holder was not seen to close it.
+   * on. For a shared pool's image whose last lease holder was not seen to close it. `clients`: addresses by which that one had it open,
+   * for a storage that can refuse them.
    */
-  renew(id: string): Promise<void>;
+  renew(id: string, clients?: readonly string[]): Promise<void>;
   /** Resolves when the data is gone; an absent image is fine. */
   remove(id: string): Promise<void>;
 }

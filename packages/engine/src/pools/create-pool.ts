@@ -359,11 +359,11 @@ class Pool implements PoolBackend {
     });
   }
 
-  async renew(id: string): Promise<void> {
+  async renew(id: string, clients?: readonly string[]): Promise<void> {
     this.#requireOpen();
     await this.#work.run(checkImageId(id), async () => {
       const image = await this.#images.find(id);
-      if (image !== undefined) await this.#images.renew(image);
+      if (image !== undefined) await this.#images.renew(image, clients);
     });
   }
 

@@ -12,6 +12,8 @@ export interface ImageDevices {
   withhold(image: Pick<Image, "id" | "path">): Promise<LoopDevice>;
   /** What is withheld works from now on, with the size that the image has. No other node has it open. */
   restore(image: Pick<Image, "id" | "path">, device: LoopAttachment): Promise<void>;
+  /** Addresses of those who have the image open for this node, by which the storage can refuse them; none where it refuses nobody. */
+  clients(image: Pick<Image, "id" | "path">): Promise<string[]>;
   /** As in {@link LoopDevices}; with the device goes whatever was made for it. */
   detach(device: LoopAttachment, options?: { lastUser?: boolean }): Promise<void>;
 }
@@ -22,6 +24,7 @@ export function fileDevices(loops: LoopDevices): ImageDevices {
     attach: ({ path }, options) => loops.attach(path, options),
     withhold: ({ path }) => loops.attachWithheld(path),
     restore: (_image, device) => loops.restore(device),
+    clients: async () => [],
     detach: (device, options) => loops.detach(device, options),
   };
 }

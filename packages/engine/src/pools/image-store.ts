@@ -19,7 +19,7 @@ export interface ImageStore {
   replace(source: Image, id: string, size: number, signal?: AbortSignal): Promise<Image>;
   grow(image: Image, size: number): Promise<Image>;
   /** See `PoolBackend.renew`. */
-  renew(image: Image): Promise<void>;
+  renew(image: Image, clients?: readonly string[]): Promise<void>;
   remove(id: string): Promise<void>;
 }
 

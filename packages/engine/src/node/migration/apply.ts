@@ -4,6 +4,7 @@ import { EngineError } from "../../errors.ts";
 import type { LoopDevice } from "../../host/host.ts";
 import type { AgentContext } from "../context.ts";
 import { copyKey } from "../copy/copies.ts";
+import { guardDevice, LeaseLost } from "../sharing/guard-device.ts";
 import { takeLease } from "../sharing/take-lease.ts";
 import type { MigrationRecord, MigrationStep } from "./decide.ts";
 import type { MigrationReading } from "./read.ts";
@@ -52,15 +53,13 @@ export async function applyMigrationStep(
 }
 
 /** The guard has the device before anything can be written to it: from here on it works for as long as the lease lasts. */
-async function activate({ sharing }: AgentContext, view: MigrationReading): Promise<void> {
+async function activate(context: AgentContext, view: MigrationReading): Promise<void> {
   const loop = loopOf(view);
-  const { id: name } = imageOf(view);
-  if (sharing?.leases.holds(name) !== true) {
-    throw new EngineError("ABORTED", `the lease of ${name} was lost`);
-  }
-  await sharing.leases.protect(name, loop);
+  const image = imageOf(view);
+  if (context.sharing?.leases.holds(image.id) !== true) throw new LeaseLost(image.id);
+  await guardDevice(context, view.open, image, loop);
   protectedDevice();
-  await view.open.backend.devices.restore(imageOf(view), loop);
+  await view.open.backend.devices.restore(image, loop);
 }
 
 /** The decision has seen it. */

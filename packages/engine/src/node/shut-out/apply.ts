@@ -1,4 +1,5 @@
 import { failpoint, type Outcome } from "@mooring/store";
+import { clientsOf } from "../../leases/clients.ts";
 import type { AgentContext, Sharing } from "../context.ts";
 import type { ShutOutStep, ShutOutView } from "./decide.ts";
 
@@ -20,7 +21,7 @@ export async function applyShutOutStep(
     return;
   }
   const { name } = volume.metadata;
-  await pools.require(volume.spec.pool).backend.renew(name);
+  await pools.require(volume.spec.pool).backend.renew(name, clientsOf(lease));
   afterRefused();
   await sharing.leases.markShutOut(lease, nodeID, signal);
   logger.warn({ image: name, lost: nodeID }, "the cluster has shut a lost node out of an image");

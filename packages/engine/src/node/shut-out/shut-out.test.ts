@@ -11,6 +11,7 @@ import { cephOfFile, eventually, withCeph } from "@mooring/store/testing";
 import { LEASE_NAMESPACE, LEASE_NODE_LABEL } from "../../api/names.ts";
 import { NodeAgents } from "../../api/node-agent.ts";
 import { startFencing } from "../../cluster/fencing/index.ts";
+import { CLIENTS } from "../../leases/clients.ts";
 import { leaseName } from "../../leases/lease-watch.ts";
 import { until } from "../../testing/agent.ts";
 import { MIB } from "../../testing/scratch.ts";
@@ -151,7 +152,10 @@ test(
     await again.stop();
     const lease = await store.get(Leases, { namespace: LEASE_NAMESPACE, name: leaseName(VOLUME) });
     assert.equal(lease.metadata.labels?.[LEASE_NODE_LABEL], "a");
-    assert.deepEqual(lease.metadata.annotations, { "storage.mooring.dev/fenced-by": "cluster" });
+    // Who has it open now, and nobody of before.
+    const { [CLIENTS]: clients = "", ...annotations } = lease.metadata.annotations ?? {};
+    assert.match(clients, /^\d+\.\d+\.\d+\.\d+:0\/\d+$/);
+    assert.deepEqual(annotations, { "storage.mooring.dev/fenced-by": "cluster" });
     await stage.leave("a");
     await stage.detached();
     stop.abort();

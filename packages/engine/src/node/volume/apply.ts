@@ -11,6 +11,7 @@ import { copyImage } from "../copy/copy.ts";
 import type { OpenPool } from "../open-pools.ts";
 import { requireVolumeHere } from "../require-volume-here.ts";
 import { endShare } from "../share/index.ts";
+import { guardDevice, LeaseLost } from "../sharing/guard-device.ts";
 import { takeLease } from "../sharing/take-lease.ts";
 import { deviceUsers } from "./device-users.ts";
 import { failpoints } from "./failpoints.ts";
@@ -61,7 +62,10 @@ export async function applyVolumeStep(
     }
     case "guard-device":
       // Known to this process and its guard only: a kill right after it changes nothing.
-      if (view.loop !== undefined) await context.sharing?.leases.protect(name, view.loop);
+      if (view.loop !== undefined) {
+        const image = { id: name, path: view.loop.backingFile };
+        await guardDevice(context, openPool(view), image, view.loop);
+      }
       return;
     case "take-lease":
       await takeLease(context, volume);
@@ -140,7 +144,7 @@ async function changeData(
     case "renew-image":
       // Of before this node was shut out: it shows nothing any more, and is opened anew.
       if (loop !== undefined && pool.layout.remote) await context.sharing?.leases.fence(name, loop);
-      await pool.backend.renew(name);
+      await pool.backend.renew(name, context.sharing?.leases.clientsBefore(name));
       await context.sharing?.leases.settle(name, context.signal);
       return;
     case "drop-device":
@@ -163,16 +167,15 @@ function attach({ backend }: OpenPool, file: Image): Promise<LoopDevice> {
 }
 
 /** Until this has resolved no pod uses the device; after it, it works for as long as the lease does. */
-async function openLeased({ sharing, signal }: AgentContext, pool: OpenPool, file: Image): Promise<void> {
-  const lost = () => new EngineError("ABORTED", `the lease of ${file.id} was lost`);
-  if (sharing?.leases.holds(file.id) !== true) throw lost();
+async function openLeased(context: AgentContext, pool: OpenPool, file: Image): Promise<void> {
+  if (context.sharing?.leases.holds(file.id) !== true) throw new LeaseLost(file.id);
   const device = await attach(pool, file);
-  // The cluster shuts out whom it finds: who has opened the image since then sees by the record that it is not his.
-  if (pool.layout.remote && !(await sharing.leases.standing(file.id, signal)).ours) {
-    await pool.backend.devices.detach(device);
-    throw lost();
+  try {
+    await guardDevice(context, pool, file, device);
+  } catch (error) {
+    if (error instanceof LeaseLost) await pool.backend.devices.detach(device);
+    throw error;
   }
-  await sharing.leases.protect(file.id, device);
 }
 
 async function createImage(context: AgentContext, { volume }: VolumeReading, pool: OpenPool): Promise<Image> {

@@ -86,6 +86,11 @@ export class ExportedFiles implements ImageFiles {
     });
   }
 
+  /** Its process does not say. */
+  async client(): Promise<undefined> {
+    return undefined;
+  }
+
   async close(path: string): Promise<void> {
     const { clock } = this.#host;
     const deadline = clock.sinceBoot() + END_MS;

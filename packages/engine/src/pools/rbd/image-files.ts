@@ -9,6 +9,8 @@ export interface ImageFiles {
   open(name: string, path: string): Promise<void>;
   /** Larger, also for whoever has a device of it: that has to be refreshed. In bytes. */
   resize(path: string, size: number): Promise<void>;
+  /** The address of the client that has it open here; undefined: only the cluster knows. */
+  client(path: string): Promise<string | undefined>;
   /** Nobody has a device of it. What is not open is fine. */
   close(path: string): Promise<void>;
 }

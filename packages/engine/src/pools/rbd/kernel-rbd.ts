@@ -66,6 +66,11 @@ export function readMapping(id: string): Mapping | undefined {
   return { id, pool, name, namespace: attribute(`devices/${id}/pool_ns`) ?? "", size: Number(size) };
 }
 
+/** The address of its client, as the cluster knows it; undefined where the kernel does not show it. */
+export function clientOf(id: string): string | undefined {
+  return attribute(`devices/${id}/client_addr`);
+}
+
 /** The device that is shown at a path: its number, and whether it is gone; undefined where it is no such device. */
 export function deviceShown({ root }: MountEntry): { id: string; gone: boolean } | undefined {
   const [, id, end = ""] = /\/rbd(\d+)(\/\/deleted)?$/.exec(root) ?? [];

@@ -4,7 +4,7 @@ import { EngineError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
 import { EBUSY, ENOENT, type RbdCommands } from "./commands.ts";
 import type { ImageFiles } from "./image-files.ts";
-import { deviceShown, type Mapping, mapOptions, readMapping, readMappings } from "./kernel-rbd.ts";
+import { clientOf, deviceShown, type Mapping, mapOptions, readMapping, readMappings } from "./kernel-rbd.ts";
 import { idOfOld, idOfWhole } from "./names.ts";
 import type { RbdPlace } from "./place.ts";
 import { readInfo } from "./rbd-info.ts";
@@ -69,6 +69,11 @@ export class MappedFiles implements ImageFiles {
         throw new EngineError("UNAVAILABLE", `/dev/rbd${id} does not take up its image's new size`);
       await clock.sleep(POLL_MS);
     }
+  }
+
+  async client(path: string): Promise<string | undefined> {
+    const shown = await this.#shown(path);
+    return shown && this.#mapping(shown) && clientOf(shown.id);
   }
 
   /** Unmapped first: while that is refused, it is open. */

@@ -51,6 +51,10 @@ export class OpenFiles implements Omit<ImageFiles, "open"> {
     await (await this.#of(path)).resize(path, size);
   }
 
+  async client(path: string): Promise<string | undefined> {
+    return (await this.#of(path)).client(path);
+  }
+
   async close(path: string): Promise<void> {
     await this.#mapped.close(path);
     await this.#exported.close(path);

@@ -171,11 +171,15 @@ export class RbdImages implements ImageStore {
     throw new EngineError("UNAVAILABLE", `image ${image.id} has ${now} bytes after it was to have ${size}`);
   }
 
-  /** Whoever else has it open writes nothing into it from now on, whatever he still has under way. */
-  async renew({ id }: Image): Promise<void> {
+  /**
+   * Whoever else has it open writes nothing into it from now on, whatever he still has under way. `known`: one who has stood still for
+   * longer than the cluster waits, and has written nothing since he opened it, is nobody whom the cluster knows of.
+   */
+  async renew({ id }: Image, known: readonly string[] = []): Promise<void> {
     const { commands } = this.#options;
     const { name } = await this.present(id);
-    await shutOut(commands, name, await readClients(commands, name));
+    const { addresses, locks } = await readClients(commands, name);
+    await shutOut(commands, name, { addresses: [...new Set([...known, ...addresses])], locks });
   }
 
   async remove(id: string): Promise<void> {

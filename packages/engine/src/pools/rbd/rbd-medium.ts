@@ -14,6 +14,7 @@ import { checkPlace, describePlace, FLATTEN_DEPTH, type RbdPlace } from "./place
 import { rbdCopier } from "./rbd-copier.ts";
 import { RbdCopies } from "./rbd-copies.ts";
 import { RbdImages } from "./rbd-images.ts";
+import { readWatchers } from "./shut-out.ts";
 
 interface CephRoom extends PoolRoom {
   /** The cluster takes nothing more: writers wait. */
@@ -80,6 +81,11 @@ export class RbdMedium implements Medium {
         // A client does not read a size that another one has set since it opened the image.
         await files.resize(file, (await this.images.present(id)).size);
         await loops.restore(device);
+      },
+      clients: async ({ id, path: file }) => {
+        const own = await files.client(file);
+        // Of a process the cluster knows: nobody else has the image open.
+        return own === undefined ? readWatchers(commands, (await this.images.present(id)).name) : [own];
       },
       detach: (device, options) => this.#detach(device, options),
     };
