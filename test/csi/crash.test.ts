@@ -102,7 +102,7 @@ const ELSEWHERE = [
   // Of group reverts: packages/engine/src/cluster/group-revert/crash.test.ts.
   /^engine\/group-revert\//,
   // No life is killed there yet: what a pool has, and what was reported to its volumes, is read again at every start.
-  /^engine\/pool\/(enlarge|report-to-volumes)/,
+  /^engine\/pool\/(enlarge|report-to-volumes|join|report-no-node)/,
   // Of volume groups: packages/driver/src/crash/groups.test.ts.
   /^driver\/(create-volume-group|delete-volume-group|volume-group)\//,
 ];

@@ -14,7 +14,7 @@ const CEPH: Pool = {
   },
 };
 
-test("a Pool object that no node was started with is no pool that has nothing to report: what starts one is said", async (t) => {
+test("a Pool object in which no node takes part: why not, and what makes one take part", async (t) => {
   const store = await storeOf(t, [Pools, Events]);
   await store.create(Pools, CEPH);
   const {
@@ -24,12 +24,16 @@ test("a Pool object that no node was started with is no pool that has nothing to
   } = await explainPool({ store, explain: () => assert.fail("a pool asks about no other kind") }, "ceph");
   assert.equal(state, "failed");
   assert.match(message, /no node has it/);
-  assert.match(
-    next,
-    /--rbd-pool ceph=conf:\/etc\/ceph\/ceph\.conf,user:mooring,pool:images,namespace:team-a$/,
-  );
-  const { detail } = poolCheck(CEPH);
-  assert.match(detail, /no node has it/);
+  assert.match(next, /^put the cluster's configuration file there, and the user's keyring, on each machine/);
+  const said = "no node has it: none has /etc/ceph/ceph.conf";
+  const condition = { type: "Ready", status: "False" as const, reason: "NoNode", message: said };
+  const reported = { ...CEPH, status: { ready: false, conditions: [condition] } } as Pool;
+  for (const pool of [CEPH, reported]) {
+    const { state: level, detail, next: then } = poolCheck(pool);
+    assert.equal(level, "fail");
+    assert.match(detail, pool === CEPH ? /^no node has it$/ : new RegExp(`^${said}$`));
+    assert.equal(then, next);
+  }
 });
 
 test("one that nodes have is explained by what they report", () => {

@@ -1,4 +1,4 @@
-import { isShared, type Pool, Pools, poolNodes } from "@mooring/engine";
+import { isShared, NO_NODE, type Pool, Pools, poolNodes } from "@mooring/engine";
 import { type Context, read } from "./context.ts";
 import { explainAny } from "./explain-any.ts";
 import { type Finding, finding } from "./finding.ts";
@@ -19,23 +19,21 @@ export async function explainPool(context: Context, name: string): Promise<Findi
   return next === undefined ? found : { ...found, next };
 }
 
-/** A shared pool that no agent was started with: nobody opens it, and so nobody reports anything of it. */
+/** A shared pool in which no agent takes part: nobody opens it. */
 export function isWithoutNode(pool: Pool): boolean {
-  const silent = pool.status?.conditions === undefined && pool.status?.ready !== true;
-  return isShared(pool) && poolNodes(pool).length === 0 && silent;
+  const { conditions, ready } = pool.status ?? {};
+  const silent = conditions === undefined || conditions.some(({ reason }) => reason === NO_NODE);
+  return isShared(pool) && poolNodes(pool).length === 0 && silent && ready !== true;
 }
 
 /** What is said of one, and the next step. */
-export function withoutNode({ metadata: { name }, spec }: Pool): { message: string; next: string } {
-  const { path, rbd } = spec;
-  const user = rbd && [`user:${rbd.user}`, `pool:${rbd.pool}`];
-  const more = [rbd?.namespace && `namespace:${rbd.namespace}`, rbd?.keyring && `keyring:${rbd.keyring}`];
-  const settings = user && [`conf:${path}`, ...user, ...more.filter(Boolean)].join(",");
+export function withoutNode({ spec: { path, rbd }, status }: Pool): { message: string; next: string } {
+  const message = status?.conditions?.find(({ reason }) => reason === NO_NODE)?.message ?? "no node has it";
+  if (rbd === undefined)
+    return { message, next: `start mooring up and each mooring node with --shared-pool (${path})` };
+  const key = rbd.keyring === undefined ? "the user's keyring" : rbd.keyring;
   return {
-    message: "no node has it: an object alone makes none take part",
-    next:
-      settings === undefined
-        ? `start mooring up and each mooring node with --shared-pool (${path})`
-        : `start mooring up, and each mooring node that is to have it, with --rbd-pool ${name}=${settings}`,
+    message,
+    next: `put the cluster's configuration file there, and ${key}, on each machine that is to have it: its node then takes part by itself (in a Kubernetes cluster: node.cephPools of the chart)`,
   };
 }

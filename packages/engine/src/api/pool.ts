@@ -132,6 +132,9 @@ export const Pools = defineResource<Pool>({
 /** Reason of the condition `Ready` of a pool whose file system has given up under its volumes. */
 export const FILESYSTEM_FAILED = "FilesystemFailed";
 
+/** Reason of the condition `Ready` of a shared pool in which no node takes part. */
+export const NO_NODE = "NoNode";
+
 /** The pool's file system has given up: it is mounted anew once no volume in it is open any more. */
 export function hasFailedFilesystem(pool: Pool): boolean {
   const { ready, conditions = [] } = pool.status ?? {};

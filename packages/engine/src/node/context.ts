@@ -14,8 +14,8 @@ import type { TrustedNetworks } from "./share/trusted-networks.ts";
 
 /** What a node needs for pools that it has together with others. */
 export interface Sharing {
-  /** Names of the shared pools that this node takes part in. */
-  pools: ReadonlySet<string>;
+  /** Names of the shared pools that this node takes part in: those that it was started with, and those that it has joined. */
+  pools: Set<string>;
   leases: ImageLeases;
   /** Calls back when an image's device has been fenced here, and when its lease is free to take. */
   onTurn(listener: (image: string) => void): void;

@@ -26,6 +26,8 @@ const ELSEWHERE: readonly string[] = [
   ...OF_JOBS,
   // Passed with a shared pool only: see the crash test of the leases.
   ...OF_LEASES,
+  // No life is killed there: that a node takes part is in its memory alone, and that no node does is found anew by the next.
+  ...["engine/pool/join", "engine/pool/report-no-node"],
 ];
 const FOLDERS_ONLY: readonly string[] = ["engine/pool/folder-renamed-away", "engine/pool/folder-written"];
 /** Passed once for a new image and once for a copy. */

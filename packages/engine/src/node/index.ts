@@ -101,7 +101,9 @@ async function prepare(options: AgentOptions): Promise<Prepared> {
   const informers = createInformers(store, logger);
   const { pools, volumes, snapshots, groups, attachments, shares } = informers;
   const shared =
-    options.leases === undefined ? undefined : await openSharing(options, options.leases, logger);
+    options.leases === undefined
+      ? undefined
+      : await openSharing(options, options.leases, { poolObjects: pools, logger });
   const context: AgentContext = {
     ...{ store, host, nodeID, claim, logger, signal, stateDir, sharing: shared?.sharing },
     networks: new TrustedNetworks(options.trustedNetworks),

@@ -14,7 +14,7 @@ import type { AgentContext } from "../context.ts";
 import { releaseDevices } from "../release-devices.ts";
 import { news } from "./conditions.ts";
 import { limitsOf, type PoolStep, type PoolView } from "./decide.ts";
-import { layoutOf } from "./layout-of.ts";
+import { joinPool, layoutOf } from "./layout-of.ts";
 import { reportToVolumes } from "./report-to-volumes.ts";
 
 /** Makes the one change that a decision asks for. */
@@ -35,6 +35,12 @@ export async function applyPoolStep(
       // A kill may have come between the pool's file and the folder it was in.
       await removeFolder(layoutOf(context, pool));
       await removeFinalizer(store, { resource: Pools, key: { name } }, ENGINE_FINALIZER, signal);
+      return;
+    case "join":
+      joinPool(context, pool);
+      return;
+    case "report-no-node":
+      await store.updateStatus(Pools, { ...pool, status: step.status }, { signal });
       return;
     case "open":
       await open(context, pool);

@@ -1,10 +1,10 @@
-import { DONE, defined, hasFinalizer, isDeleting, type Outcome } from "@mooring/store";
+import { DONE, defined, hasFinalizer, isDeleting, type Outcome, wait } from "@mooring/store";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
-import { isShared, type Pool, type PoolStatus, poolNodes } from "../../api/pool.ts";
+import { isShared, NO_NODE, type Pool, type PoolStatus, poolNodes } from "../../api/pool.ts";
 import type { PoolLimits, PoolUsage } from "../../pools/backend.ts";
 import type { PoolFault } from "../../pools/pool-fault.ts";
 import { fail } from "../../refused.ts";
-import { openConditions, sameConditions } from "./conditions.ts";
+import { condition, openConditions, sameConditions } from "./conditions.ts";
 
 /** Everything that a decision about a pool may depend on. */
 export interface PoolView {
@@ -30,6 +30,8 @@ export interface PoolView {
   /** Volumes and snapshots that are in this pool by their records. */
   records: number;
   now: Date;
+  /** A shared pool in which this node takes no part: whether it can. Absent: it takes part. */
+  apart?: { canJoin: boolean };
 }
 
 /** One step for a pool of this node. */
@@ -44,11 +46,17 @@ export type PoolStep =
   | { do: "enlarge"; size: number }
   | { do: "record-usage"; status: PoolStatus }
   | { do: "report-to-volumes"; names: readonly string[] }
+  | { do: "join" }
+  | { do: "report-no-node"; status: PoolStatus }
   | { do: "remove" };
+
+/** How often it is looked whether the file has come by which a node can join a pool; and whoever makes a pool has it open by then. */
+const JOIN_EVERY_MS = 5000;
 
 /** The next step for a pool of this node. Pure. */
 export function decide(view: PoolView): PoolStep {
   const { pool, usage, fault, unreported = [] } = view;
+  if (view.apart !== undefined) return fromApart(view, view.apart);
   const protectedByUs = hasFinalizer(pool, ENGINE_FINALIZER);
   if (isDeleting(pool)) return protectedByUs ? deletion(view) : DONE;
   if (!protectedByUs) return { do: "add-finalizer" };
@@ -62,6 +70,23 @@ export function decide(view: PoolView): PoolStep {
   const status = readyStatus(view, usage);
   if (status !== undefined) return { do: "record-usage", status };
   return unreported.length === 0 ? DONE : { do: "report-to-volumes", names: unreported };
+}
+
+/** Of a pool that nobody has somebody has to say so, or it looks as if it were about to be opened. */
+function fromApart({ pool, now }: PoolView, { canJoin }: { canJoin: boolean }): PoolStep {
+  if (isDeleting(pool)) return DONE;
+  if (canJoin) return { do: "join" };
+  const { status, spec, metadata } = pool;
+  const unreported = poolNodes(pool).length === 0 && status?.conditions === undefined;
+  const age = now.getTime() - Date.parse(metadata.creationTimestamp ?? now.toISOString());
+  if (!unreported) return spec.type === "rbd" ? wait(JOIN_EVERY_MS) : DONE;
+  if (age < JOIN_EVERY_MS) return wait(JOIN_EVERY_MS);
+  const why = spec.type === "rbd" ? `none has ${spec.path}` : "an object alone makes none take part";
+  const state = { status: "False" as const, reason: NO_NODE, message: `no node has it: ${why}` };
+  return {
+    do: "report-no-node",
+    status: { ready: false, conditions: [condition(status, "Ready", state, now)] },
+  };
 }
 
 /**
@@ -105,7 +130,9 @@ function deletion({ pool, usage, onDisk, images, records }: PoolView): PoolStep 
     const message = `pool ${name} has images that no record explains: ${images.slice(0, 5).join(", ")}`;
     return fail("FAILED_PRECONDITION", message, "check them, then remove them by hand; see: mooring doctor");
   }
-  if (usage === undefined && !onDisk) return { do: "remove-finalizer" };
+  // Of a cluster that nobody ever got into nothing is ours, and what keeps it closed would keep the object.
+  const neverOpen = pool.spec.type === "rbd" && poolNodes(pool).length === 0;
+  if (usage === undefined && (!onDisk || neverOpen)) return { do: "remove-finalizer" };
   // Opened once more if need be: only an open pool can be read as empty.
   return usage === undefined ? { do: "open" } : { do: "remove" };
 }

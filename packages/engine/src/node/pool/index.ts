@@ -4,7 +4,7 @@ import type { AgentContext } from "../context.ts";
 import type { AgentInformers } from "../controllers.ts";
 import { applyPoolStep } from "./apply.ts";
 import { decide, type PoolStep, type PoolView } from "./decide.ts";
-import { isPoolHere } from "./layout-of.ts";
+import { canJoin, isPoolHere, joinPool } from "./layout-of.ts";
 import { readPool, UsageOnce } from "./read.ts";
 import { reportNotReady } from "./report-not-ready.ts";
 import { watchUsage } from "./watch-usage.ts";
@@ -16,6 +16,8 @@ const USAGE_DELAY_MS = 250;
 const failpoints = stepFailpoints<Exclude<PoolStep, Outcome>>("engine/pool", {
   "add-finalizer": true,
   "remove-finalizer": true,
+  join: true,
+  "report-no-node": true,
   open: true,
   "close-idle": true,
   reopen: true,
@@ -37,6 +39,8 @@ export function runPools(
 ): { tried: Promise<void>; done: Promise<void> } {
   const { pools, volumes, snapshots } = informers;
   const usage = new UsageOnce();
+  // Before volumes are read: those of such a pool belong here from the start.
+  for (const pool of pools.list()) if (canJoin(context, pool)) joinPool(context, pool);
   const own = pools.list().filter((pool) => isPoolHere(context, pool));
   const first = firstTries(own.map(({ metadata }) => metadata.name));
   const ended = (name: string): void => {
@@ -47,7 +51,8 @@ export function runPools(
   const reconciler = new Reconciler<PoolView, PoolStep>({
     ...{ name: "pool", store: context.store, logger: context.logger },
     // How much is used, and whether writers are suspended, emits no events.
-    polls: ["record-usage", "report-to-volumes", "close-idle", "reopen"],
+    // Nor does a file that comes, or time.
+    polls: ["join", "report-no-node", "record-usage", "report-to-volumes", "close-idle", "reopen"],
     failpoints,
     sources: [source(pools, ({ metadata }) => [metadata.name])],
     watched: [volumes, snapshots],

@@ -1,4 +1,4 @@
-import { realpathSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isShared, type Pool } from "../../api/pool.ts";
 import { type PoolLayout, poolLayout, rbdLayout, sharedLayout } from "../../pools/layout.ts";
@@ -29,4 +29,17 @@ export function isPoolHere(
   pool: Pool,
 ): boolean {
   return isShared(pool) ? sharing?.pools.has(pool.metadata.name) === true : pool.spec.nodeID === nodeID;
+}
+
+/**
+ * A pool in a Ceph cluster is of every node that has the cluster's configuration file, whoever made its object. A shared folder is not: what
+ * another kernel has at that path is another folder.
+ */
+export function canJoin({ sharing }: Pick<AgentContext, "sharing">, { spec }: Pool): boolean {
+  return sharing !== undefined && spec.type === "rbd" && existsSync(spec.path);
+}
+
+/** From now on this node takes part in the pool; for a name that it has already nothing changes. */
+export function joinPool({ sharing }: Pick<AgentContext, "sharing">, { metadata }: Pool): void {
+  sharing?.pools.add(metadata.name);
 }

@@ -1,14 +1,14 @@
 import { existsSync } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { getIfAny, type Informer, type Reader } from "@mooring/store";
-import { type Pool, Pools, withoutUsage } from "../../api/pool.ts";
+import { isShared, type Pool, Pools, withoutUsage } from "../../api/pool.ts";
 import type { Snapshot } from "../../api/snapshot.ts";
 import type { Volume } from "../../api/volume.ts";
 import type { PoolBackend, PoolUsage } from "../../pools/backend.ts";
 import { absent } from "../../pools/file-images.ts";
 import type { AgentContext } from "../context.ts";
 import type { PoolView } from "./decide.ts";
-import { isPoolHere, layoutOf } from "./layout-of.ts";
+import { canJoin, isPoolHere, layoutOf } from "./layout-of.ts";
 import { unreportedVolumes, writersReport, writersState } from "./report-to-volumes.ts";
 
 interface PoolSources {
@@ -51,7 +51,8 @@ export async function readPool(
   const { store, nodeID, host, signal } = context;
   reader.over(pools, wanted).get(name);
   const pool = await getIfAny(store, Pools, { name }, signal);
-  if (pool === undefined || !isPoolHere(context, pool)) return undefined;
+  if (pool === undefined) return undefined;
+  if (!isPoolHere(context, pool)) return isShared(pool) ? apartFrom(context, pool) : undefined;
   const backend = context.pools.get(name)?.backend;
   const deleting = pool.metadata.deletionTimestamp !== undefined;
   const { backing, images } = layoutOf(context, pool);
@@ -75,6 +76,13 @@ export async function readPool(
       : 0,
     now: host.clock.now(),
   };
+}
+
+/** This node has nothing of it, and knows no more of it than its object. */
+function apartFrom(context: AgentContext, pool: Pool): PoolView {
+  const nothing = { usage: undefined, limits: undefined, onDisk: false, images: [], records: 0 };
+  const { nodeID, host } = context;
+  return { pool, nodeID, ...nothing, now: host.clock.now(), apart: { canJoin: canJoin(context, pool) } };
 }
 
 function recordsIn(reader: Reader, kind: Informer<Volume> | Informer<Snapshot>, pool: string): number {

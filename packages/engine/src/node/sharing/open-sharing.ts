@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { createInformer, type Informer, type KubeObject, type Logger } from "@mooring/store";
 import { LEASE_IMAGE_LABEL } from "../../api/names.ts";
 import { NodeAgents } from "../../api/node-agent.ts";
+import { canShutOut, type Pool } from "../../api/pool.ts";
 import { DeviceGuard } from "../../leases/guard.ts";
 import { ImageLeases, LEASE_TIMES, type LeaseTimes } from "../../leases/image-leases.ts";
 import { LeaseWatch } from "../../leases/lease-watch.ts";
@@ -21,7 +22,7 @@ interface OpenSharing {
 export async function openSharing(
   { store, host, nodeID, stateDir, pools = [] }: AgentOptions,
   times: Partial<LeaseTimes>,
-  logger: Logger,
+  { poolObjects, logger }: { poolObjects: Pick<Informer<Pool>, "get">; logger: Logger },
 ): Promise<OpenSharing> {
   const { clock } = host;
   await mkdir(stateDir, { recursive: true });
@@ -33,12 +34,14 @@ export async function openSharing(
     for (const listener of listeners) listener(image);
   };
   const changes = new Set<(image: string) => void>();
-  const clusters = new Set(pools.filter(({ type }) => type === "rbd").map(({ name }) => name));
   const leases = new ImageLeases({
     ...{ store, nodeID, watch, guard, clock, logger },
     identity: `${nodeID}_${incarnation(stateDir)}`,
     times: { ...LEASE_TIMES, ...times },
-    endsByCluster: (pool) => clusters.has(pool),
+    endsByCluster: (name) => {
+      const pool = poolObjects.get(name);
+      return pool !== undefined && canShutOut(pool);
+    },
     onLost: report,
     onChanged: (image) => {
       for (const listener of changes) listener(image);

@@ -32,7 +32,7 @@ export async function runShutOut(
   { volumes, pools, attachments }: AgentInformers,
 ): Promise<void> {
   const { sharing, store, logger, host, signal } = context;
-  if (sharing === undefined || sharing.pools.size === 0) return;
+  if (sharing === undefined) return;
   const missing = new MissingAgents(sharing.agents, host.clock);
   const reconciler = new Reconciler<ShutOutView, ShutOutStep>({
     ...{ name: "shut-out", store, logger, failpoints, backoff: BACKOFF, concurrency: AT_A_TIME },
@@ -44,6 +44,11 @@ export async function runShutOut(
     apply: (step, view) => applyShutOutStep(context, sharing, step, view),
     isOutdated: (error) => isConflict(error) || isNotFound(error) || isAlreadyExists(error),
   });
-  context.pools.onOpened((pool) => reconciler.changed(openPoolTopic(pool)));
+  context.pools.onOpened((pool) => {
+    reconciler.changed(openPoolTopic(pool));
+    // Those of a pool that this node has joined since were none of its keys.
+    if (sharing.pools.has(pool))
+      for (const { metadata } of volumes.byIndex("pool", pool)) reconciler.add(metadata.name);
+  });
   await reconciler.run(signal);
 }
