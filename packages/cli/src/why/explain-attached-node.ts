@@ -1,4 +1,11 @@
-import { describeSilentPool, NodeAgents, silentPoolsMessage, type Volume } from "@mooring/engine";
+import {
+  canShutOut,
+  describeSilentPool,
+  NodeAgents,
+  Pools,
+  silentPoolsMessage,
+  type Volume,
+} from "@mooring/engine";
 import { type Context, read } from "./context.ts";
 import { type Finding, finding } from "./finding.ts";
 
@@ -21,11 +28,17 @@ export async function explainAttachedNode(context: Context, volume: Volume): Pro
   if (state === undefined || state === "Ready") return [];
   const cause = conditions.find(({ type }) => type === "Ready")?.message;
   const next =
-    `start its agent again; if the machine is off for sure, volumes of shared pools move with: ` +
-    `kubectl taint node ${node} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`;
-  return [
-    finding("waiting", subject, `is ${state}${cause === undefined ? "" : `: ${cause}`}`, {
-      ...(state === "Suspect" ? { next } : { next: `see the node: kubectl describe nodeagent ${node}` }),
-    }),
-  ];
+    state === "Suspect"
+      ? await nextWhileSilent(context, volume, node)
+      : `see the node: kubectl describe nodeagent ${node}`;
+  return [finding("waiting", subject, `is ${state}${cause === undefined ? "" : `: ${cause}`}`, { next })];
+}
+
+/** Where the storage shuts a lost node out by itself nobody has to know that the machine is off. */
+async function nextWhileSilent(context: Context, { spec }: Volume, node: string): Promise<string> {
+  const again = "start its agent again";
+  const pool = await read(context, Pools, { name: spec.pool });
+  if (pool !== undefined && canShutOut(pool))
+    return `${again}; or have the volume used elsewhere: the cluster then shuts the node out of it, and it moves by itself`;
+  return `${again}; if the machine is off for sure, volumes of shared pools move with: kubectl taint node ${node} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`;
 }

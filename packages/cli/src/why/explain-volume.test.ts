@@ -45,4 +45,11 @@ test("a volume whose node has fallen silent does not pass for well, though its t
   assert.equal(silent?.state, "waiting");
   assert.equal(silent?.message, "is Suspect: not heard of for 52 s");
   assert.match(silent?.next ?? "", /kubectl taint node node-a node\.kubernetes\.io\/out-of-service=/);
+  // A cluster shuts it out by itself, and nobody has to know that the machine is off.
+  const rbd = { user: "mooring", pool: "images" };
+  const pool = { type: "rbd" as const, mode: "shared" as const, path: "/etc/ceph/ceph.conf", rbd };
+  await store.create(Pools, { apiVersion, kind: "Pool", metadata: { name: "p" }, spec: pool });
+  const [byItself] = await why();
+  assert.match(byItself?.next ?? "", /^start its agent again; or have the volume used elsewhere/);
+  assert.doesNotMatch(byItself?.next ?? "", /taint/);
 });
