@@ -12,6 +12,7 @@ const PACKAGES = [
   { command: "bwrap", package: "bubblewrap", why: "ends that kernel's processes with the test" },
   { command: "modprobe", package: "kmod", why: "loads the client in that kernel" },
   { command: "ip", package: "iproute2", why: "connects that kernel with the cluster" },
+  { command: "mount.nfs4", package: "nfs-common", why: "mounts shared volumes, as nodes do" },
   { command: "ceph-mon", package: "ceph-mon", why: "the cluster's monitor" },
   { command: "ceph-mgr", package: "ceph-mgr", why: "reports how full the cluster is" },
   { command: "ceph-osd", package: "ceph-osd", why: "keeps the cluster's data" },

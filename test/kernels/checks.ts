@@ -2,11 +2,14 @@ import assert from "node:assert/strict";
 import { LEASE_TIMES } from "@mooring/engine";
 import { Disk } from "./disk.ts";
 import { groupsAreOneMoment } from "./groups.ts";
+import { pausesIdle } from "./idle.ts";
 import type { Kernels } from "./kernels.ts";
 import { movesLive } from "./live-migration.ts";
 import { withoutApi, withoutStorage } from "./partitions.ts";
 import { type Check, imageHash, isComplete, MIB, NODES, RECORDS, seconds, takeOver } from "./proof.ts";
 import { RecordWriter, readStints, type Stint } from "./records.ts";
+import { sharedByBoth } from "./shared.ts";
+import { twoOfThree } from "./three.ts";
 
 const [A, B] = NODES;
 
@@ -105,15 +108,19 @@ export function checks({ rounds, snapshots, groups }: Amounts): Record<string, C
     "a volume goes from one kernel to the other, with what was written": moves,
     "a raw volume moves while its workload runs; one that does not come over leaves it where it was":
       movesLive,
+    "both kernels use one file system at once, and what one was promised outlives the power of the other":
+      sharedByBoth,
     ...Object.fromEntries(ofGroups),
     "the power of a node is cut in the middle of its writes, and the other one has them all": (
       kernels,
       report,
     ) => powerCuts(kernels, rounds, report),
     "a node that was paused comes back in the middle of its writes, and can write nothing any more": pauses,
+    "a node that was paused before it wrote anything, and forgotten, can write nothing either": pausesIdle,
     "a node that reaches the storage and not the API server loses its volume, and gets it again when it is back":
       withoutApi,
     "a node that reaches the API server and not the storage keeps its volume, and its writes go on when it is back":
       withoutStorage,
+    "of three nodes two lose their power at once, and the third has both volumes": twoOfThree,
   };
 }

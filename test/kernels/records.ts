@@ -4,13 +4,18 @@ import { perl } from "./perl.ts";
 
 /**
  * Writes `<writer> <number>` into one slot after the other, each on disk before it is acknowledged. It goes on when it fails, as a
- * machine does that does not know what has become of it: `refused` is each failure, `late` each write that was taken after one.
+ * machine does that does not know what has become of it: `refused` is each failure, `late` each write that was taken after one. With
+ * a fourth argument it begins when the clock has made a leap, its device long open: as a machine does that stood still.
  */
 const WRITE = String.raw`
 use Fcntl; use IO::Handle;
-my ($file, $name, $at) = @ARGV;
+my ($file, $name, $at, $idle) = @ARGV;
 sysopen(my $f, $file, O_RDWR | O_SYNC) or die "open: $!";
 STDOUT->autoflush(1);
+if ($idle) {
+  print "idle\n";
+  for (my $seen = time; time - $seen < 10; select(undef, undef, undef, 0.01)) { $seen = time }
+}
 my ($n, $refused) = (1, 0);
 for (;;) {
   my $record = pack('a4096', "$name $n\n");
@@ -79,14 +84,22 @@ export class Writer {
     return this.#command.lines.filter((line) => line.startsWith("late")).length;
   }
 
+  /** Resolves when it has its device open, and waits. */
+  async idles(): Promise<void> {
+    await eventually(`${this.name} to wait`, async () => this.#command.lines.includes("idle"));
+  }
+
+  get ended(): boolean {
+    return this.#command.code !== undefined;
+  }
+
   /** Resolves when so many more writes are acknowledged, or refused. */
   async more(what: "acknowledged" | "refused", count: number): Promise<void> {
     const goal = this[what] + count;
     await eventually(
       `${count} more writes of ${this.name} to be ${what}`,
       async () => {
-        if (this.#command.code !== undefined)
-          throw new Error(`it ended: ${this.#command.lines.slice(-3).join("; ")}`);
+        if (this.ended) throw new Error(`it ended: ${this.#command.lines.slice(-3).join("; ")}`);
         return this[what] >= goal;
       },
       { withinMs: 600_000, lastSeen: () => this.#command.lines.slice(-5) },
@@ -95,7 +108,7 @@ export class Writer {
 
   async stop(): Promise<void> {
     await this.#guest.run("pkill perl");
-    await eventually(`${this.name} to end`, async () => this.#command.code !== undefined);
+    await eventually(`${this.name} to end`, async () => this.ended);
   }
 }
 
@@ -105,5 +118,12 @@ export class RecordWriter extends Writer {
   constructor(guest: Guest, name: string, device: string, after: readonly Stint[] = []) {
     const at = after.reduce((sum, [, records]) => sum + records, 0);
     super(guest, name, perl(WRITE, device, name, String(at)));
+  }
+}
+
+/** One that has a device open, and writes records once its machine has stood still. */
+export class IdleWriter extends Writer {
+  constructor(guest: Guest, name: string, device: string) {
+    super(guest, name, perl(WRITE, device, name, "0", "idle"));
   }
 }
