@@ -21,8 +21,8 @@ after(async () => {
 });
 /** However slow the machine is. */
 const PATIENT = { withinMs: 300_000 };
-/** How long an OSD keeps writes; a minute with `MOORING_SLOW_OSD_MS=60000`. */
-const SLOW_MS = Number(process.env["MOORING_SLOW_OSD_MS"] ?? 20_000);
+/** How long an OSD keeps writes; what is killed or full is so for a while. */
+const [SLOW_MS, GONE_MS] = [60_000, 20_000];
 
 const objects = (name: string, pool: string): string => `
 apiVersion: storage.k8s.io/v1
@@ -85,6 +85,8 @@ class Appender {
 /** What is said of a cluster while something has happened to it, and what makes it happen: that resolves with how it is over. */
 interface Fault {
   said: RegExp;
+  /** At least; milliseconds. */
+  lasts: number;
   begin(ceph: CephCluster): Promise<() => unknown>;
 }
 const SILENT = /the Ceph cluster of images\/\S+ does not respond/;
@@ -92,10 +94,10 @@ const FULL =
   /the Ceph pool (of )?images\S* is full|Raise its quota \(ceph osd pool set-quota images max_bytes/;
 // The killed OSD last: the cluster's own way of silencing it knows only the one that it has started.
 const FAULTS: Readonly<Record<string, Fault>> = {
-  "its OSD holds all writes": { said: SILENT, begin: async (ceph) => ceph.silence() },
-  "its pool is full": { said: FULL, begin: fill },
-  "its monitor is killed": { said: SILENT, begin: (ceph) => kill(ceph, "ceph-mon") },
-  "its OSD is killed": { said: SILENT, begin: (ceph) => kill(ceph, "ceph-osd") },
+  "its OSD holds all writes": { said: SILENT, lasts: SLOW_MS, begin: async (ceph) => ceph.silence() },
+  "its pool is full": { said: FULL, lasts: GONE_MS, begin: fill },
+  "its monitor is killed": { said: SILENT, lasts: GONE_MS, begin: (ceph) => kill(ceph, "ceph-mon") },
+  "its OSD is killed": { said: SILENT, lasts: GONE_MS, begin: (ceph) => kill(ceph, "ceph-osd") },
 };
 
 /** By a quota that is less than the pool has already. */
@@ -196,7 +198,7 @@ for (const [index, [name, fault]] of Object.entries(FAULTS).entries())
       const over = await fault.begin(ceph);
       try {
         await whileItLasts(at, fault.said, t);
-        const left = SLOW_MS - (performance.now() - begun);
+        const left = fault.lasts - (performance.now() - begun);
         if (left > 0) await setTimeout(left);
       } finally {
         await over();
