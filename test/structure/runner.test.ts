@@ -9,9 +9,10 @@ import { fileURLToPath } from "node:url";
 import { thorough } from "@mooring/store/testing";
 import { ROOT } from "../../scripts/lib/setup.mjs";
 import { withAnother } from "../../scripts/lib/tests/again.mjs";
+import { RBD_SHORT } from "../../scripts/lib/tests/rbd-short.mjs";
 import { runFiles } from "../../scripts/lib/tests/run-file.mjs";
 import { schedule } from "../../scripts/lib/tests/schedule.mjs";
-import { filesOfDay, isDue } from "../../scripts/lib/tests/select.mjs";
+import { filesOfDay, isDue, withoutOtherSteps } from "../../scripts/lib/tests/select.mjs";
 import { KEPT } from "../../scripts/lib/tests/times.mjs";
 import { inTurn, turnOf } from "../../scripts/lib/tests/turns.mjs";
 
@@ -265,6 +266,19 @@ test("in turn, the files without a turn of their own run on one of two days each
     first.filter((file: string) => second.includes(file)),
     [join(ROOT, long)],
   );
+});
+
+test("what another step of the gate has every day is there, has no turn, and is none of the rest", async () => {
+  const gate = await readFile(join(ROOT, ".ci/run"), "utf8");
+  assert.match(gate, /npm run test:rbd -- --short/);
+  const files = RBD_SHORT.map((path: string) => join(ROOT, path));
+  for (const file of files) assert.ok(existsSync(file), file);
+  assert.deepEqual(
+    RBD_SHORT.filter((path: string) => turnOf(path).turn !== undefined),
+    [],
+  );
+  const other = join(ROOT, "test/rbd/fuzz.test.ts");
+  assert.deepEqual(withoutOtherSteps([...files, other]), [other]);
 });
 
 /** Results of a first run, and the names of those that were run again; in the second one only `passes` pass. */

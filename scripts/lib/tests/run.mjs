@@ -16,7 +16,7 @@ import { laneOf } from "./lanes.mjs";
 import { recordResults, revision } from "./record.mjs";
 import { runFiles } from "./run-file.mjs";
 import { schedule } from "./schedule.mjs";
-import { changedPaths, filesOfDay, filesOfPart, filesReached, isDue } from "./select.mjs";
+import { changedPaths, filesOfDay, filesOfPart, filesReached, isDue, withoutOtherSteps } from "./select.mjs";
 import { showFile, showSummary } from "./show.mjs";
 import { sweep } from "./sweep.mjs";
 import { readTimes, writeTimes } from "./times.mjs";
@@ -51,7 +51,8 @@ async function choose(files, compiled, wanted) {
   const chosen = await chooseAll(files, compiled, wanted);
   // A file that is named is meant.
   if (wanted.part !== "rest" || wanted.roots.length > 0) return chosen;
-  return wanted.inTurn ? filesOfDay(chosen.filter((file) => isDue(file))) : chosen;
+  const here = withoutOtherSteps(chosen);
+  return wanted.inTurn ? filesOfDay(here.filter((file) => isDue(file))) : here;
 }
 
 async function chooseAll(files, { metafile }, { part, changed }) {

@@ -3,6 +3,7 @@ import { basename, relative } from "node:path";
 import { promisify } from "node:util";
 import { ROOT } from "../setup.mjs";
 import { isThorough } from "./lanes.mjs";
+import { RBD_SHORT } from "./rbd-short.mjs";
 import { turnOf } from "./turns.mjs";
 
 const git = async (...args) => (await promisify(execFile)("git", args, { cwd: ROOT })).stdout.trim();
@@ -23,6 +24,11 @@ export function filesOfPart(files, part, graph) {
     const reached = [...graph.reachedFrom(relative(ROOT, file))];
     return reached.some((path) => !path.startsWith(HELPERS) && LEAVES.test(graph.textOf(path)));
   });
+}
+
+/** Without those that `.ci/run` has in another step. */
+export function withoutOtherSteps(files) {
+  return files.filter((file) => !RBD_SHORT.includes(relative(ROOT, file)));
 }
 
 const dayOf = ({ MOORING_SEED }) => Number(MOORING_SEED ?? Math.floor(Date.now() / 86_400_000));

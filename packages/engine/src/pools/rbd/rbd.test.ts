@@ -11,7 +11,6 @@ import { allocatedRanges, changedRanges, type Range } from "../../host/filesyste
 import { contents } from "../../testing/image-contents.ts";
 import { GIB, MIB, scratch } from "../../testing/scratch.ts";
 import type { PoolBackend } from "../backend.ts";
-import { poolContract } from "../contract.ts";
 import { createPool, type PoolOptions } from "../create-pool.ts";
 import { imageMap } from "../image-map.ts";
 import type { RbdPlace } from "./place.ts";
@@ -27,8 +26,6 @@ async function options(): Promise<Required<Pick<PoolOptions, "rbd">>> {
   const namespace = await ceph.namespace();
   return { rbd: { nodeID: "node-1", place: { conf, user, keyring, pool, namespace } } };
 }
-
-poolContract({ type: "rbd", host, options, test: withCluster });
 
 const { write, read, sizeOf } = contents(true);
 
