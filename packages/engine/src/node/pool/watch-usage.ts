@@ -1,11 +1,13 @@
 import { isShared } from "../../api/pool.ts";
+import type { PoolUsage } from "../../pools/backend.ts";
 import type { AgentContext } from "../context.ts";
 import { openConditions, sameConditions } from "./conditions.ts";
 import { layoutOf } from "./layout-of.ts";
 
 const POLL_MS = 1000;
-/** A change of this part of the pool is reported at once; less with the next regular read. */
-const NOTABLE = 0.005;
+/** A change of this part of the pool, or of what is left of it, is reported at once; less with the next regular read. */
+const [NOTABLE, NOTABLE_OF_REST] = [0.005, 1 / 16];
+const LEAST_NOTABLE = 1024 ** 2;
 
 /**
  * Reads every open pool once a second, calls back for one whose object is out of date, and starts
@@ -43,6 +45,17 @@ async function hasChanged(
   const [usage, suspended] = await Promise.all([backend.usage(), backend.writersSuspended()]);
   const { status } = pool;
   const conditions = openConditions(pool, usage, suspended, host.clock.now());
-  const difference = Math.abs((status?.freeBytes ?? 0) - usage.freeBytes);
-  return !sameConditions(status?.conditions, conditions) || difference > usage.totalBytes * NOTABLE;
+  return !sameConditions(status?.conditions, conditions) || isNotable(status?.freeBytes ?? 0, usage);
+}
+
+/**
+ * Whether what the pool's object says is free is too far from what is. The less there is, the more exact it has to be: half a
+ * percent of a large pool may be all that is left.
+ */
+export function isNotable(
+  reported: number,
+  { totalBytes, freeBytes }: Pick<PoolUsage, "totalBytes" | "freeBytes">,
+): boolean {
+  const least = Math.min(totalBytes * NOTABLE, Math.max(LEAST_NOTABLE, freeBytes * NOTABLE_OF_REST));
+  return Math.abs(reported - freeBytes) > least;
 }
