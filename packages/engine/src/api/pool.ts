@@ -56,8 +56,8 @@ export interface Pool extends KubeObject {
     /** Bytes kept free; default 5 % of the pool. */
     reserve?: number;
     /**
-     * Writers wait before the pool is full, and go on when there is room, instead of failing. Counts when the pool is
-     * opened. On trial: see docs/tasks/full-pools.md.
+     * Writers wait before the pool is full, and go on when there is room, instead of failing. On trial: see
+     * docs/tasks/full-pools.md.
      */
     holdWriters?: boolean;
   };

@@ -60,6 +60,10 @@ export interface PoolBackend {
   reopen(): Promise<void>;
   /** Writes into images wait until there is room again: nothing may be opened for writing meanwhile. */
   writersSuspended(): Promise<boolean>;
+  /** Whether writers are to wait before the pool is full; never where the pool cannot make them. */
+  holdsWriters(): boolean;
+  /** From now on they wait, or not any more: then those that do go on, and fail when it is full. For an open pool. */
+  holdWriters(wanted: boolean): Promise<void>;
   /** Starts the keeper of the pool's writers where it has died; nothing where the pool has none. */
   watch(): Promise<void>;
   /** Makes the file behind the pool, and its file system, larger while it is in use. Never smaller. */

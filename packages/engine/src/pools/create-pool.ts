@@ -148,6 +148,13 @@ class Pool implements PoolBackend {
 
   async watch(): Promise<void> {}
 
+  holdsWriters(): boolean {
+    return false;
+  }
+
+  /** What freezes a file system is around this: see `keptPool`. */
+  async holdWriters(): Promise<void> {}
+
   async enlarge(size: number): Promise<void> {
     this.#requireOpen();
     await this.#medium.enlarge(size);

@@ -21,6 +21,7 @@ import { createHost } from "../host/create-host.ts";
 import { makeFilesystem } from "../host/filesystems.ts";
 import { startAgent } from "../node/index.ts";
 import { engineRegistry, NODE, POOL, snapshotObject, until, volumeObject } from "./agent.ts";
+import { keepersOf } from "./keepers.ts";
 import { armLife } from "./passed.ts";
 import { runPhases } from "./run-phases.ts";
 import { GIB, MIB } from "./scratch.ts";
@@ -30,6 +31,7 @@ const [dir = "", type = "xfs"] = process.argv.slice(2);
 const block = type !== "directory";
 /** Nothing can be moved out of a subvolume. */
 const movable = type === "xfs";
+const poolFolder = join(dir, "state", "pools", POOL);
 const ended = armLife(dir);
 const host = createHost();
 const stop = new AbortController();
@@ -93,7 +95,7 @@ async function unmount(name: string): Promise<void> {
 async function failPool(): Promise<void> {
   await wantOn("v-p-2", NODE);
   await inState("v-p-2", "attached");
-  const folder = join(dir, "state", "pools", POOL, "mnt");
+  const folder = join(poolFolder, "mnt");
   await host.exec.try("xfs_io", ["-x", "-c", "shutdown", folder]);
   await eventually(
     "the pool to be mounted anew",
@@ -133,6 +135,19 @@ const phases: (() => Promise<unknown>)[] = [
     });
     await until(store, Pools, POOL, ({ status }) => (status?.totalBytes ?? 0) > GIB);
     await until(store, Volumes, "v-p-1", ({ status }) => status?.conditions?.[0]?.status === "False");
+  },
+  async () => {
+    if (!block) return;
+    for (const wanted of [true, false]) {
+      await mutate(store, Pools, { name: POOL }, (pool) => {
+        pool.spec.holdWriters = wanted;
+      });
+      const isThere = async (): Promise<boolean> => (await keepersOf(poolFolder)).length > 0;
+      await eventually(
+        "the pool to begin or end to hold its writers",
+        async () => (await isThere()) === wanted,
+      );
+    }
   },
   async () => {
     await store.create(Snapshots, snapshotObject("s-p-1", "v-p-1")).catch(made);

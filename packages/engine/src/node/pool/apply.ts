@@ -13,7 +13,7 @@ import { CLIENT_CONF } from "../../pools/rbd/client-conf.ts";
 import type { AgentContext } from "../context.ts";
 import { releaseDevices } from "../release-devices.ts";
 import { news } from "./conditions.ts";
-import { limitsOf, type PoolStep, type PoolView } from "./decide.ts";
+import { limitsOf, mayHold, type PoolStep, type PoolView } from "./decide.ts";
 import { joinPool, layoutOf } from "./layout-of.ts";
 import { reportToVolumes } from "./report-to-volumes.ts";
 
@@ -57,6 +57,9 @@ export async function applyPoolStep(
     case "limit":
       context.pools.get(name)?.backend.limit(step.limits);
       return;
+    case "hold-writers":
+      await context.pools.get(name)?.backend.holdWriters(step.wanted);
+      return;
     case "enlarge":
       await context.pools.get(name)?.backend.enlarge(step.size);
       return;
@@ -87,7 +90,7 @@ async function open(context: AgentContext, pool: Pool): Promise<void> {
     ...defined({ size: spec.size }),
     ...limitsOf(pool),
   });
-  const backend = spec.holdWriters === true && !isShared(pool) ? keptPool(bare, host, layout) : bare;
+  const backend = isShared(pool) ? bare : keptPool(bare, host, layout, mayHold(pool));
   await backend.open();
   pools.set({ name: metadata.name, backend, layout });
 }

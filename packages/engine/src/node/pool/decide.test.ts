@@ -4,7 +4,7 @@ import { defined } from "@mooring/store";
 import fc from "fast-check";
 import { ENGINE_FINALIZER, MOORING_API_VERSION } from "../../api/names.ts";
 import type { Pool } from "../../api/pool.ts";
-import { decide, limitsOf, type PoolStep, type PoolView } from "./decide.ts";
+import { decide, limitsOf, mayHold, type PoolStep, type PoolView } from "./decide.ts";
 
 const NOW = new Date("2026-01-01T00:00:00Z");
 const usage = { totalBytes: 100, freeBytes: 50, promisedBytes: 10, thickBytes: 0 };
@@ -20,13 +20,20 @@ const views: fc.Arbitrary<PoolView> = fc
     ready: fc.option(fc.boolean(), { nil: undefined }),
     overcommit: fc.option(fc.constantFrom(1, 2), { nil: undefined }),
     before: fc.constantFrom(undefined, {}, { overcommit: 1 }),
+    holds: fc.boolean(),
+    holdWriters: fc.option(fc.boolean(), { nil: undefined }),
   })
-  .map(({ finalizer, deleting, open, onDisk, images, records, ready, overcommit, before }) => {
+  .map(({ finalizer, deleting, open, onDisk, images, records, ready, overcommit, before, ...hold }) => {
     const pool: Pool = {
       apiVersion: MOORING_API_VERSION,
       kind: "Pool",
       metadata: { name: "p", ...(finalizer ? { finalizers: [ENGINE_FINALIZER] } : {}) },
-      spec: { type: "xfs", nodeID: "n", path: "/p", ...defined({ overcommit }) },
+      spec: {
+        type: "xfs",
+        nodeID: "n",
+        path: "/p",
+        ...defined({ overcommit, holdWriters: hold.holdWriters }),
+      },
       ...(ready === undefined ? {} : { status: { ready } }),
     };
     if (deleting) pool.metadata.deletionTimestamp = NOW.toISOString();
@@ -35,6 +42,7 @@ const views: fc.Arbitrary<PoolView> = fc
       nodeID: "n",
       usage: open ? usage : undefined,
       limits: open ? before : undefined,
+      holds: open ? hold.holds : undefined,
       onDisk: open || onDisk,
       images: open ? images : [],
       records,
@@ -48,7 +56,9 @@ function perform(view: PoolView, step: PoolStep): PoolView | undefined {
     case "add-finalizer":
       return { ...view, pool: { ...pool, metadata: { ...pool.metadata, finalizers: [ENGINE_FINALIZER] } } };
     case "open":
-      return { ...view, usage, limits: limitsOf(pool), onDisk: true };
+      return { ...view, usage, limits: limitsOf(pool), holds: mayHold(pool), onDisk: true };
+    case "hold-writers":
+      return { ...view, holds: step.wanted };
     case "limit":
       return { ...view, limits: step.limits };
     case "record-usage":
@@ -75,6 +85,7 @@ test("a pool comes to ready, or goes when nothing is in it, and never with somet
         }
         if (step.do === "done" && view.pool.metadata.deletionTimestamp === undefined) {
           assert.equal(view.pool.status?.ready, true);
+          assert.equal(view.holds, view.pool.spec.holdWriters === true);
         }
         if (step.do === "fail") assert.ok(view.records > 0 || view.images.length > 0);
         return;

@@ -15,6 +15,8 @@ export interface PoolView {
   usage: PoolUsage | undefined;
   /** What it goes by while it is open. */
   limits: PoolLimits | undefined;
+  /** Its writers wait before it is full; absent: not open in this process. */
+  holds?: boolean | undefined;
   /** Bytes of the file behind it; undefined: there is none. */
   fileBytes?: number | undefined;
   /** Its file system has failed under its volumes. */
@@ -43,6 +45,7 @@ export type PoolStep =
   | { do: "close-idle" }
   | { do: "reopen" }
   | { do: "limit"; limits: PoolLimits }
+  | { do: "hold-writers"; wanted: boolean }
   | { do: "enlarge"; size: number }
   | { do: "record-usage"; status: PoolStatus }
   | { do: "report-to-volumes"; names: readonly string[] }
@@ -64,6 +67,8 @@ export function decide(view: PoolView): PoolStep {
   if (fault !== undefined) return underFault(fault);
   const limits = limitsOf(pool);
   if (!sameLimits(view.limits, limits)) return { do: "limit", limits };
+  const wanted = mayHold(pool);
+  if (view.holds !== undefined && view.holds !== wanted) return { do: "hold-writers", wanted };
   const { size } = pool.spec;
   if (size !== undefined && view.fileBytes !== undefined && view.fileBytes < size)
     return { do: "enlarge", size };
@@ -114,6 +119,12 @@ export function limitsOf({ spec: { overcommit, reserve } }: Pool): PoolLimits {
   return {
     ...defined({ overcommit, reserve }),
   };
+}
+
+/** The pool's object asks that writers wait before it is full, and it is one whose file system is all its own. */
+export function mayHold(pool: Pool): boolean {
+  const { type, holdWriters } = pool.spec;
+  return holdWriters === true && !isShared(pool) && (type === "xfs" || type === "btrfs");
 }
 
 function sameLimits(a: PoolLimits | undefined, b: PoolLimits): boolean {

@@ -22,6 +22,7 @@ const failpoints = stepFailpoints<Exclude<PoolStep, Outcome>>("engine/pool", {
   "close-idle": true,
   reopen: true,
   limit: true,
+  "hold-writers": true,
   enlarge: true,
   "record-usage": true,
   "report-to-volumes": true,

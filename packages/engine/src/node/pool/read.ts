@@ -68,6 +68,7 @@ export async function readPool(
     // What is kept is for the steps that follow: a dry read has none.
     usage: dry ? await backend?.usage() : await usage.of(name, backend),
     limits: backend?.limits,
+    holds: backend?.holdsWriters(),
     fileBytes: backing === undefined ? undefined : (await lstat(backing.file).catch(absent))?.size,
     images: deleting && backend !== undefined ? (await backend.list()).map(({ id }) => id) : [],
     // The last volume that leaves lets a pool go that is being deleted.

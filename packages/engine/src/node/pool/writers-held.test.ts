@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { join } from "node:path";
 import { test } from "node:test";
 import { Events, mutate } from "@mooring/store";
 import { eventually } from "@mooring/store/testing";
 import { Pools, spaceLow, writersHeldMessage } from "../../api/pool.ts";
 import { Snapshots } from "../../api/snapshot.ts";
 import { Bench, POOL, until } from "../../testing/agent.ts";
+import { keepersOf } from "../../testing/keepers.ts";
 import { GIB, MIB } from "../../testing/scratch.ts";
 
 const FULL = { poolSize: 512 * MIB, overcommit: 4, holdWriters: true };
@@ -80,4 +82,42 @@ test("a pool that holds its writers gives up a snapshot, and its writers go on w
   await bench.store.delete(Snapshots, { name: "s-p-1" });
   assert.deepEqual(await ended, [0, null]);
   await until(bench.store, Pools, POOL, (pool) => writersHeldMessage(pool) === undefined);
+});
+
+test("whether a pool holds its writers is changed while they write, and while no agent is there", async (t) => {
+  const bench = await Bench.open(t, "xfs", { ...FULL, holdWriters: false });
+  const hold = (holdWriters: boolean) =>
+    mutate(bench.store, Pools, { name: POOL }, (pool) => {
+      pool.spec.holdWriters = holdWriters;
+    });
+  const isHeld = (wanted: boolean) =>
+    until(bench.store, Pools, POOL, (pool) => (writersHeldMessage(pool) !== undefined) === wanted);
+  const keepers = () => keepersOf(join(bench.stateDir, "pools", POOL));
+  await bench.createVolume("v-p-1", { size: GIB, volumeMode: "Block" });
+  await bench.volume("v-p-1", "detached");
+  await bench.place("v-p-1", "node-1");
+  const { status } = await bench.volume("v-p-1", "attached");
+  await hold(true);
+  await eventually("a keeper to be there", async () => (await keepers()).length > 0);
+  const writer = spawn("dd", ["if=/dev/zero", `of=${status?.device}`, "bs=1M", "count=600", "oflag=direct"]);
+  const ended = once(writer, "exit");
+  try {
+    await isHeld(true);
+    assert.equal(writer.exitCode, null);
+    await hold(false);
+    assert.deepEqual(await ended, [1, null], "more than there is was written");
+    await isHeld(false);
+    await eventually("no keeper to be left", async () => (await keepers()).length === 0);
+
+    await hold(true);
+    await isHeld(true);
+    await bench.stop();
+    assert.ok((await keepers()).length > 0, "a keeper outlives its agent");
+    await hold(false);
+    await bench.start();
+    await isHeld(false);
+    assert.deepEqual(await keepers(), []);
+  } finally {
+    if (writer.exitCode === null) writer.kill("SIGKILL");
+  }
 });

@@ -1,10 +1,11 @@
-import { statfs } from "node:fs/promises";
+import { rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { EngineError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
 import type { PoolBackend } from "../backend.ts";
 import type { PoolLayout } from "../layout.ts";
 import { PoolKeeper } from "./keeper.ts";
+import { KeeperSwitch } from "./keeper-switch.ts";
 import { keeperLevels } from "./levels.ts";
 
 /** What a frozen pool does not do: it takes room, or waits in the kernel with one of our few threads. */
@@ -13,24 +14,34 @@ const TAKES_ROOM = ["create", "clone", "preCopy", "beginCopy", "replace", "grow"
 const GROW_ATTEMPTS = 40;
 const GROW_RETRY_MS = 250;
 
-/** A pool whose writers are frozen before it is full, also while this process is not there. Only for local block pools. */
-export function keptPool(pool: PoolBackend, host: Host, layout: PoolLayout): PoolBackend {
+/**
+ * A pool whose writers are frozen before it is full, also while this process is not there. Only local block pools can;
+ * whether it does is what `holdWriters` says last, at first `holds`.
+ */
+export function keptPool(pool: PoolBackend, host: Host, layout: PoolLayout, holds = true): PoolBackend {
   const { backing, folder } = layout;
   if (backing === undefined || pool.type === "directory" || pool.type === "rbd") return pool;
   const keeper = new PoolKeeper(host, folder, pool.type);
-  const watch = async (): Promise<void> => {
-    const { blocks, bsize } = await statfs(backing.mount);
-    await keeper.ensure(keeperLevels(blocks * bsize));
+  const { mount } = backing;
+  const isMounted = async (): Promise<boolean> => (await host.mounts.at(mount)).length > 0;
+  const kept = new KeeperSwitch(keeper, mount, holds);
+  const ballast = async (): Promise<void> => {
+    if (!(await keeper.isSuspended())) await makeBallast(host, mount);
   };
-  const isMounted = async (): Promise<boolean> => (await host.mounts.at(backing.mount)).length > 0;
-  const open = async (): Promise<void> => {
+  const openHeld = async (): Promise<void> => {
     // A killed predecessor may have left it frozen: whatever is opened for writing would wait in the kernel.
     if (await isMounted()) {
-      await watch();
+      await kept.watch();
       await keeper.window(() => pool.open());
     } else await pool.open();
-    await watch();
-    if (!(await keeper.isSuspended())) await makeBallast(host, backing.mount);
+    await kept.watch();
+    await ballast();
+  };
+  const openFree = async (): Promise<void> => {
+    // That of a life in which the pool held its writers; it outlives its agent.
+    await keeper.stop();
+    await pool.open();
+    await removeBallast(mount);
   };
   const close = async (): Promise<void> => {
     if (await keeper.isSuspended()) throw suspended(folder);
@@ -38,15 +49,20 @@ export function keptPool(pool: PoolBackend, host: Host, layout: PoolLayout): Poo
     await keeper.stop();
   };
   const enlarge = async (size: number): Promise<void> => {
+    if (!kept.isOn) return pool.enlarge(size);
     await keeper.window(() => unlessBusy(host, () => pool.enlarge(size)), { mayBeStuck: true });
-    // Its levels go by the size of the pool.
-    await keeper.stop();
-    await watch();
-    await makeBallast(host, backing.mount);
+    await kept.restart();
+    await ballast();
+  };
+  const holdWriters = async (wanted: boolean): Promise<void> => {
+    await kept.turn(wanted);
+    await (wanted ? ballast() : removeBallast(mount));
   };
   return overriding(pool, {
-    open: () => (pool.isOpen ? watch() : open()),
-    ...{ close, watch, enlarge },
+    open: () => (pool.isOpen ? kept.watch() : kept.isOn ? openHeld() : openFree()),
+    ...{ close, enlarge, holdWriters },
+    watch: () => kept.watch(),
+    holdsWriters: () => kept.isOn,
     writersSuspended: () => keeper.isSuspended(),
     remove: (id: string) => keeper.window(() => pool.remove(id)),
     ...refusals(pool, keeper, folder),
@@ -93,6 +109,11 @@ async function makeBallast(host: Host, mount: string): Promise<void> {
   const { ballast, resume } = keeperLevels(blocks * bsize);
   if (bavail * bsize < resume + 2 * ballast) return;
   await host.exec.run("fallocate", ["--length", String(ballast), join(mount, "ballast")]);
+}
+
+/** A file system that has failed keeps it, until it is opened the next time. */
+async function removeBallast(mount: string): Promise<void> {
+  await rm(join(mount, "ballast"), { force: true }).catch(() => {});
 }
 
 function suspended(folder: string): EngineError {

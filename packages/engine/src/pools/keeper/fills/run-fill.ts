@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readdir, readFile } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { eventually } from "@mooring/store/testing";
 import type { Host } from "../../../host/host.ts";
+import { keepersOf } from "../../../testing/keepers.ts";
 import { type Hooks, MIB, scratch } from "../../../testing/scratch.ts";
 import type { PoolBackend } from "../../backend.ts";
 import { createPool } from "../../create-pool.ts";
@@ -142,7 +143,7 @@ async function within(work: Promise<void>, what: string): Promise<void> {
 
 /** When a row has failed, nothing of it stays frozen. */
 async function thaw(host: Host, folder: string): Promise<void> {
-  for (const pid of await keepers(folder)) killIfThere(pid);
+  for (const pid of await keepersOf(folder)) killIfThere(pid);
   const mount = join(folder, "mnt");
   if ((await host.mounts.at(mount)).length > 0) await host.exec.try("fsfreeze", ["--unfreeze", mount]);
 }
@@ -215,7 +216,7 @@ async function killKeepers({ fill, folder, pool }: Scene): Promise<void> {
   else {
     // The second one may have taken over and started another between two kills.
     await eventually("the keepers to end", async () => {
-      const left = await keepers(folder);
+      const left = await keepersOf(folder);
       for (const pid of left) killIfThere(pid);
       return left.length === 0;
     });
@@ -239,15 +240,4 @@ function killIfThere(pid: number): void {
 async function makeRoom({ fill, pool }: Scene): Promise<void> {
   if (fill.room === "grow") await pool.enlarge(2 * POOL);
   else await pool.remove(fill.room === "remove-volume" ? "v-victim" : "s-victim");
-}
-
-async function keepers(folder: string): Promise<number[]> {
-  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
-  const found = await Promise.all(
-    pids.map(async (pid) => {
-      const name = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
-      return name.startsWith(`mooring-pool-keeper ${folder}\0`) ? Number(pid) : 0;
-    }),
-  );
-  return found.filter((pid) => pid > 0);
 }
