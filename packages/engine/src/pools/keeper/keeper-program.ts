@@ -15,7 +15,7 @@
  * keeper. A lock on `keeper.window` asks for work that makes room, which waits in the kernel like the writers: then the pool
  * is thawed and frozen again at once, step after step, so that each that waits goes one step further: of the writers one
  * request per loop device, however much they have in memory. The ballast goes first. When the pool's file has become larger,
- * the keeper itself grows the file system.
+ * the keeper itself grows the file system. An agent that was killed in the middle of such work gets the steps that it ends with.
  *
  * Perl, because it has ioctl(2) and every Debian has it.
  */
@@ -197,6 +197,23 @@ open($window, '>>', "$folder/keeper.window") or exit 1;
 go_first();
 sub wanted { flock($window, LOCK_EX | LOCK_NB) or return 1; flock($window, LOCK_UN); 0 }
 
+# An agent that was killed in the middle of work in the pool does not end before that is through, and no other begins before
+# it has ended. Its number is in the pool's lock; its first thread ends at once, the one that waits does not.
+my ($dying, $looked) = (0, 0);
+sub dying {
+  return 0 if !$dying && time - $looked < 0.5;
+  ($dying, $looked) = (0, time);
+  open(my $f, '<', "$folder/lock") or return 0;
+  my ($pid) = (<$f> // '') =~ /^(\d+)$/ or return 0;
+  open($f, '<', "/proc/$pid/stat") or return 0;
+  return 0 if (<$f> // '') !~ /\) Z /;
+  for my $task (glob "/proc/$pid/task/*/stat") {
+    open($f, '<', $task) or next;
+    return $dying = 1 if (<$f> // '') =~ /\) D /;
+  }
+  return 0;
+}
+
 my $second;
 sub start_second {
   $second = fork();
@@ -296,7 +313,7 @@ while (1) {
   } else {
     undef $grower if $grower && waitpid($grower, 1) != 0;
     undef $given if $given && waitpid($given, 1) != 0;
-    my $asked = $grower || wanted();
+    my $asked = $grower || wanted() || dying();
     if ($free >= $resume) { ($state, $still) = ('slow', 0) }
     elsif (!$grower && grown() && $now >= $grow_next) {
       $grow_next = $now + 1;

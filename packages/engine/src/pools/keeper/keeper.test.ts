@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { truncate } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { readdir, readFile, statfs, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { eventually, sample } from "@mooring/store/testing";
@@ -62,4 +63,27 @@ for (const type of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
     });
     assert.deepEqual(await ended, [0, null]);
   });
+}
+
+test("an agent that is killed while its work waits in a frozen pool ends, and the next one has the pool", async (t) => {
+  const { folder, keeper, mount } = await kept(t, "xfs");
+  const removed = join(mount, "removed");
+  await writeFile(removed, "");
+  const { bavail, bsize } = await statfs(mount);
+  await host.exec.run("fallocate", ["--length", String(bavail * bsize - 32 * MIB), join(mount, "filler")]);
+  await eventually("the writers to be frozen", async () => (await keeper.state()) === "held");
+  const program = `setInterval(() => {}, 1000); require("node:fs").unlink(${JSON.stringify(removed)}, () => {})`;
+  const agent = spawn(process.execPath, ["-e", program], { stdio: "ignore" });
+  await eventually("its work to wait in the kernel", () => waitsInKernel(agent.pid));
+  await writeFile(join(folder, "lock"), `${agent.pid}\n`);
+  assert.equal(agent.kill("SIGKILL"), true);
+  await eventually("the agent to end", async () => agent.signalCode === "SIGKILL");
+  assert.equal(existsSync(removed), false);
+  await eventually("the writers to be frozen again", async () => (await keeper.state()) === "held");
+});
+
+async function waitsInKernel(pid: number | undefined): Promise<boolean> {
+  const tasks = await readdir(`/proc/${pid}/task`);
+  const stats = await Promise.all(tasks.map((task) => readFile(`/proc/${pid}/task/${task}/stat`, "utf8")));
+  return stats.some((text) => /\) D /.test(text));
 }
