@@ -26,15 +26,18 @@ const REPORT_EVERY = Number(process.env["MOORING_KILL_REPORT"] ?? 100);
 async function killed(pool: "xfs" | "btrfs", seed: number, kills: number): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "kill-loop-"));
   const random = new Random(seed);
-  const loop = await KillLoop.create({ pool, folder, random, failpoints: failpointNames() });
+  // Of two days one has an xfs pool whose writers wait when it is full, the other a btrfs pool.
+  const holds = seed % 2 === 0;
+  const loop = await KillLoop.create({ pool, holds, folder, random, failpoints: failpointNames() });
+  const what = `${pool}${holds ? " that holds its writers" : ""}, seed ${seed}`;
   try {
-    const report = await killsOf(loop, `${pool}, seed ${seed}`, kills);
+    const report = await killsOf(loop, what, kills);
     await loop.up.dispose();
     return report;
   } catch (error) {
     // A system that has failed is not asked for anything more, and the others have to end as well.
     await loop.up.discard();
-    throw new Error(`${pool}, seed ${seed}: ${error}`, { cause: error });
+    throw new Error(`${what}, after ${loop.kills} kills: ${error}`, { cause: error });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -45,7 +45,7 @@ export const EVENTS: readonly LoopEvent[] = [
     weight: 1,
     alive: ({ clock }: KillLoop) => clock.set(clock.offset + Number(by)),
   })),
-  { name: "pool full", weight: 1, alive: (_loop, life) => fill(life), dead: makeRoom },
+  { name: "pool full", weight: 1, alive: fill, dead: makeRoom },
   { name: "store damaged and restored", weight: 1, dead: damageAndRestore },
   {
     name: "stopped, not killed",

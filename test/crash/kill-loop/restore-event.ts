@@ -18,6 +18,7 @@ import { eventually } from "@mooring/store/testing";
 import { mooring } from "../../support/mooring.ts";
 import { damageFile, newestWhole } from "./copies.ts";
 import { findLeaksBelow } from "./end.ts";
+import { endWriters, isFilling, untilRoom } from "./fill-event.ts";
 import type { Life } from "./life.ts";
 import type { KillLoop } from "./run.ts";
 
@@ -60,12 +61,16 @@ export async function damageAndRestore(loop: KillLoop, wrong: string[]): Promise
   wrong.push(...result.wrong);
   loop.excluded += result.changed.length;
   loop.forgetContainers();
+  // Of an old state; it may fill the pool once more before it goes.
+  const isFull = isFilling(loop);
   const kept = loop.volumes.filter((client) => !result.changed.some((key) => client.uses(key)));
   for (const resource of KINDS)
     for (const key of loop.ledger.present(resource))
       if (!kept.some((client) => client.uses(key))) await loop.ledger.delete(life.store, resource, key);
   await removeForgotten(loop, life);
+  if (isFull) await endWriters(loop, life);
   await removeUnknown(loop, life);
+  if (isFull) await untilRoom(loop, life);
   await up.end("SIGKILL");
 }
 

@@ -1,10 +1,13 @@
+import { execFile } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Pools } from "@mooring/engine";
 import { VolumeGroupClasses } from "@mooring/sidecars";
 import {
   defined,
   isAlreadyExists,
   type KubeObject,
+  mutate,
   Namespaces,
   type ObjectStore,
   type Resource,
@@ -25,6 +28,8 @@ const ONLY = new RegExp(process.env["MOORING_KILL_EVENTS"] ?? "");
 
 export interface LoopOptions {
   pool: "xfs" | "btrfs";
+  /** Its writers wait before it is full, instead of failing. */
+  holds: boolean;
   /** A folder of its own, outside of the state folder. */
   folder: string;
   random: Random;
@@ -37,6 +42,7 @@ export class KillLoop {
   readonly clock: Clock;
   readonly ledger = new Ledger();
   readonly random: Random;
+  readonly holds: boolean;
   readonly volumes: readonly VolumeClient[];
   readonly groups: GroupClient;
   readonly #objects = [new ObjectClient(0), new ObjectClient(1)];
@@ -48,13 +54,16 @@ export class KillLoop {
   /** Objects that a restore of the state has put back to what they were. */
   excluded = 0;
 
-  private constructor(up: Up, { folder, random, failpoints }: LoopOptions, clock: Clock) {
+  private constructor(up: Up, { folder, random, failpoints, holds }: LoopOptions, clock: Clock) {
     this.up = up;
+    this.holds = holds;
     this.clock = clock;
     this.random = random;
     this.#failpoints = failpoints;
     this.#acks = join(folder, "acks");
-    this.volumes = [0, 1, 2].map((index) => new VolumeClient(this.ledger, this.#acks, index));
+    this.volumes = [0, 1, 2].map(
+      (index) => new VolumeClient({ ledger: this.ledger, acks: this.#acks, index, holds }),
+    );
     this.groups = new GroupClient(this.ledger);
   }
 
@@ -80,7 +89,10 @@ export class KillLoop {
       return (await this.#oneLife(event, { failpoint, operations })).map((each) => `${each} (${of})`);
     } catch (cause) {
       const now = new Date(this.clock.now()).toISOString();
-      throw new Error(`${of}, clock ${now}: ${cause}\n${this.up.output.slice(-20_000)}`, { cause });
+      const kernel = await kernelLog();
+      throw new Error(`${of}, clock ${now}: ${cause}\n${this.up.output.slice(-20_000)}\n${kernel}`, {
+        cause,
+      });
     }
   }
 
@@ -135,7 +147,7 @@ export class KillLoop {
     const { up, ledger } = this;
     const store = await this.store();
     const life = new Life({ up, store, ledger, acks: this.#acks }, operations);
-    return (await life.lives(() => ensureBasics(store))) ? life : undefined;
+    return (await life.lives(() => ensureBasics(store, this.holds))) ? life : undefined;
   }
 
   /** Under another clock a new certificate is not good yet, or no more, for the clock of this process. */
@@ -147,7 +159,7 @@ export class KillLoop {
   }
 }
 
-async function ensureBasics(store: ObjectStore): Promise<void> {
+async function ensureBasics(store: ObjectStore, holdWriters: boolean): Promise<void> {
   const ensure = async <T extends KubeObject>(resource: Resource<T>, object: T): Promise<void> => {
     await store.create(resource, object).catch((error: unknown) => {
       if (!isAlreadyExists(error)) throw error;
@@ -155,4 +167,16 @@ async function ensureBasics(store: ObjectStore): Promise<void> {
   };
   await ensure(Namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } });
   await ensure(VolumeGroupClasses, GROUP_CLASS);
+  const key = { name: "default" };
+  if (((await store.get(Pools, key)).spec.holdWriters ?? false) !== holdWriters)
+    await mutate(store, Pools, key, (pool) => {
+      pool.spec.holdWriters = holdWriters;
+    });
+}
+
+/** What the kernel has said last, where it may be read: which device failed, and whether a file system has given up. */
+function kernelLog(): Promise<string> {
+  return new Promise((resolve) =>
+    execFile("dmesg", ["--ctime"], (_error, stdout) => resolve(stdout.slice(-4000))),
+  );
 }

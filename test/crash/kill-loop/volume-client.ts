@@ -39,6 +39,7 @@ export class VolumeClient implements Client {
   readonly #ledger: Ledger;
   readonly #acks: string;
   readonly #index: number;
+  readonly #holds: boolean;
   /** Names are never used twice. */
   readonly #turns: Record<Part, number> = { claim: 0, pod: 0, snapshot: 0, restored: 0, auditor: 0 };
   /** MiB that the claim asks for. */
@@ -49,10 +50,12 @@ export class VolumeClient implements Client {
   /** Restored volumes that were found whole. */
   audits = 0;
 
-  constructor(ledger: Ledger, acks: string, index: number) {
-    this.#ledger = ledger;
-    this.#acks = acks;
-    this.#index = index;
+  /** `holds`: writers wait when the pool is full, so that no write of theirs may fail. */
+  constructor(of: { ledger: Ledger; acks: string; index: number; holds: boolean }) {
+    this.#ledger = of.ledger;
+    this.#acks = of.acks;
+    this.#index = of.index;
+    this.#holds = of.holds;
   }
 
   async act(life: Life, random: Random): Promise<void> {
@@ -193,10 +196,11 @@ export class VolumeClient implements Client {
     return [`${pod.metadata.name}: container ${id} (${restarts}) was ${was.id} (${was.restarts})`];
   }
 
-  /** A full pool fails writes, never what was acknowledged. */
+  /** A full pool fails writes, unless it holds its writers, and never what was acknowledged. */
   #check({ isFull }: Life, results: readonly string[]): void {
+    const mayFail = isFull && !this.#holds;
     const bad = results.find(
-      (each) => each !== "intact" && !(isFull && /^(open|read|write|fsync): /.test(each)),
+      (each) => each !== "intact" && !(mayFail && /^(open|read|write|fsync): /.test(each)),
     );
     if (bad !== undefined) throw new Error(`${this.key("claim").name}: ${bad}`);
   }
