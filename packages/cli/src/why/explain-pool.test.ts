@@ -44,3 +44,28 @@ test("one that nodes have is explained by what they report", () => {
   const silent = { ...CEPH, status: { ready: false, conditions } } as Pool;
   assert.match(poolCheck(silent).detail, /does not respond/);
 });
+
+test("a full pool is explained with the way to make room", async (t) => {
+  const store = await storeOf(t, [Pools, Events]);
+  const condition = (type: string, reason: string, message: string) => ({
+    ...{ type, reason, message, status: "True" as const, lastTransitionTime: "2026-01-01T00:00:00Z" },
+  });
+  const low = condition("SpaceLow", "AlmostFull", "more than 95 % of the pool is used");
+  const pool = (name: string, conditions: object[]) =>
+    store.create(Pools, {
+      ...{ apiVersion: "storage.mooring.dev/v1alpha1", kind: "Pool", metadata: { name } },
+      spec: { type: "xfs", nodeID: "a", path: "/p" },
+      status: { ready: true, conditions },
+    } as Pool);
+  await pool("low", [low]);
+  await pool("full", [low, condition("WritesFail", "PoolFull", "nothing is left in the pool")]);
+  const explained = (name: string) =>
+    explainPool({ store, explain: () => assert.fail("a pool asks about no other kind") }, name);
+  const makesRoom = /^delete claims or snapshots .*kubectl patch pool \w+ /;
+  const full = await explained("full");
+  assert.deepEqual([full.state, full.message], ["failed", "nothing is left in the pool"]);
+  assert.match(full.next ?? "", makesRoom);
+  const almost = await explained("low");
+  assert.match(almost.message, /more than 95 %/);
+  assert.match(almost.next ?? "", makesRoom);
+});

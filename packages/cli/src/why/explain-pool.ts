@@ -1,6 +1,8 @@
 import { isShared, NO_NODE, type Pool, Pools, poolNodes } from "@mooring/engine";
+import { defined } from "@mooring/store";
 import { type Context, read } from "./context.ts";
 import { explainAny } from "./explain-any.ts";
+import { explainPoolRoom } from "./explain-room.ts";
 import { type Finding, finding } from "./finding.ts";
 import { endItsPods, whatKeeps } from "./pool-users.ts";
 
@@ -16,7 +18,10 @@ export async function explainPool(context: Context, name: string): Promise<Findi
     return finding("failed", found.subject, message, { next });
   }
   const next = pool && (await endItsPods(context, pool));
-  return next === undefined ? found : { ...found, next };
+  if (next !== undefined) return { ...found, next };
+  const room = pool?.status?.ready === true ? explainPoolRoom(pool) : undefined;
+  if (room === undefined) return found;
+  return room.state === "failed" ? room : { ...found, ...defined({ next: room.next }) };
 }
 
 /** A shared pool in which no agent takes part: nobody opens it. */

@@ -1,5 +1,6 @@
 import {
   isThickVolume,
+  type Pool,
   Pools,
   spaceLow,
   type Volume,
@@ -24,16 +25,35 @@ export async function explainRoom(context: Context, volume: Volume): Promise<Fin
     const next = (await endItsPods(context, pool)) ?? `kubectl describe pool ${spec.pool}`;
     return [finding("failed", subject, `is not ready: ${why ?? "it is being opened"}`, { next })];
   }
-  const suspended = writersHeldMessage(pool);
-  const grow = `delete claims or snapshots that are not needed, or: kubectl patch pool ${spec.pool} --type merge -p '{"spec":{"size":BYTES}}'`;
-  const next = pool?.spec.rbd === undefined ? grow : wayToRoom(pool);
-  if (suspended !== undefined) return [finding("failed", subject, suspended, { next })];
-  const failing = isThickVolume(volume) ? undefined : writesFailMessage(pool);
-  if (failing !== undefined) return [finding("failed", subject, failing, { next })];
+  const stops = poolStops(pool);
+  if (stops !== undefined && !(isThickVolume(volume) && writersHeldMessage(pool) === undefined))
+    return [stops];
   const failed = status?.conditions?.find(({ type, message }) => type === "WritesFail" && message !== "");
   if (failed !== undefined) return [finding("waiting", subject, failed.message, { next: CHECK })];
+  return lowRoom(pool);
+}
+
+/** What a pool reports of its room, for who asks about the pool itself. */
+export function explainPoolRoom(pool: Pool): Finding | undefined {
+  return poolStops(pool) ?? lowRoom(pool)[0];
+}
+
+/** Writes wait in the pool, or fail. */
+function poolStops(pool: Pool | undefined): Finding | undefined {
+  const message = writersHeldMessage(pool) ?? writesFailMessage(pool);
+  if (pool === undefined || message === undefined) return undefined;
+  return finding("failed", `Pool ${pool.metadata.name}`, message, { next: nextRoom(pool) });
+}
+
+/** A pool that does not suspend its writers fails them when it is full. */
+function lowRoom(pool: Pool | undefined): Finding[] {
   const low = spaceLow(pool);
-  if (low === undefined) return [];
-  // A pool that does not suspend its writers fails them when it is full.
-  return [finding(low.reason === "AlmostFull" ? "waiting" : "ok", subject, low.message, { next })];
+  if (pool === undefined || low === undefined) return [];
+  const state = low.reason === "AlmostFull" ? "waiting" : "ok";
+  return [finding(state, `Pool ${pool.metadata.name}`, low.message, { next: nextRoom(pool) })];
+}
+
+function nextRoom(pool: Pool): string {
+  if (pool.spec.rbd !== undefined) return wayToRoom(pool);
+  return `delete claims or snapshots that are not needed, or: kubectl patch pool ${pool.metadata.name} --type merge -p '{"spec":{"size":BYTES}}'`;
 }
