@@ -141,10 +141,11 @@ export function isFilling({ ledger }: KillLoop): boolean {
   return ledger.state(Pods, FILLER) === "present";
 }
 
-/** What the node has mounted for pods. */
+/** What the node has mounted for pods: the file systems of volumes, and where pods see them. */
 async function mountsForPods(stateDir: string): Promise<string[]> {
-  const mounts = await createHost().mounts.list();
-  return mounts.map(({ target }) => target).filter((target) => target.startsWith(join(stateDir, "kubelet/")));
+  const folders = ["plugins", "pods"].map((name) => join(stateDir, "kubelet", name, "/"));
+  const targets = (await createHost().mounts.list()).map(({ target }) => target);
+  return targets.filter((target) => folders.some((folder) => target.startsWith(folder)));
 }
 
 /**
