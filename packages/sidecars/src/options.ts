@@ -40,6 +40,8 @@ export interface LeaderElectionOptions {
   name?: string;
   /** Default: host name and a random part. */
   identity?: string;
+  /** Of a Lease that is made. */
+  labels?: Record<string, string>;
   /** Milliseconds; see `acquireLease` of the store for the defaults. */
   durationMs?: number;
   renewDeadlineMs?: number;

@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { connect } from "@mooring/csi";
-import { defined, silentLogger } from "@mooring/store";
+import { defined, type Logger, silentLogger } from "@mooring/store";
 import type { DriverHealth } from "./common/driver-health.ts";
 import { type ControllerName, divide, supportedControllers } from "./controllers.ts";
 import { type Driver, describeDriver } from "./csi/driver.ts";
@@ -14,6 +14,7 @@ import type { LeaderElectionOptions, SidecarOptions } from "./options.ts";
 import { reportMissing } from "./rights/check.ts";
 import { controllerNeeds, electionNeeds } from "./rights/needs.ts";
 import type { Shared } from "./shared.ts";
+import { sidecarLeases, whileSidecarsRest } from "./sidecar-leases.ts";
 import { runTerms } from "./term.ts";
 
 /** The controllers of a driver that run. */
@@ -67,12 +68,34 @@ export async function startSidecars(options: SidecarOptions, shared?: Shared): P
   const leading = () => {
     if (shared !== undefined) return shared.leadership.whileLeading(lead, signal);
     if (election === undefined) return lead(signal);
-    return runAsLeader({ ...base, name: leaseName(driver.info.name) }, election, lead, signal);
+    return leadAlone(base, { election, parts: some("leader")(driver.info), lead }, signal);
   };
   const each = { ...base, ...defined({ caches: shared?.caches }) };
   const running = [rights, runTerms(each, some("each"), signal), leading()];
   const done = finish(driver, running, own, signal).finally(freeName);
   return { driver: driver.info, controllers: names, health, done };
+}
+
+interface Alone {
+  election: LeaderElectionOptions;
+  /** What this process does when it leads. */
+  parts: readonly ControllerName[];
+  lead: (term: AbortSignal) => Promise<void>;
+}
+
+/** Whenever no other replica works for the driver, and no sidecar that these parts take the place of. */
+function leadAlone(
+  base: SidecarOptions & { driver: Driver; logger: Logger },
+  { election, parts, lead }: Alone,
+  signal: AbortSignal,
+): Promise<void> {
+  const { driver, nodeDeployment } = base;
+  const name = leaseName(driver.info.name);
+  // With a process on every node no sidecar leads.
+  const leases = nodeDeployment === undefined ? sidecarLeases(driver.info.name, parts) : [];
+  const afterThem = (term: AbortSignal) =>
+    whileSidecarsRest({ ...base, name, identity: name, leases, election }, lead, term);
+  return runAsLeader({ ...base, name }, election, afterThem, signal);
 }
 
 /** A driver that reports another one's name is not called any more. */

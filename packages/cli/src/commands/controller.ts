@@ -65,6 +65,7 @@ interface Options
   namespace: string;
   leaderElection: boolean;
   leaderElectionNamespace?: string;
+  leaderElectionLabels?: Record<string, string>;
   /** Milliseconds. */
   timeout: number;
   workerThreads: number;
@@ -100,6 +101,12 @@ function controllerNames(text: string): ControllerName[] {
     throw new InvalidArgumentError(`there is no ${unknown.join(", ")}; there are ${NAMES.join(", ")}`);
   }
   return asked as ControllerName[];
+}
+
+function leaseLabels(text: string): Record<string, string> {
+  const pairs = text.split(",").map((pair) => pair.split(":").map((part) => part.trim()));
+  if (pairs.every((pair) => pair.length === 2 && pair[0] !== "")) return Object.fromEntries(pairs);
+  throw new InvalidArgumentError("write key:value, with commas between");
 }
 
 function threads(text: string): number {
@@ -138,9 +145,9 @@ function settingsOf(options: Options): ControllerOptions {
 }
 
 function leaderElectionOf(options: Options): Pick<SidecarOptions, "leaderElection"> {
-  const { leaderElectionNamespace: namespace } = options;
+  const { leaderElectionNamespace: namespace, leaderElectionLabels: labels } = options;
   if (!options.leaderElection) return {};
-  return { leaderElection: defined({ namespace }) };
+  return { leaderElection: defined({ namespace, labels }) };
 }
 
 type OnCall = NonNullable<SidecarOptions["onCall"]>;
@@ -296,6 +303,12 @@ export function controllerCommand(): Command {
     )
     .addOption(switched("leader-election", "work only while this process holds the driver's lease", false))
     .option("--leader-election-namespace <name>", "where the lease is (default: the one of the records)")
+    .addOption(
+      new Option(
+        "--leader-election-labels <labels>",
+        "labels of the leases: key:value, with commas between",
+      ).argParser(leaseLabels),
+    )
     .action(controller);
   const flags = [
     withCallFlags,

@@ -31,6 +31,23 @@ const INSTEAD: Readonly<Record<string, string>> = {
   "leader-election-lease-duration": "leave it away: a lease is over 15 seconds after its last renewal",
   "leader-election-renew-deadline": "leave it away: a leader ends after 10 seconds without a renewal",
   "leader-election-retry-period": "leave it away: a lease is renewed every two seconds",
+  version: "use `mooring version`",
+  automaxprocs: "leave it away: it is for programs in Go",
+  "enable-pprof": "leave it away: /metrics has what the process uses",
+  master: "use --kubeconfig FILE",
+  v: "use --log-level LEVEL",
+  vmodule: "use --log-level LEVEL",
+  logtostderr: "leave it away: the log is on stderr",
+  alsologtostderr: "leave it away: the log is on stderr",
+  stderrthreshold: "leave it away: the log is on stderr",
+  "log-flush-frequency": "leave it away: the log is written at once",
+  "logging-format": "leave it away: the log is JSON",
+  "max-grpc-log-length": "leave it away: of calls only those that failed are in the log",
+  "volume-list-add-interval": "leave it away: every change is followed",
+  "node-list-add-interval": "leave it away: every change is followed",
+  "kubelet-registration-path": "keep the registrar: it is the node's part, and stays there",
+  "plugin-registration-path": "keep the registrar: it is the node's part, and stays there",
+  mode: "keep the registrar: it is the node's part, and stays there",
   "feature-gates":
     "leave it away: what a gate would switch on is on where the driver and the cluster have it",
   "tls-cert": "use --snapshot-metadata-tls-cert FILE",
@@ -50,7 +67,9 @@ const INSTEAD: Readonly<Record<string, string>> = {
 /** Who has a sidecar's flag in a manifest gets a message with what to write in its place, and that nothing has been started. */
 export function refuseSidecarFlags(command: Command): Command {
   for (const [name, advice] of Object.entries(INSTEAD)) {
-    command.addOption(new Option(`--${name} [value]`).hideHelp());
+    // Flags of Go have one dash or two.
+    const flags = name.length === 1 ? `-${name}, --${name}` : `--${name}`;
+    command.addOption(new Option(`${flags} [value]`).hideHelp());
     command.on(`option:${name}`, () => {
       command.error(`error: --${name} is a flag of the sidecars. ${advice}`, { exitCode: 2 });
     });
