@@ -43,6 +43,8 @@ export const NODE_IDS = "csi.volume.kubernetes.io/nodeid";
 
 /** On a claim: the driver that is to expand it. */
 export const STORAGE_RESIZER = "volume.kubernetes.io/storage-resizer";
+/** On a claim: no node has a part in the expansion that has ended. */
+export const NODE_EXPANSION_NOT_REQUIRED = "volume.kubernetes.io/node-expansion-not-required";
 /** On a volume: its size before an expansion that a node has still to finish. */
 export const PRE_RESIZE_CAPACITY = "volume.alpha.kubernetes.io/pre-resize-capacity";
 

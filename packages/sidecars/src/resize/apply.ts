@@ -1,11 +1,11 @@
 import { failpoint, formatQuantity, type PersistentVolume, type PersistentVolumeClaim } from "@mooring/store";
 import { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
-import { PRE_RESIZE_CAPACITY } from "../common/names.ts";
+import { NODE_EXPANSION_NOT_REQUIRED, PRE_RESIZE_CAPACITY } from "../common/names.ts";
 import { rfc3339 } from "../common/time.ts";
 import { toWire } from "../csi/capability.ts";
 import { callFailure, isExpandInfeasible, isUncertain, minBackoff } from "../csi/codes.ts";
-import { objectKey, patchMetadata, patchStatus } from "../kube/patch.ts";
+import { objectKey, patchMetadata } from "../kube/patch.ts";
 import { readSecret } from "../secrets/read.ts";
 import {
   type ExpandArguments,
@@ -61,7 +61,7 @@ export class ResizeEffects {
       case "hand-to-node":
         return this.#handToNode(claim);
       case "finish":
-        await this.#status(claim, { capacity: step.bytes });
+        await this.#status(claim, { capacity: step.bytes }, true);
         this.#event(claim, "Normal", "VolumeResizeSuccessful", "Resize volume succeeded");
         return;
       case "forget-pre-resize":
@@ -76,23 +76,25 @@ export class ResizeEffects {
   }
 
   async #announce(claim: PersistentVolumeClaim, volume: PersistentVolume, target: bigint): Promise<void> {
-    await this.#status(claim, {
+    const change: ResizeStatusChange = {
       condition: { type: "Resizing", message: "" },
       status: "ControllerResizeInProgress",
       allocated: target,
-    });
+    };
+    await this.#status(claim, change, false);
     const message = `External resizer is resizing volume ${volume.metadata.name}`;
     this.#event(claim, "Normal", "Resizing", message);
   }
 
   async #handToNode(claim: PersistentVolumeClaim): Promise<void> {
-    await this.#status(claim, {
+    const change: ResizeStatusChange = {
       condition: {
         type: "FileSystemResizePending",
         message: "Waiting for user to (re-)start a pod to finish file system resize of volume on node.",
       },
       status: "NodeResizePending",
-    });
+    };
+    await this.#status(claim, change, false);
     const message = "Require file system resize of volume on node";
     this.#event(claim, "Normal", "FileSystemResizeRequired", message);
   }
@@ -173,9 +175,21 @@ export class ResizeEffects {
     this.results.delete(uid);
   }
 
-  async #status(claim: PersistentVolumeClaim, change: ResizeStatusChange): Promise<void> {
+  /** `nodeIsDone`: no kubelet has a part in it. One that does not know would expand a volume of many nodes on each of them. */
+  async #status(
+    claim: PersistentVolumeClaim,
+    change: ResizeStatusChange,
+    nodeIsDone?: boolean,
+  ): Promise<void> {
     const { store, cluster, now } = this.#context;
-    await patchStatus(store, cluster.claims, claim, resizeStatus(claim, change, rfc3339(now())));
+    const annotations =
+      nodeIsDone === undefined ? {} : { [NODE_EXPANSION_NOT_REQUIRED]: nodeIsDone ? "true" : null };
+    const { uid, resourceVersion } = claim.metadata;
+    const status = resizeStatus(claim, change, rfc3339(now()));
+    const body = { metadata: { uid, resourceVersion, annotations }, status };
+    const { resource } = cluster.claims;
+    const options = { subresource: "status" };
+    cluster.claims.wrote(await store.patch(resource, objectKey(claim), { type: "merge", body }, options));
   }
 
   #event(claim: PersistentVolumeClaim, type: "Normal" | "Warning", reason: string, message: string): void {

@@ -3,10 +3,13 @@ import { test } from "node:test";
 import { Code } from "@mooring/csi";
 import {
   Events,
+  defined,
   KubeVolumeAttachments,
+  type ObjectStore,
   type PersistentVolumeClaim,
   PersistentVolumeClaims,
   PersistentVolumes,
+  type Resource,
 } from "@mooring/store";
 import { PRE_RESIZE_CAPACITY } from "../common/names.ts";
 import { type Harness, type HarnessOptions, startHarness } from "../testing/harness.ts";
@@ -148,6 +151,45 @@ test("an offline-only driver is asked when the volume is attached nowhere", asyn
   assert.equal(h.driver.called("ControllerExpandVolume"), 0);
   await h.store.delete(KubeVolumeAttachments, { name: "a" });
   await claimIs(h, "it is larger", ({ capacity }) => capacity?.storage === "2Gi");
+});
+
+/** What each status of the claim that is written says, with it, of the kubelet's part. */
+async function saidOfNodes(
+  t: Parameters<typeof startHarness>[0],
+  driver: HarnessOptions["driver"],
+): Promise<unknown[]> {
+  const said: unknown[] = [];
+  const serve = async (store: ObjectStore): Promise<ObjectStore> =>
+    new Proxy(store, {
+      get(target, method) {
+        const of = Reflect.get(target, method) as unknown;
+        if (typeof of !== "function") return of;
+        return (...args: Parameters<ObjectStore["patch"]>) => {
+          const [resource, , patch] = method === "patch" ? args : [];
+          const { metadata, status } = (patch?.body ?? {}) as {
+            metadata?: { annotations?: Record<string, unknown> };
+            status?: object;
+          };
+          if (resource === (PersistentVolumeClaims as Resource) && status !== undefined)
+            said.push(metadata?.annotations?.["volume.kubernetes.io/node-expansion-not-required"]);
+          return of.apply(target, args);
+        };
+      },
+    });
+  const h = await start(t, { serve, ...defined({ driver }) });
+  await ask(h, "2Gi");
+  await claimIs(h, "its part is done", ({ capacity, allocatedResourceStatuses: parts }) =>
+    driver === undefined ? capacity?.storage === "2Gi" : parts?.storage === "NodeResizePending",
+  );
+  return said;
+}
+
+test("a kubelet hears with the size that it has no part in it: it would expand volumes of many nodes on each of them", async (t) => {
+  assert.deepEqual(await saidOfNodes(t, undefined), [null, "true"]);
+});
+
+test("a kubelet that has a part in a later expansion hears that", async (t) => {
+  assert.deepEqual(await saidOfNodes(t, { nodeExpansion: true }), [null, null]);
 });
 
 test("conditions and annotations of others survive an expansion", async (t) => {
