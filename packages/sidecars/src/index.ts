@@ -7,6 +7,7 @@ export {
 export type { NodeDeploymentOptions } from "./claim-ownership/index.ts";
 export { dataSourceReference, isElsewhere, isGranted } from "./common/data-source.ts";
 export { SNAPSHOT_OF_GROUP, WANTED_GROUP } from "./common/volume-group-names.ts";
+export { volumeMetrics } from "./common/volume-metrics.ts";
 export { CONTROLLERS, type ControllerName, type ControllerOptions } from "./controllers.ts";
 export { chooseMode, type ModeName } from "./csi/access-modes.ts";
 export type { ControllerCapability, DriverInfo } from "./csi/driver-info.ts";

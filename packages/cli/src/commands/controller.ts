@@ -7,6 +7,7 @@ import {
   type ControllerName,
   type ControllerOptions,
   type SidecarOptions,
+  volumeMetrics,
 } from "@mooring/sidecars";
 import { defined, type RestStore } from "@mooring/store";
 import { Command, InvalidArgumentError, Option } from "commander";
@@ -215,7 +216,7 @@ async function controller(options: Options): Promise<void> {
   const { onCall, families: calls } = countCalls();
   const { csiAddress: endpoints = [], livenessListen, metricsListen } = options;
   let drivers = (): readonly ControlledDriver[] => [];
-  const families = () => [...calls(), readyMetric(drivers())];
+  const families = () => [...calls(), ...volumeMetrics(), readyMetric(drivers())];
   const servers: MetricsEndpoint[] = [];
   try {
     if (metricsListen !== undefined) servers.push(await startMetricsServer(metricsListen, families, logger));

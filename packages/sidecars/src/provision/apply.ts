@@ -12,6 +12,7 @@ import type { SidecarContext } from "../common/context.ts";
 import type { Intent, SourceRef } from "../common/create-volume/intent.ts";
 import { CLONE_SOURCE_FINALIZER, SELECTED_NODE, SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
 import { Uncertainty } from "../common/uncertainty.ts";
+import { labelsOfClaim, provisioned } from "../common/volume-metrics.ts";
 import {
   callFailure,
   isCreateVolumeUncertain,
@@ -44,6 +45,8 @@ export class ProvisionEffects {
   readonly results = new Map<string, CallResult>();
   readonly backoff: Backoff;
   readonly uncertainty = new Uncertainty();
+  /** When attempts began, by the claim's UID. */
+  readonly #begun = new Map<string, number>();
   readonly journal: Journal;
   readonly #context: SidecarContext;
   readonly #identity: string;
@@ -63,7 +66,7 @@ export class ProvisionEffects {
       case "report":
         if (step.pending === true && this.#isYoung(view.claim))
           this.#event(view.claim, "Normal", "WaitForDataSource", `waiting: ${step.error}`);
-        else this.#event(view.claim, "Warning", "ProvisioningFailed", step.error);
+        else this.#failed(view.claim, step.error);
         return void this.backoff.fail(uid, requestKey);
       case "reschedule":
         return this.#reschedule(view, step.error);
@@ -108,7 +111,7 @@ export class ProvisionEffects {
     if (claim === undefined) return;
     const { store, cluster } = this.#context;
     await patchMetadata(store, cluster.claims, claim, { annotations: { [SELECTED_NODE]: null } });
-    this.#event(claim, "Warning", "ProvisioningFailed", `${error}; another node will be chosen`);
+    this.#failed(claim, `${error}; another node will be chosen`);
   }
 
   /** A source under deletion takes no finalizer any more: the server refuses, and the plan is made again. */
@@ -133,11 +136,12 @@ export class ProvisionEffects {
   async #open(intent: Intent, { claim }: ProvisionView, uid: string, requestKey: RequestKey): Promise<void> {
     try {
       await readSecret(this.#context.store, intent.secret);
+      this.#begun.set(uid, performance.now());
       await this.journal.record(intent);
     } catch (error) {
       // Nothing else than the namespace of the records can be missing from a create.
       if (!(error instanceof SecretMissing) && !isNotFound(error)) throw error;
-      this.#event(claim, "Warning", "ProvisioningFailed", error.message);
+      this.#failed(claim, error.message);
       this.backoff.fail(uid, requestKey);
     }
   }
@@ -169,7 +173,7 @@ export class ProvisionEffects {
         { claim: intent.claim, code: failure.code, uncertain, error: failure.message },
         "CreateVolume failed",
       );
-      this.#event(view.claim, "Warning", "ProvisioningFailed", failure.message);
+      this.#failed(view.claim, failure.message);
       if (infeasible)
         this.#event(
           view.claim,
@@ -213,7 +217,7 @@ export class ProvisionEffects {
     }
     if (error === undefined) this.backoff.reset(uid);
     else {
-      this.#event(view.claim, "Warning", "ProvisioningFailed", error);
+      this.#failed(view.claim, error);
       this.backoff.fail(uid, requestKey);
     }
     this.results.set(uid, error === undefined ? { kind: "removed" } : { kind: "removed", error });
@@ -245,10 +249,20 @@ export class ProvisionEffects {
     this.journal.settle(uid);
     this.results.delete(uid);
     this.uncertainty.settle(uid);
+    const begun = this.#begun.get(uid);
+    this.#begun.delete(uid);
     if (outcome !== "provisioned") return;
+    if (claim !== undefined)
+      provisioned.done(labelsOfClaim(claim), begun && (performance.now() - begun) / 1000);
     this.backoff.reset(uid);
     const message = `Successfully provisioned volume ${intent.arguments.name}`;
     this.#event(claim, "Normal", "ProvisioningSucceeded", message);
+  }
+
+  /** One attempt has come to nothing. */
+  #failed(claim: PersistentVolumeClaim | undefined, message: string): void {
+    if (claim !== undefined) provisioned.failed(labelsOfClaim(claim));
+    this.#event(claim, "Warning", "ProvisioningFailed", message);
   }
 
   get #call() {

@@ -7,6 +7,7 @@ import {
   DELETION_SECRET_NAMESPACE,
   PV_FINALIZER,
 } from "../common/names.ts";
+import { deleted, labelsOfVolume } from "../common/volume-metrics.ts";
 import { callFailure, minBackoff } from "../csi/codes.ts";
 import { deleteObject, patchMetadata } from "../kube/patch.ts";
 import { readSecretIfAny } from "../secrets/read.ts";
@@ -71,15 +72,18 @@ export class ReclaimEffects {
     const signal = this.#signal;
     const { driver, events, logger, store, timeoutMs } = this.#context;
     const uid = volume.metadata.uid ?? "";
+    const begun = performance.now();
     try {
       const secrets = await readSecretIfAny(store, this.#deletionSecret(volume), signal);
       const volumeId = volume.spec?.csi?.volumeHandle ?? "";
       await driver.client.controller.deleteVolume({ volumeId, secrets }, { signal, timeoutMs });
       dataDeleted();
+      deleted.done(labelsOfVolume(volume), (performance.now() - begun) / 1000);
       this.removed.add(uid);
       this.backoff.reset(uid);
     } catch (error) {
       if (signal.aborted) throw error;
+      deleted.failed(labelsOfVolume(volume));
       const failure = callFailure(error);
       const { code, message } = failure;
       this.backoff.fail(uid, "delete", minBackoff(failure, 0));

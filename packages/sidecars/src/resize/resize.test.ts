@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Code } from "@mooring/csi";
 import {
-  Events,
   defined,
+  Events,
   KubeVolumeAttachments,
   type ObjectStore,
   type PersistentVolumeClaim,
