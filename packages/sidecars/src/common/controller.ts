@@ -1,5 +1,6 @@
 import {
   type ControllerSource,
+  type DONE,
   isConflict,
   isStatus,
   type Outcome,
@@ -31,8 +32,9 @@ export interface SidecarController<View, Step extends { do: string }> {
   isGone(view: View, key: string): boolean;
   /** Pure. */
   decide(view: View): Step | Outcome;
-  /** Makes one externally visible change. */
-  apply(step: Step, view: View, key: string): Promise<void>;
+  /** Makes one externally visible change. DONE: as of a `Reconciler`. */
+  // biome-ignore lint/suspicious/noConfusingVoidType: most steps have nothing to return
+  apply(step: Step, view: View, key: string): Promise<typeof DONE | void>;
   /** Nothing is left to do, for now. */
   ended?(key: string): void;
 }

@@ -1,4 +1,5 @@
 import {
+  DONE,
   failpoint,
   isAlreadyExists,
   isNotFound,
@@ -58,7 +59,14 @@ export class ProvisionEffects {
     this.backoff = Backoff.of(context);
   }
 
-  async apply(step: ProvisionStep, view: ProvisionView, uid: string, requestKey: RequestKey): Promise<void> {
+  /** DONE: the claim has its volume, and nothing follows before one of the two changes. */
+  async apply(
+    step: ProvisionStep,
+    view: ProvisionView,
+    uid: string,
+    requestKey: RequestKey,
+    // biome-ignore lint/suspicious/noConfusingVoidType: as in a `Reconciler`
+  ): Promise<typeof DONE | void> {
     switch (step.do) {
       case "announce-populator":
         this.#announcePopulator(step, view);
@@ -245,18 +253,19 @@ export class ProvisionEffects {
     outcome: "provisioned" | "failed" | "removed",
     { claim }: ProvisionView,
     uid: string,
-  ): void {
+  ): typeof DONE | undefined {
     this.journal.settle(uid);
     this.results.delete(uid);
     this.uncertainty.settle(uid);
     const begun = this.#begun.get(uid);
     this.#begun.delete(uid);
-    if (outcome !== "provisioned") return;
+    if (outcome !== "provisioned") return undefined;
     if (claim !== undefined)
       provisioned.done(labelsOfClaim(claim), begun && (performance.now() - begun) / 1000);
     this.backoff.reset(uid);
     const message = `Successfully provisioned volume ${intent.arguments.name}`;
     this.#event(claim, "Normal", "ProvisioningSucceeded", message);
+    return DONE;
   }
 
   /** One attempt has come to nothing. */

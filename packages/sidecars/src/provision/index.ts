@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { stepFailpoints } from "@mooring/store";
+import { hasFinalizer, isDeleting, type PersistentVolume, stepFailpoints } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
+import { PV_FINALIZER } from "../common/names.ts";
 import { source } from "../common/source.ts";
 import { ProvisionEffects } from "./apply.ts";
 import { mayWantVolume } from "./claim.ts";
@@ -75,6 +76,13 @@ export async function runProvision(
 /** A record may outlive its claim: it brings its key by itself. */
 function sourcesOf(context: SidecarContext, journal: Journal) {
   const { cluster, driver, hasSnapshotKinds, hasAttributesClasses, here } = context;
+  const unboundClaimOf = ({ spec }: PersistentVolume): string[] => {
+    const uid = spec?.claimRef?.uid;
+    const claims = uid === undefined ? [] : cluster.claims.byIndex("uid", uid);
+    return claims
+      .filter((claim) => mayWantVolume(claim, driver.info.name))
+      .map(({ metadata }) => metadata.uid ?? "");
+  };
   return {
     sources: [
       source(
@@ -83,9 +91,11 @@ function sourcesOf(context: SidecarContext, journal: Journal) {
         (claim) => mayWantVolume(claim, driver.info.name),
       ),
       source(cluster.records, (record) => journal.openIn(record)),
+      // A claim that has its volume is left alone until it is bound: it needs another one when that goes before.
+      source(cluster.volumes, unboundClaimOf, isGoing),
     ],
     watched: [
-      ...[cluster.classes, cluster.volumes],
+      cluster.classes,
       ...(hasAttributesClasses ? [cluster.attributesClasses] : []),
       ...(driver.info.topology && here === undefined ? [cluster.csiNodes, cluster.nodes] : []),
       ...(hasSnapshotKinds ? [cluster.snapshots, cluster.contents] : []),
@@ -94,3 +104,7 @@ function sourcesOf(context: SidecarContext, journal: Journal) {
     ],
   };
 }
+
+/** It is being deleted, or nothing keeps it from being gone at once. */
+const isGoing = (volume: PersistentVolume): boolean =>
+  isDeleting(volume) || !hasFinalizer(volume, PV_FINALIZER);

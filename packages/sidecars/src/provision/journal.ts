@@ -81,6 +81,7 @@ export class Journal {
 
   /** Whether another node's process has asked its driver for the claim's volume, and has not settled that. */
   isOpenElsewhere({ records }: SidecarContext["cluster"], uid: string): boolean {
+    if (this.#context.here === undefined) return false;
     return records.byIndex("uid", uid).some((record) => !this.#isOurs(record, uid));
   }
 

@@ -56,7 +56,9 @@ export async function readClaim(
   const storageClass = cluster.classes.get(claim?.spec?.storageClassName ?? "");
   const isChosen = here === undefined || (claim !== undefined && selectedNodeOf(claim) === here.node);
   const elsewhere = openElsewhere || !isChosen;
-  const isPlanned = record === undefined && !elsewhere;
+  const volume = cluster.volumes.get(name);
+  // Nothing is planned where a volume has been made.
+  const isPlanned = record === undefined && volume === undefined && !elsewhere;
   const planned =
     isPlanned && claim !== undefined && wantsVolume(claim, storageClass, driver.info.name)
       ? await makePlan(context, options, claim, { storageClass, fresh })
@@ -69,7 +71,7 @@ export async function readClaim(
       storageClass,
       elsewhere,
       record,
-      volume: cluster.volumes.get(name),
+      volume,
       result,
       plan: planned,
       sourceProtected: intent?.source === undefined || isProtected(context, intent.source),
