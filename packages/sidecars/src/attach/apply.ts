@@ -5,7 +5,7 @@ import {
   type KubeVolumeAttachment,
   type PersistentVolume,
 } from "@mooring/store";
-import { Backoff } from "../common/backoff.ts";
+import { Backoff, type RequestKey } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
 import { attacherFinalizer, PUBLISHED_VOLUME } from "../common/names.ts";
 import { rfc3339 } from "../common/time.ts";
@@ -50,7 +50,7 @@ export class AttachEffects {
     this.backoff.reset(uid);
   }
 
-  async apply(step: AttachStep, { attachment }: AttachView, requestKey: string): Promise<void> {
+  async apply(step: AttachStep, { attachment }: AttachView, requestKey: RequestKey): Promise<void> {
     if (attachment === undefined) return;
     const uid = attachment.metadata.uid ?? "";
     switch (step.do) {
@@ -101,7 +101,7 @@ export class AttachEffects {
     attachment: KubeVolumeAttachment,
     { attributes, capability, handle, nodeId, readonly, secret }: PublishArguments,
     uid: string,
-    requestKey: string,
+    requestKey: RequestKey,
   ): Promise<void> {
     const { cluster, driver, store, timeoutMs } = this.#context;
     try {
@@ -143,7 +143,7 @@ export class AttachEffects {
     attachment: KubeVolumeAttachment,
     { handle, nodeId, secret }: Published,
     uid: string,
-    requestKey: string,
+    requestKey: RequestKey,
   ): Promise<void> {
     const { cluster, driver, store, timeoutMs } = this.#context;
     try {
@@ -178,7 +178,7 @@ export class AttachEffects {
     attachment: KubeVolumeAttachment,
     { phase, message, code }: { phase: "attach" | "detach"; message: string; code?: number },
     uid: string,
-    requestKey: string,
+    requestKey: RequestKey,
   ): Promise<void> {
     const { events, logger, now, retry } = this.#context;
     const failure = { message, ...defined({ code }) };

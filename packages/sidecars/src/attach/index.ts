@@ -64,7 +64,7 @@ export async function runAttach(
     decide: decideAttach,
     apply(step: AttachStep, view, name) {
       remembered.note(name, view.attachment?.metadata.uid ?? "");
-      return effects.apply(step, view, attachRequestKey(view));
+      return effects.apply(step, view, () => attachRequestKey(view));
     },
     ended: (name) => remembered.ended(name),
   });

@@ -34,11 +34,13 @@ export class ObjectCache<T extends KubeObject> {
 
   put(object: T): void {
     const key = keyOf(object);
-    this.remove(key);
+    const old = this.#objects.get(key);
     this.#objects.set(key, object);
-    for (const [index, value] of this.#entries(object)) {
-      const keys = index.get(value) ?? new Set();
-      index.set(value, keys.add(key));
+    for (const [name, index] of this.#indexes) {
+      const [before, after] = [this.#valuesOf(name, old), this.#valuesOf(name, object)];
+      // Most changes of an object leave it where it is.
+      for (const value of before) if (!after.includes(value)) take(index, value, key);
+      for (const value of after) if (!before.includes(value)) add(index, value, key);
     }
   }
 
@@ -46,17 +48,26 @@ export class ObjectCache<T extends KubeObject> {
     const object = this.#objects.get(key);
     if (object === undefined) return undefined;
     this.#objects.delete(key);
-    for (const [index, value] of this.#entries(object)) {
-      const keys = index.get(value);
-      keys?.delete(key);
-      if (keys?.size === 0) index.delete(value);
-    }
+    for (const [name, index] of this.#indexes)
+      for (const value of this.#valuesOf(name, object)) take(index, value, key);
     return object;
   }
 
-  *#entries(object: T): Generator<[Map<string, Set<string>>, string]> {
-    for (const [name, index] of this.#indexes) {
-      for (const value of this.#indexers[name]?.(object) ?? []) yield [index, value];
-    }
+  #valuesOf(name: string, object: T | undefined): readonly string[] {
+    return object === undefined ? NONE : (this.#indexers[name]?.(object) ?? NONE);
   }
+}
+
+const NONE: readonly string[] = [];
+
+function add(index: Map<string, Set<string>>, value: string, key: string): void {
+  const keys = index.get(value);
+  if (keys === undefined) index.set(value, new Set([key]));
+  else keys.add(key);
+}
+
+function take(index: Map<string, Set<string>>, value: string, key: string): void {
+  const keys = index.get(value);
+  keys?.delete(key);
+  if (keys?.size === 0) index.delete(value);
 }
