@@ -11,6 +11,10 @@ import {
 import { FollowedCluster } from "../kube/followed-cluster.ts";
 import type { SidecarContext } from "./context.ts";
 
+/** DONE: what follows from the change asks for the key by itself, as of a `Reconciler`. */
+// biome-ignore lint/suspicious/noConfusingVoidType: most steps have nothing to return
+export type Applied = typeof DONE | void;
+
 /** One controller of a driver: what it watches and reads, how it decides, and how it applies. */
 export interface SidecarController<View, Step extends { do: string }> {
   name: string;
@@ -32,9 +36,8 @@ export interface SidecarController<View, Step extends { do: string }> {
   isGone(view: View, key: string): boolean;
   /** Pure. */
   decide(view: View): Step | Outcome;
-  /** Makes one externally visible change. DONE: as of a `Reconciler`. */
-  // biome-ignore lint/suspicious/noConfusingVoidType: most steps have nothing to return
-  apply(step: Step, view: View, key: string): Promise<typeof DONE | void>;
+  /** Makes one externally visible change. */
+  apply(step: Step, view: View, key: string): Promise<Applied>;
   /** Nothing is left to do, for now. */
   ended?(key: string): void;
 }

@@ -1,28 +1,29 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Code, metricsText } from "@mooring/csi";
-import { PersistentVolumeClaims, PersistentVolumes } from "@mooring/store";
+import { PersistentVolumeClaims, PersistentVolumes, StorageClasses } from "@mooring/store";
 import { startHarness } from "../testing/harness.ts";
-import { claim } from "../testing/objects.ts";
+import { claim, storageClass } from "../testing/objects.ts";
 import { volumeMetrics } from "./volume-metrics.ts";
 
-/** Without the buckets and the time. */
+/** Of this class alone: they are of the whole process. Without the buckets and the time. */
 const counts = (): string[] =>
   metricsText(volumeMetrics())
     .split("\n")
-    .filter((line) => /^controller_.*(_total|_count)\{/.test(line));
+    .filter((line) => /^controller_.*(_total|_count)\{class="counted"/.test(line));
 
 test("claims and volumes are counted under the names of external-provisioner", async (t) => {
-  const h = await startHarness(t);
+  const counted = storageClass({ metadata: { name: "counted" } });
+  const h = await startHarness(t, { objects: [[StorageClasses, counted]] });
   h.driver.faults.add({ method: "CreateVolume", code: Code.INTERNAL });
   h.driver.faults.add({ method: "DeleteVolume", code: Code.INTERNAL });
   const key = { name: "one", namespace: "default" };
-  await h.store.create(PersistentVolumeClaims, claim("one"));
+  await h.store.create(PersistentVolumeClaims, claim("one", { storageClassName: "counted" }));
   const isBound = async () => (await h.store.get(PersistentVolumeClaims, key)).status?.phase === "Bound";
   await h.until("it is bound", isBound);
   await h.store.delete(PersistentVolumeClaims, key);
   await h.until("it is gone", async () => (await h.store.list(PersistentVolumes)).items.length === 0);
-  const labels = `class="fast"`;
+  const labels = `class="counted"`;
   const claims = `${labels},source=""`;
   assert.deepEqual(counts(), [
     `controller_persistentvolumeclaim_provision_total{${claims}} 1`,

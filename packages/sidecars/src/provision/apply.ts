@@ -10,6 +10,7 @@ import {
 } from "@mooring/store";
 import { Backoff, type RequestKey } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
+import type { Applied } from "../common/controller.ts";
 import type { Intent, SourceRef } from "../common/create-volume/intent.ts";
 import { CLONE_SOURCE_FINALIZER, SELECTED_NODE, SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
 import { Uncertainty } from "../common/uncertainty.ts";
@@ -65,8 +66,7 @@ export class ProvisionEffects {
     view: ProvisionView,
     uid: string,
     requestKey: RequestKey,
-    // biome-ignore lint/suspicious/noConfusingVoidType: as in a `Reconciler`
-  ): Promise<typeof DONE | void> {
+  ): Promise<Applied> {
     switch (step.do) {
       case "announce-populator":
         this.#announcePopulator(step, view);
