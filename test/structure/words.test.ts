@@ -42,6 +42,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
 /** Steps and failpoints that stay, and why. */
 const STEP_EXCEPTIONS: Readonly<Record<string, string>> = {
   "guard-device": "the guard process of a shared pool (docs/glossary.md)",
+  "hold-writers": "spec.holdWriters of a pool, a public name",
 };
 
 /** The names of steps and failpoints: what logs, metrics and tests print. */

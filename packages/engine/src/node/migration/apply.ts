@@ -4,7 +4,7 @@ import { EngineError } from "../../errors.ts";
 import type { LoopDevice } from "../../host/host.ts";
 import type { AgentContext } from "../context.ts";
 import { copyKey } from "../copy/copies.ts";
-import { guardDevice, LeaseLost } from "../sharing/guard-device.ts";
+import { LeaseLost, protectDevice } from "../sharing/protect-device.ts";
 import { takeLease } from "../sharing/take-lease.ts";
 import type { MigrationRecord, MigrationStep } from "./decide.ts";
 import type { MigrationReading } from "./read.ts";
@@ -57,7 +57,7 @@ async function activate(context: AgentContext, view: MigrationReading): Promise<
   const loop = loopOf(view);
   const image = imageOf(view);
   if (context.sharing?.leases.holds(image.id) !== true) throw new LeaseLost(image.id);
-  await guardDevice(context, view.open, image, loop);
+  await protectDevice(context, view.open, image, loop);
   protectedDevice();
   await view.open.backend.devices.restore(image, loop);
 }

@@ -13,7 +13,7 @@ import { CLIENT_CONF } from "../../pools/rbd/client-conf.ts";
 import type { AgentContext } from "../context.ts";
 import { releaseDevices } from "../release-devices.ts";
 import { news } from "./conditions.ts";
-import { limitsOf, mayHold, type PoolStep, type PoolView } from "./decide.ts";
+import { limitsOf, type PoolStep, type PoolView, suspendsWriters } from "./decide.ts";
 import { joinPool, layoutOf } from "./layout-of.ts";
 import { reportToVolumes } from "./report-to-volumes.ts";
 
@@ -90,7 +90,7 @@ async function open(context: AgentContext, pool: Pool): Promise<void> {
     ...defined({ size: spec.size }),
     ...limitsOf(pool),
   });
-  const backend = isShared(pool) ? bare : keptPool(bare, host, layout, mayHold(pool));
+  const backend = isShared(pool) ? bare : keptPool(bare, host, layout, suspendsWriters(pool));
   await backend.open();
   pools.set({ name: metadata.name, backend, layout });
 }

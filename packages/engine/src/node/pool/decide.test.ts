@@ -4,7 +4,7 @@ import { defined } from "@mooring/store";
 import fc from "fast-check";
 import { ENGINE_FINALIZER, MOORING_API_VERSION } from "../../api/names.ts";
 import type { Pool } from "../../api/pool.ts";
-import { decide, limitsOf, mayHold, type PoolStep, type PoolView } from "./decide.ts";
+import { decide, limitsOf, type PoolStep, type PoolView, suspendsWriters } from "./decide.ts";
 
 const NOW = new Date("2026-01-01T00:00:00Z");
 const usage = { totalBytes: 100, freeBytes: 50, promisedBytes: 10, thickBytes: 0 };
@@ -56,7 +56,7 @@ function perform(view: PoolView, step: PoolStep): PoolView | undefined {
     case "add-finalizer":
       return { ...view, pool: { ...pool, metadata: { ...pool.metadata, finalizers: [ENGINE_FINALIZER] } } };
     case "open":
-      return { ...view, usage, limits: limitsOf(pool), holds: mayHold(pool), onDisk: true };
+      return { ...view, usage, limits: limitsOf(pool), holds: suspendsWriters(pool), onDisk: true };
     case "hold-writers":
       return { ...view, holds: step.wanted };
     case "limit":

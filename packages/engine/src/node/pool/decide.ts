@@ -67,7 +67,7 @@ export function decide(view: PoolView): PoolStep {
   if (fault !== undefined) return underFault(fault);
   const limits = limitsOf(pool);
   if (!sameLimits(view.limits, limits)) return { do: "limit", limits };
-  const wanted = mayHold(pool);
+  const wanted = suspendsWriters(pool);
   if (view.holds !== undefined && view.holds !== wanted) return { do: "hold-writers", wanted };
   const { size } = pool.spec;
   if (size !== undefined && view.fileBytes !== undefined && view.fileBytes < size)
@@ -122,7 +122,7 @@ export function limitsOf({ spec: { overcommit, reserve } }: Pool): PoolLimits {
 }
 
 /** The pool's object asks that writers wait before it is full, and it is one whose file system is all its own. */
-export function mayHold(pool: Pool): boolean {
+export function suspendsWriters(pool: Pool): boolean {
   const { type, holdWriters } = pool.spec;
   return holdWriters === true && !isShared(pool) && (type === "xfs" || type === "btrfs");
 }

@@ -11,7 +11,7 @@ import { copyImage } from "../copy/copy.ts";
 import type { OpenPool } from "../open-pools.ts";
 import { requireVolumeHere } from "../require-volume-here.ts";
 import { endShare } from "../share/index.ts";
-import { guardDevice, LeaseLost } from "../sharing/guard-device.ts";
+import { LeaseLost, protectDevice } from "../sharing/protect-device.ts";
 import { takeLease } from "../sharing/take-lease.ts";
 import { deviceUsers } from "./device-users.ts";
 import { failpoints } from "./failpoints.ts";
@@ -64,7 +64,7 @@ export async function applyVolumeStep(
       // Known to this process and its guard only: a kill right after it changes nothing.
       if (view.loop !== undefined) {
         const image = { id: name, path: view.loop.backingFile };
-        await guardDevice(context, openPool(view), image, view.loop);
+        await protectDevice(context, openPool(view), image, view.loop);
       }
       return;
     case "take-lease":
@@ -171,7 +171,7 @@ async function openLeased(context: AgentContext, pool: OpenPool, file: Image): P
   if (context.sharing?.leases.holds(file.id) !== true) throw new LeaseLost(file.id);
   const device = await attach(pool, file);
   try {
-    await guardDevice(context, pool, file, device);
+    await protectDevice(context, pool, file, device);
   } catch (error) {
     if (error instanceof LeaseLost) await pool.backend.devices.detach(device);
     throw error;

@@ -16,7 +16,7 @@ export class LeaseLost extends EngineError {
  * have the image open, so that whoever takes it from here finds them. A cluster forgets clients that stand still, unless they have written.
  * Throws {@link LeaseLost}: the cluster shuts out whom it finds, and who has opened the image since then sees by the record that it is not his.
  */
-export async function guardDevice(
+export async function protectDevice(
   { sharing, signal }: Pick<AgentContext, "sharing" | "signal">,
   { layout, backend }: OpenPool,
   image: Pick<Image, "id" | "path">,
