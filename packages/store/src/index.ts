@@ -59,6 +59,7 @@ export { KeyedLock } from "./runtime/keyed-lock.ts";
 export * from "./runtime/logger.ts";
 export { FolderError, makeFolder } from "./runtime/make-folder.ts";
 export { msLeft } from "./runtime/ms-left.ts";
+export { punchHole } from "./runtime/punch-hole.ts";
 export { nextSlice, sliceLasts } from "./runtime/slices.ts";
 export {
   type BackoffOptions,

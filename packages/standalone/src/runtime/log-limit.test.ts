@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { appendFile, mkdtemp, readFile, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -44,3 +45,20 @@ for (const [what, trim] of [
     assert.equal(await readFile(file, "utf8"), "first\n");
   });
 }
+
+test("room is given back without a program, which a container could have started without end", async (t) => {
+  const file = join(await mkdtemp(join(tmpdir(), "mooring-log-")), "0.log");
+  let programs = 0;
+  const count = () => {
+    programs += 1;
+  };
+  subscribe("child_process", count);
+  t.after(() => unsubscribe("child_process", count));
+  await writeFile(file, Buffer.alloc(80 * MIB, "x"));
+  await trimMessage(file, () => assert.fail("nothing is reserved"));
+  const { size, blocks } = await stat(file);
+  assert.equal(size, 80 * MIB);
+  assert.ok(blocks * 512 < 2 * MIB, `${blocks} blocks`);
+  assert.deepEqual((await readFile(file)).subarray(-3).toString(), "xxx");
+  assert.equal(programs, 0);
+});

@@ -1,8 +1,5 @@
-import { execFile } from "node:child_process";
 import { open, readFile, rename, stat, truncate, writeFile } from "node:fs/promises";
-import { promisify } from "node:util";
-
-const run = promisify(execFile);
+import { punchHole } from "@mooring/store";
 
 /** A log may take this much of the disk; then its older half goes. */
 const LOG_LIMIT_BYTES = 64 * 1024 * 1024;
@@ -60,8 +57,14 @@ export async function trimMessage(file: string, whileStill: WhileStill): Promise
 }
 
 async function giveBack(file: string, length: number, whileStill: WhileStill): Promise<void> {
-  if (length > 0)
-    await run("/usr/bin/fallocate", ["--punch-hole", "--offset", "0", "--length", `${length}`, file]);
+  if (length > 0) {
+    const opened = await open(file, "r+");
+    try {
+      await punchHole(opened.fd, length);
+    } finally {
+      await opened.close();
+    }
+  }
   if (!takesMore(await stat(file), length)) return;
   // No hole reaches what a container, or XFS for it, has reserved past the end; truncating the file there does. What would
   // be written between finding the end and truncating would be lost.
