@@ -1,5 +1,7 @@
 import { appendFile, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { nextSlice, sliceLasts } from "@mooring/store";
 import { logBegin, noteBegin, trimLog, type WhileStill } from "./log-limit.ts";
+import { readEnd } from "./start-error.ts";
 import { whileChanging } from "./while-changing.ts";
 
 /**
@@ -20,13 +22,32 @@ const stampsFile = (logFile: string): string => `${logFile}.times`;
 
 /** The stamps of a log, oldest first; none where the log has none. A line that a crash has left incomplete is left out. */
 export async function readStamps(logFile: string): Promise<Stamp[]> {
-  const text = await readFile(stampsFile(logFile), "utf8").catch(() => "");
-  return text
-    .split("\n")
-    .map((line) => line.split(" "))
-    .filter((words) => words.length === 2)
-    .map(([offset, time]) => ({ offset: Number(offset), time: Date.parse(time ?? "") }))
-    .filter((stamp) => Number.isFinite(stamp.offset) && Number.isFinite(stamp.time));
+  return parse(await readFile(stampsFile(logFile), "utf8").catch(() => ""));
+}
+
+/** Of the stamps, what is read for one that is newer than those that were read before. */
+const LATEST_BYTES = 16 * 1024;
+
+/** The stamps behind an offset. Who follows a log asks for each piece of it, and reads no more than the last ones. */
+export async function stampsAfter(logFile: string, offset: number): Promise<Stamp[]> {
+  const end = await readEnd(stampsFile(logFile), LATEST_BYTES).catch(() => "");
+  // Where it begins may be within a line.
+  const latest = await parse(end.slice(end.indexOf("\n") + 1));
+  const [first] = latest;
+  const all = first !== undefined && first.offset <= offset ? latest : await readStamps(logFile);
+  return all.filter((stamp) => stamp.offset > offset);
+}
+
+async function parse(text: string): Promise<Stamp[]> {
+  const stamps: Stamp[] = [];
+  for (let from = 0, end = text.indexOf("\n"); end >= 0; from = end + 1, end = text.indexOf("\n", from)) {
+    const [offset, time, ...more] = text.slice(from, end).split(" ");
+    const stamp = { offset: Number(offset), time: Date.parse(time ?? "") };
+    if (more.length === 0 && Number.isFinite(stamp.offset) && Number.isFinite(stamp.time)) stamps.push(stamp);
+    // There may be thousands, and many clients.
+    if (stamps.length % 256 === 0 && !sliceLasts()) await nextSlice();
+  }
+  return stamps;
 }
 
 /**

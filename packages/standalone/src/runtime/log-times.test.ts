@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { threadMs } from "../apiserver/testing/thread-cost.ts";
 import { readLog } from "./log-read.ts";
+import { withTimes } from "./log-times.ts";
 
 let folder: string;
 before(async () => {
@@ -59,3 +60,28 @@ for (const [what, stamped] of [
     const usual = pieces.sort((a, b) => a - b)[Math.floor(pieces.length / 2)] ?? Number.NaN;
     assert.ok(usual < 50, `half of the pieces take ${usual.toFixed(0)} ms of the thread, or more`);
   });
+
+test("who follows a log that has been written to for hours pays for what is new in it", async () => {
+  const [few, many] = [await usualPiece(16), await usualPiece(16_384)];
+  assert.ok(
+    many < 5 * few + 1,
+    `${many.toFixed(1)} ms of the thread for a piece, ${few.toFixed(1)} ms after a start`,
+  );
+});
+
+/** Milliseconds of the thread for a piece that is newer than all stamps, in half of the cases. */
+async function usualPiece(count: number): Promise<number> {
+  const stamped = Array.from({ length: count }, () => 1);
+  const file = await log(`followed-${count}`, "\n".repeat(count), stamped);
+  async function* raw() {
+    for (let piece = 0; piece < 60; piece += 1) yield Buffer.from("\n");
+  }
+  const pieces: number[] = [];
+  let before = threadMs();
+  for await (const part of withTimes(raw(), file, count)) {
+    assert.equal(part.length, 26);
+    pieces.push(threadMs() - before);
+    before = threadMs();
+  }
+  return pieces.sort((a, b) => a - b)[30] ?? Number.NaN;
+}

@@ -1,4 +1,4 @@
-import { readStamps, timeOf, timesFrom } from "./log-stamps.ts";
+import { readStamps, stampsAfter, timeOf, timesFrom } from "./log-stamps.ts";
 
 /** What is kept of a line whose end is not there yet. */
 const LONGEST_LINE = 64 * 1024;
@@ -26,13 +26,13 @@ export async function* withTimes(
     const ready = bytes.length - end > LONGEST_LINE ? bytes.length : end;
     rest = bytes.subarray(ready);
     if (ready === 0) continue;
-    if (timeOf(stamps, offset + ready) === undefined) stamps = await readStamps(logFile);
+    if (timeOf(stamps, offset + ready) === undefined) stamps = await stampsAfter(logFile, offset);
     yield timed(bytes.subarray(0, ready), { offset, inLine, timeAt: timesFrom(stamps, offset) });
     offset += ready;
     inLine = ready > end;
   }
   if (rest.length === 0) return;
-  yield timed(rest, { offset, inLine, timeAt: timesFrom(await readStamps(logFile), offset) });
+  yield timed(rest, { offset, inLine, timeAt: timesFrom(await stampsAfter(logFile, offset), offset) });
 }
 
 interface Piece {
