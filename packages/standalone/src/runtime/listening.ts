@@ -1,18 +1,37 @@
-import { readdir, readFile, readlink } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { readdir, readlink } from "node:fs/promises";
 
+/** State of a socket that listens. */
 const LISTEN = "0A";
+const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
 
-/** By inode of its socket, the address on which a process listens on this port, as the kernel's tables write it. */
-async function listenersOn(port: number): Promise<Map<string, string>> {
+/**
+ * By inode of its socket, the address on which a process listens on this port, as the kernel's tables write it. Read in pieces: a
+ * program may have so many sockets that the whole is hundreds of megabytes.
+ */
+export async function listenersOn(port: number, tables = TABLES): Promise<Map<string, string>> {
   const found = new Map<string, string>();
-  const wanted = port.toString(16).toUpperCase().padStart(4, "0");
-  for (const table of ["tcp", "tcp6"]) {
-    const text = await readFile(`/proc/net/${table}`, "utf8").catch(() => "");
-    for (const line of text.split("\n").slice(1)) {
-      const [, local = "", , state, , , , , , inode = ""] = line.trim().split(/\s+/);
-      const [address = "", at] = local.split(":");
-      if (state === LISTEN && at === wanted) found.set(inode, address);
+  const wanted = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  const take = (line: string) => {
+    // Most lines are of others.
+    if (!line.includes(wanted)) return;
+    const [, local = "", , state, , , , , , inode = ""] = line.trim().split(/\s+/);
+    const [address = ""] = local.split(":");
+    if (state === LISTEN && local.endsWith(wanted)) found.set(inode, address);
+  };
+  for (const table of tables) {
+    let rest = "";
+    const read = createReadStream(table, "latin1");
+    try {
+      for await (const piece of read) {
+        const lines = (rest + piece).split("\n");
+        rest = lines.pop() ?? "";
+        for (const line of lines) take(line);
+      }
+    } catch {
+      // A kernel without this family has no such table.
     }
+    take(rest);
   }
   return found;
 }

@@ -3,10 +3,10 @@ import { after, before, test } from "node:test";
 import { defined } from "@mooring/store";
 import { bundleProgram, howMany } from "@mooring/store/testing";
 import type { HttpClient } from "../testing/http-client.ts";
+import type { Turns } from "../testing/turn-meter.ts";
 import { bindUntrusted, type FuzzServer, startFuzzServer } from "./child.ts";
 import { EXAMPLES } from "./examples.ts";
 import { type Collection, type FuzzRequest, requestOf } from "./requests.ts";
-import type { Turns } from "./talk.ts";
 
 const COUNT = howMany({ everyday: 80, full: 4_000, deep: 100_000 });
 /** `MOORING_SEED` repeats a run. */

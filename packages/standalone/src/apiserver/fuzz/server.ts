@@ -5,10 +5,10 @@ import { BroadcastChannel } from "node:worker_threads";
 import { bundledCrds, installCrds } from "../../crd/index.ts";
 import { type KindInfo, verbsOf } from "../../kinds/kind-info.ts";
 import { startTestServer, type TestServer } from "../testing/test-server.ts";
+import { TurnMeter, type Turns } from "../testing/turn-meter.ts";
 import { PILES } from "./examples.ts";
 import type { Collection } from "./requests.ts";
-import { CHANNEL, type Command, type ServerMessage, type ToMeter, type Turns } from "./talk.ts";
-import { TurnMeter } from "./turn-meter.ts";
+import { CHANNEL, type Command, type ServerMessage, type ToMeter } from "./talk.ts";
 
 const send = (receive: ServerMessage) => process.send?.(receive);
 

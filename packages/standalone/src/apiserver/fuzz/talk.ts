@@ -1,3 +1,4 @@
+import type { Turns } from "../testing/turn-meter.ts";
 import type { Collection } from "./requests.ts";
 
 /** Where the API server's thread is asked what its turns were. */
@@ -12,15 +13,6 @@ export type ToMeter = "begin" | "report";
 export type Command =
   | { do: "start"; thread: string; parseThread: string | undefined }
   | { do: "begin" | "report" | "stop" };
-
-/** What the event loop of a thread has done since it was measured. */
-export interface Turns {
-  /** Milliseconds of processor time that the thread had in one turn: a busy machine does not change them. */
-  worst: number;
-  /** Milliseconds on the wall, as `monitorEventLoopDelay` has them. */
-  wall: number;
-  stalls: { ms: number; requests: string[] }[];
-}
 
 /** What the requests since the last report have cost the server. */
 export interface Report {

@@ -6,8 +6,16 @@ import {
   type PerformanceEntry,
   PerformanceObserver,
 } from "node:perf_hooks";
-import { threadMs } from "../testing/thread-cost.ts";
-import type { Turns } from "./talk.ts";
+import { threadMs } from "./thread-cost.ts";
+
+/** What the event loop of a thread has done since it was measured. */
+export interface Turns {
+  /** Milliseconds of processor time that the thread had in one turn: a busy machine does not change them. */
+  worst: number;
+  /** Milliseconds on the wall, as `monitorEventLoopDelay` has them. */
+  wall: number;
+  stalls: { ms: number; requests: string[] }[];
+}
 
 /** How often it is seen that the loop turns. */
 const BEAT_MS = 5;
