@@ -7,6 +7,9 @@ import { type ContainerView, outcomeOf, type PodView, restarts } from "./pod-vie
 type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
 type State = NonNullable<ContainerStatus["state"]>;
 
+/** Of termination messages, in all containers of a pod together: as in Kubernetes, each has an equal share of it. */
+const MESSAGES_BYTES = 12 * 1024;
+
 /** One container as the API shows it. */
 export function containerStatus(view: PodView, each: ContainerView): ContainerStatus {
   const { spec, role, latest, previous, probes } = each;
@@ -15,7 +18,8 @@ export function containerStatus(view: PodView, each: ContainerView): ContainerSt
   if (latest === undefined && known?.state?.terminated !== undefined)
     return { ...known, ready: false, started: false };
   const waiting = waitingState(view, each);
-  const state: State = waiting ?? (latest === undefined ? {} : stateOf(latest));
+  const share = Math.floor(MESSAGES_BYTES / view.containers.length);
+  const state: State = waiting ?? (latest === undefined ? {} : stateOf(latest, share));
   const last = waiting !== undefined && latest?.exit !== undefined ? latest : previous;
   const running = latest?.state === "running";
   const done = role === "init" && latest?.exit?.code === 0;
@@ -27,7 +31,7 @@ export function containerStatus(view: PodView, each: ContainerView): ContainerSt
     ready: done || (running && probes.started && probes.ready),
     started: running && probes.started,
     state,
-    lastState: last === undefined ? {} : stateOf(last),
+    lastState: last === undefined ? {} : stateOf(last, share),
     ...(latest === undefined ? {} : { containerID: `mooring://${latest.id}` }),
   };
 }
@@ -37,19 +41,26 @@ function recorded(pod: Pod, name: string): ContainerStatus | undefined {
   return [...initContainerStatuses, ...containerStatuses].find((status) => status.name === name);
 }
 
-function stateOf({ id, startedAt, createdAt, exit }: Attempt): State {
+function stateOf({ id, startedAt, createdAt, exit }: Attempt, messageBytes: number): State {
   if (exit === undefined) return { running: { startedAt: seconds(startedAt ?? createdAt) } };
   const { code, reason, message, finishedAt, shutdown } = exit;
   return {
     terminated: {
       exitCode: code,
       reason: shutdown ? "Shutdown" : reason,
-      ...defined({ message }),
+      ...defined({ message: message === undefined ? undefined : beginOf(message, messageBytes) }),
       startedAt: seconds(startedAt ?? createdAt),
       finishedAt: seconds(finishedAt),
       containerID: `mooring://${id}`,
     },
   };
+}
+
+/** As many whole characters as there is room for. */
+function beginOf(text: string, bytes: number): string {
+  // A character of more than one unit of the text is not split, nor is one of more than a byte.
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytes));
+  return text.slice(0, read);
 }
 
 /** Why it does not run although it should; undefined when it runs, or has ended for good. */
