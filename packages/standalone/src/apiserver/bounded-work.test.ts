@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request } from "node:https";
 import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { connect } from "node:tls";
 import { eventually, thorough } from "@mooring/store/testing";
+import { longestTurn } from "./testing/longest-turn.ts";
 import { startTestServer, type TestServer } from "./testing/test-server.ts";
-import { costOf } from "./testing/thread-cost.ts";
+import { threadMs } from "./testing/thread-cost.ts";
 
 let server: TestServer;
 before(async () => {
@@ -23,12 +25,12 @@ before(async () => {
 after(() => server.stop());
 
 const MAPS = "/api/v1/namespaces/default/configmaps?dryRun=All";
-/** Of the thread that server and client share; another thread that is kept busy does not count. */
-const MOST_CPU_MS = 250;
-/** Of lists that are much longer than others may send. */
-const MOST_CPU_OF_LONG_MS = 4_000;
-/** Ten seconds are promised, and a busy machine may be as late again; Node's own limit would be a minute. */
-const MOST_SILENCE_MS = 20_000;
+/** Of processor time in one turn of the event loop that server and client share: a busy machine does not change it. */
+const MOST_MS = 50;
+/** How long a client may send its headers. */
+const HEADERS_MS = 10_000;
+
+const measured = <T>(work: () => Promise<T>) => longestTurn(work, MOST_MS);
 
 async function bounded(
   what: string,
@@ -38,11 +40,11 @@ async function bounded(
 ): Promise<number> {
   // Not the administrator, whose own bodies are their own affair.
   const headers = { "content-type": type, "impersonate-user": "untrusted" };
-  const { response, ms } = await costOf(() => server.http.send(path, { method, headers, body }));
+  const { response, ms } = await measured(() => server.http.send(path, { method, headers, body }));
   assert.notEqual(response.status, 500, `${what}: ${response.text.slice(0, 300)}`);
   if (process.env.MOORING_SHOW !== undefined)
     console.log(what, ms.toFixed(1), response.status, response.text.slice(0, 150));
-  assert.ok(ms < MOST_CPU_MS, `${what} blocks the server for ${ms.toFixed(0)} ms of its own`);
+  assert.ok(ms < MOST_MS, `${what} takes ${ms.toFixed(0)} ms in one turn`);
   return response.status;
 }
 
@@ -183,10 +185,10 @@ test("an object that is read as YAML blocks the server no more than as JSON", as
   assert.equal((await server.http.post(path, { metadata: { name: "quotes" }, data })).status, 201);
   for (const read of [`${path}/quotes`, path]) {
     const headers = { accept: "application/yaml", "impersonate-user": "untrusted" };
-    const { response, ms } = await costOf(() => server.http.send(read, { headers }));
+    const { response, ms } = await measured(() => server.http.send(read, { headers }));
     assert.equal(response.status, 200);
     assert.match(response.text, /name: quotes\n/);
-    assert.ok(ms < MOST_CPU_MS, `${read} takes ${ms.toFixed(0)} ms`);
+    assert.ok(ms < MOST_MS, `${read} takes ${ms.toFixed(0)} ms`);
   }
   await server.http.delete(`${path}/quotes`);
 });
@@ -255,7 +257,7 @@ test("a role that stands for very many combinations is not compared one by one",
   });
   assert.equal(bound.status, 201, bound.text);
   const make = (wanted: object) =>
-    costOf(() =>
+    measured(() =>
       server.http.post(
         `${roles}?dryRun=All`,
         { metadata: { name: "wide" }, rules: [wanted] },
@@ -271,31 +273,52 @@ test("a role that stands for very many combinations is not compared one by one",
   ] as const) {
     const { response, ms } = await make(wanted);
     assert.equal(response.status, status, response.text.slice(0, 300));
-    assert.ok(ms < MOST_CPU_MS, `it takes ${ms.toFixed(0)} ms`);
+    assert.ok(ms < MOST_MS, `it takes ${ms.toFixed(0)} ms`);
   }
 });
 
 test("lists with keys take no longer to merge than they are long", thorough(), async () => {
-  const path = "/api/v1/namespaces/default/pods/long?dryRun=All&fieldManager=x";
-  const env = Array.from({ length: 9_000 }, (_, at) => ({ name: `v${at}` }));
-  const pod = {
-    ...{ apiVersion: "v1", kind: "Pod", metadata: { name: "long" } },
-    spec: { containers: [{ name: "c", image: "host", env }] },
-  };
-  assert.equal((await server.http.post("/api/v1/namespaces/default/pods", pod)).status, 201);
-  const order = { "$setElementOrder/env": [...env].reverse() };
-  const patch = { spec: { containers: [{ name: "c", env, ...order }] } };
-  for (const [type, body] of [
-    ["application/strategic-merge-patch+json", patch],
-    ["application/apply-patch+yaml", { ...pod, metadata: { ...pod.metadata, labels: { a: "b" } } }],
-  ] as const) {
-    const headers = { "content-type": type };
-    // As the administrator, whose lists may be long enough to show how the time grows.
-    const { response, ms } = await costOf(() => server.http.send(path, { method: "PATCH", headers, body }));
-    assert.ok(response.status < 500, response.text.slice(0, 300));
-    assert.ok(ms < MOST_CPU_OF_LONG_MS, `${type} takes ${ms.toFixed(0)} ms`);
+  const types = ["application/strategic-merge-patch+json", "application/apply-patch+yaml"] as const;
+  for (const type of types) {
+    const [short, long] = [await mergeMs(type, 2_250), await mergeMs(type, 9_000)];
+    // Four times as long; each with each would be sixteen times as much.
+    assert.ok(
+      long < 8 * short,
+      `${type} takes ${long.toFixed(0)} ms, and ${short.toFixed(0)} ms of a quarter`,
+    );
   }
 });
+
+/** Processor time of this thread for a patch of a list of so many with itself, the least of some. */
+async function mergeMs(type: string, length: number): Promise<number> {
+  const name = `long-${length}`;
+  const pods = "/api/v1/namespaces/default/pods";
+  const env = Array.from({ length }, (_, at) => ({ name: `v${at}` }));
+  const pod = {
+    ...{ apiVersion: "v1", kind: "Pod", metadata: { name } },
+    spec: { containers: [{ name: "c", image: "host", env }] },
+  };
+  const made = await server.http.post(pods, pod);
+  assert.ok([201, 409].includes(made.status), made.text.slice(0, 300));
+  const order = { "$setElementOrder/env": [...env].reverse() };
+  const body = type.includes("strategic")
+    ? { spec: { containers: [{ name: "c", env, ...order }] } }
+    : { ...pod, metadata: { name, labels: { a: "b" } } };
+  let least = Number.POSITIVE_INFINITY;
+  for (let times = 0; times < 3; times += 1) {
+    const before = threadMs();
+    // As the administrator, whose lists may be long enough to show how the time grows.
+    const path = `${pods}/${name}?dryRun=All&fieldManager=x`;
+    const response = await server.http.send(path, {
+      method: "PATCH",
+      headers: { "content-type": type },
+      body,
+    });
+    assert.ok(response.status < 500, response.text.slice(0, 300));
+    least = Math.min(least, threadMs() - before);
+  }
+  return least;
+}
 
 test("a node sends more values than others, but not in objects whose keys it chooses", async () => {
   const headers = { "impersonate-user": "system:node:n1", "impersonate-group": "system:nodes" };
@@ -315,14 +338,14 @@ test("a node sends more values than others, but not in objects whose keys it cho
   // Whose fields are tracked one by one: no other body of a node costs as much.
   const conditions = Array.from({ length: 1_290 }, (_, at) => ({ type: `T${at}`, status: "True" }));
   const body = { apiVersion: "v1", kind: "Node", metadata: { name: "n1" }, status: { conditions } };
-  const { response, ms } = await costOf(() =>
+  const { response, ms } = await measured(() =>
     server.http.send("/api/v1/nodes/n1/status?fieldManager=n1", {
       ...{ method: "PATCH", body },
       headers: { ...headers, "content-type": "application/apply-patch+yaml" },
     }),
   );
   assert.equal(response.status, 200, response.text.slice(0, 300));
-  assert.ok(ms < MOST_CPU_MS, `it takes ${ms.toFixed(0)} ms`);
+  assert.ok(ms < MOST_MS, `it takes ${ms.toFixed(0)} ms`);
 });
 
 test("patterns have RE2's meaning and take no longer than their text", async () => {
@@ -398,10 +421,13 @@ test("whoever does not say what they want is sent away", async () => {
   });
   await once(socket, "secureConnect");
   socket.write("GET /api HTTP/1.1\r\nHost: x\r\n");
-  const began = performance.now();
   socket.resume();
-  await once(socket, "close");
-  assert.ok(performance.now() - began < MOST_SILENCE_MS);
+  const closed = once(socket, "close").then(() => "closed");
+  // Node's own limit is six times as long. On a busy machine both timers of this thread come late.
+  const late = new AbortController();
+  const waited = sleep(3 * HEADERS_MS, "open", { signal: late.signal }).catch(() => "");
+  assert.equal(await Promise.race([closed, waited]), "closed");
+  late.abort();
 });
 
 test("a user who sends slowly makes nobody else wait", async () => {

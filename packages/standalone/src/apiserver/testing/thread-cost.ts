@@ -5,10 +5,3 @@ export function threadMs(): number {
   const [nanoseconds = "0"] = readFileSync("/proc/thread-self/schedstat", "utf8").split(" ");
   return Number(nanoseconds) / 1e6;
 }
-
-/** What that thread does for something, a server and its client in this process together. */
-export async function costOf<T>(work: () => Promise<T>): Promise<{ response: T; ms: number }> {
-  const before = threadMs();
-  const response = await work();
-  return { response, ms: threadMs() - before };
-}
