@@ -11,7 +11,7 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { PersistentVolumeClaims, PersistentVolumes, type Pod, Pods, Secrets } from "@mooring/store";
 import { eventually, everyday, thorough } from "@mooring/store/testing";
-import { KUBECTL } from "../support/kubectl.ts";
+import { KUBECTL, Kubectl } from "../support/kubectl.ts";
 import { claim, pod } from "../support/manifests.ts";
 import { parseScrape } from "../support/prometheus.ts";
 import { command } from "./support/command.ts";
@@ -78,48 +78,88 @@ describe("logs of pods on a machine that has joined, and streams into them", () 
     },
   );
 
-  test(
-    "programs are run, files copied and ports forwarded there, as on the API server's own machine",
-    everyday(),
-    async () => {
-      const { kubectl } = nodes;
-      assert.equal(await kubectl.run("exec", "talker", "--", "sh", "-c", "echo $HOSTNAME"), "talker\n");
-      await assert.rejects(kubectl.run("exec", "talker", "--", "sh", "-c", "exit 7"), /exit code 7/);
-      await assert.rejects(kubectl.run("exec", "talker", "--", "no-such-program"), /not found/);
-      const folder = await mkdtemp(join(tmpdir(), "mooring-copy-"));
-      try {
-        const bytes = randomBytes(1024 * 1024);
-        await writeFile(join(folder, "there"), bytes);
-        await kubectl.run("cp", join(folder, "there"), "talker:/tmp/file");
-        await kubectl.run("cp", "talker:/tmp/file", join(folder, "back"));
-        assert.ok(bytes.equals(await readFile(join(folder, "back"))));
-      } finally {
-        await rm(folder, { recursive: true });
-      }
-      await run(
-        "echo",
-        `exec ${process.execPath} -e 'require("net").createServer((s) => s.pipe(s)).listen(7007, () => console.log("listens"))'`,
-      );
-      // kubectl ends when no other end does.
-      await eventually("the program to listen", async () =>
-        (await kubectl.run("logs", "echo")).includes("listens"),
-      );
-      const args = ["--kubeconfig", nodes.up.kubeconfig, "port-forward", "pod/echo", ":7007"];
-      const child = spawn(KUBECTL, args, { stdio: ["ignore", "pipe", "inherit"] });
-      try {
-        const [line] = (await once(child.stdout, "data")) as [Buffer];
-        const port = Number(/127\.0\.0\.1:(\d+)/.exec(line.toString())?.[1]);
-        const echoed = await eventually("the program to respond", async () => {
-          const socket = connect({ host: "127.0.0.1", port, allowHalfOpen: true });
-          socket.end("over two machines");
-          return (await text(socket)) || undefined;
-        });
-        assert.equal(echoed, "over two machines");
-      } finally {
-        child.kill();
-      }
-    },
-  );
+  for (const [how, variables] of [
+    ["in WebSockets", {}],
+    ["over SPDY", { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: "false" }],
+  ] as const) {
+    test(
+      `programs are run and files copied there ${how}, as on the API server's own machine`,
+      everyday(),
+      async () => {
+        const kubectl = new Kubectl(nodes.up.kubeconfig, variables);
+        assert.equal(await kubectl.run("exec", "talker", "--", "sh", "-c", "echo $HOSTNAME"), "talker\n");
+        await assert.rejects(kubectl.run("exec", "talker", "--", "sh", "-c", "exit 7"), /exit code 7/);
+        await assert.rejects(kubectl.run("exec", "talker", "--", "no-such-program"), /not found/);
+        const folder = await mkdtemp(join(tmpdir(), "mooring-copy-"));
+        try {
+          const bytes = randomBytes(1024 * 1024);
+          await writeFile(join(folder, "there"), bytes);
+          await kubectl.run("cp", join(folder, "there"), "talker:/tmp/file");
+          await kubectl.run("cp", "talker:/tmp/file", join(folder, "back"));
+          assert.ok(bytes.equals(await readFile(join(folder, "back"))));
+        } finally {
+          await rm(folder, { recursive: true });
+        }
+      },
+    );
+
+    test(
+      `what a container writes is shown by attach ${how}, and who leaves a program takes it along`,
+      thorough(),
+      async () => {
+        const name = `beats-${how.split(" ")[1]?.toLowerCase()}`;
+        await run(name, "while :; do echo beat; sleep 0.2; done");
+        const start = (...args: string[]) =>
+          spawn(KUBECTL, ["--kubeconfig", nodes.up.kubeconfig, ...args], {
+            ...{ stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, ...variables } },
+          });
+        const attached = start("attach", name);
+        const seconds = `9${name.length}4321`;
+        const program = start("exec", name, "--", "sleep", seconds);
+        try {
+          let seen = "";
+          attached.stdout?.on("data", (chunk: Buffer) => {
+            seen += chunk.toString();
+          });
+          await eventually("a line of the container", () => seen.includes("beat\n"));
+          const runs = async () =>
+            (await nodes.kubectl.run("exec", name, "--", "ps", "ax")).includes(`sleep ${seconds}`);
+          await eventually("the program to run", runs);
+          program.kill("SIGKILL");
+          await eventually("the program to have ended", async () => !(await runs()));
+        } finally {
+          attached.kill("SIGKILL");
+          program.kill("SIGKILL");
+        }
+      },
+    );
+  }
+
+  test("ports are forwarded there, as on the API server's own machine", everyday(), async () => {
+    const { kubectl } = nodes;
+    await run(
+      "echo",
+      `exec ${process.execPath} -e 'require("net").createServer((s) => s.pipe(s)).listen(7007, () => console.log("listens"))'`,
+    );
+    // kubectl ends when no other end does.
+    await eventually("the program to listen", async () =>
+      (await kubectl.run("logs", "echo")).includes("listens"),
+    );
+    const args = ["--kubeconfig", nodes.up.kubeconfig, "port-forward", "pod/echo", ":7007"];
+    const child = spawn(KUBECTL, args, { stdio: ["ignore", "pipe", "inherit"] });
+    try {
+      const [line] = (await once(child.stdout, "data")) as [Buffer];
+      const port = Number(/127\.0\.0\.1:(\d+)/.exec(line.toString())?.[1]);
+      const echoed = await eventually("the program to respond", async () => {
+        const socket = connect({ host: "127.0.0.1", port, allowHalfOpen: true });
+        socket.end("over two machines");
+        return (await text(socket)) || undefined;
+      });
+      assert.equal(echoed, "over two machines");
+    } finally {
+      child.kill();
+    }
+  });
 
   test("what their claims have left is in /metrics, by node", thorough(), async () => {
     const store = await nodes.store();

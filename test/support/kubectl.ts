@@ -20,14 +20,18 @@ const WATCH_MS = 20_000;
 /** A real kubectl against one server. */
 export class Kubectl {
   readonly #kubeconfig: string;
-  constructor(kubeconfig: string) {
+  readonly #env: NodeJS.ProcessEnv;
+  /** `variables`: by which a user has it behave otherwise. */
+  constructor(kubeconfig: string, variables: Readonly<Record<string, string>> = {}) {
     this.#kubeconfig = kubeconfig;
+    this.#env = { ...process.env, ...variables };
   }
 
   /** Runs it and returns stdout; throws with both streams when it fails. */
   async run(...args: string[]): Promise<string> {
     const { stdout } = await execute(KUBECTL, ["--kubeconfig", this.#kubeconfig, ...args], {
       maxBuffer: 64 << 20,
+      env: this.#env,
     });
     return stdout;
   }
