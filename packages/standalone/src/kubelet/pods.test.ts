@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Events } from "@mooring/store";
+import { Events, type Pod } from "@mooring/store";
 import { ClusterOfFile, withContainers } from "./testing/cluster-of-file.ts";
-import { eventually, logOf, logShows, Pods, phase, pod } from "./testing/test-cluster.ts";
+import { eventually, logOf, logShows, NODE, Pods, phase, pod } from "./testing/test-cluster.ts";
 
 const of = ClusterOfFile.open();
 
@@ -195,4 +195,28 @@ test("a program that does not exist is reported as the container's end", async (
     "Failed",
   );
   assert.equal(ended.status?.containerStatuses?.[0]?.state?.terminated?.reason, "StartError");
+});
+
+test("a pod that names its node goes past the scheduler, and not past the labels that it asks for", async () => {
+  const { store } = of.cluster;
+  const asking = (name: string, spec: object) => ({
+    ...pod(name, "exit 0"),
+    spec: { ...pod(name, "exit 0").spec, nodeName: NODE, ...spec } as NonNullable<Pod["spec"]>,
+  });
+  const terms = [{ matchExpressions: [{ key: "disk", operator: "In", values: ["fast"] }] }];
+  const required = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms } };
+  await store.create(Pods, asking("selects", { nodeSelector: { disk: "fast" } }));
+  await store.create(Pods, asking("prefers", { affinity: { nodeAffinity: required } }));
+  for (const name of ["selects", "prefers"]) {
+    const seen = await eventually(store, Pods, name, (object) => {
+      const waiting = object?.status?.containerStatuses?.[0]?.state?.waiting;
+      return waiting?.reason === "CreateContainerConfigError";
+    });
+    assert.match(
+      seen?.status?.containerStatuses?.[0]?.state?.waiting?.message ?? "",
+      /^cannot be honoured: spec\.nodeName: node node-1 didn't match Pod's node affinity\/selector$/,
+    );
+    await store.delete(Pods, { namespace: "default", name });
+  }
+  await of.runToEnd(asking("fits", { nodeSelector: { "kubernetes.io/os": "linux" } }));
 });

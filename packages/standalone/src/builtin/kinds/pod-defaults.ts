@@ -40,7 +40,16 @@ function defaultContainer(container: JsonObject): void {
   container.imagePullPolicy ??= pinned ? "IfNotPresent" : "Always";
   const resources = digObject(container, "resources");
   const limits = digObject(resources, "limits");
+  for (const probe of PROBES) if (isObject(container[probe])) defaultProbe(container[probe]);
   if (Object.keys(limits).length > 0) resources.requests = { ...limits, ...digObject(resources, "requests") };
+}
+
+const PROBES = ["livenessProbe", "readinessProbe", "startupProbe"];
+const PROBE_DEFAULTS = { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 };
+
+/** As in Kubernetes, 0 is the default as well. */
+function defaultProbe(probe: JsonObject): void {
+  for (const [field, value] of Object.entries(PROBE_DEFAULTS)) if (!probe[field]) probe[field] = value;
 }
 
 function defaultHostPorts(spec: JsonObject): void {

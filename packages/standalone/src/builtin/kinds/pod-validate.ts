@@ -6,12 +6,15 @@ import {
   forbidden,
   invalid,
   notFound,
+  notSupported,
   required,
 } from "../../schema/field-error.ts";
 import { nameProblems } from "../../schema/formats.ts";
 import { isObject, type JsonObject } from "../../schema/model.ts";
 import { compareQuantities } from "../../schema/quantity.ts";
 import { claimSpecErrors } from "./claim.ts";
+import { lifeErrors, variableErrors } from "./container-validate.ts";
+import { hostPathTypeErrors } from "./volume-source-errors.ts";
 
 /** What must be true within a pod, beyond the types of its fields. */
 export function validatePod(pod: UnstructuredObject): FieldError[] {
@@ -27,8 +30,15 @@ export function podSpecErrors(spec: JsonObject, at: string): FieldError[] {
   for (const field of ["initContainers", "containers"]) {
     for (const [i, container] of digList(spec, field).entries()) {
       const path = `${at}.${field}[${i}]`;
-      errors.push(...uniqueName(container, path, names), ...containerErrors(container, path, volumes));
+      const isInit = field === "initContainers";
+      errors.push(...uniqueName(container, path, names));
+      errors.push(...containerErrors(container, path, { volumes, isInit }));
     }
+  }
+  for (const [i, { operator }] of digList(spec, "tolerations").entries()) {
+    // Those that compare numbers are not there where they are not asked for at the server's start.
+    if (operator === "Gt" || operator === "Lt")
+      errors.push(notSupported(`${at}.tolerations[${i}].operator`, operator, ["Equal", "Exists"]));
   }
   const deadline = spec.activeDeadlineSeconds;
   if (typeof deadline === "number" && deadline < 1) {
@@ -51,7 +61,7 @@ function uniqueName(item: JsonObject, path: string, seen: Set<string>): FieldErr
 function containerErrors(
   container: JsonObject,
   path: string,
-  volumes: Map<string, JsonObject>,
+  { volumes, isInit }: { volumes: Map<string, JsonObject>; isInit: boolean },
 ): FieldError[] {
   const errors: FieldError[] = [];
   const image = digText(container, "image");
@@ -59,16 +69,10 @@ function containerErrors(
   else if (image !== image.trim()) {
     errors.push(invalid(`${path}.image`, image, "must not have leading or trailing whitespace"));
   }
-  for (const [i, env] of digList(container, "env").entries()) {
-    if (digText(env, "name") === "") errors.push(required(`${path}.env[${i}].name`));
-    if (digText(env, "value") !== "" && isObject(env.valueFrom)) {
-      errors.push(
-        invalid(`${path}.env[${i}].valueFrom`, "", "may not be specified when `value` is not empty"),
-      );
-    }
-  }
   return [
     ...errors,
+    ...variableErrors(container, path),
+    ...lifeErrors(container, path, isInit && container.restartPolicy !== "Always"),
     ...resourceErrors(container, path),
     ...mountErrors(container, path, volumes),
     ...deviceErrors(container, path, volumes),
@@ -183,6 +187,7 @@ function volumeErrors(volumes: readonly JsonObject[], at: string): FieldError[] 
         invalid(`${path}.hostPath.path`, digText(volume, "hostPath", "path"), "must not contain '..'"),
       );
     }
+    if (isObject(volume.hostPath)) errors.push(...hostPathTypeErrors(volume.hostPath, `${path}.hostPath`));
     if (isObject(volume.ephemeral)) errors.push(...ephemeralErrors(volume, `${path}.ephemeral`));
     return errors;
   });

@@ -60,7 +60,8 @@ function pathErrors(source: Fields, path: string): FieldError[] {
   return at.split("/").includes("..") ? [invalid(`${path}.path`, at, "must not contain '..'")] : [];
 }
 
-function hostPathTypeErrors({ type = "" }: Fields, path: string): FieldError[] {
+/** Of what must be there. */
+export function hostPathTypeErrors({ type = "" }: Fields, path: string): FieldError[] {
   return HOST_PATH_TYPES.includes(String(type))
     ? []
     : [notSupported(`${path}.type`, type, HOST_PATH_TYPES.slice(1))];

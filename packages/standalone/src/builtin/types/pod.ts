@@ -63,10 +63,10 @@ type PodSecurityContext "Privileges of all containers."
   runAsGroup: int64 -- Group id of processes.
   runAsNonRoot: bool -- Refuse to run as root.
   supplementalGroups: []int64 -- Further groups.
-  supplementalGroupsPolicy: string -- Merge or Strict.
+  supplementalGroupsPolicy: string enum(Merge,Strict) -- Merge or Strict.
   fsGroup: int64 -- Group that owns the volumes.
   sysctls: []Sysctl -- Kernel parameters.
-  fsGroupChangePolicy: string -- OnRootMismatch or Always.
+  fsGroupChangePolicy: string enum(Always,OnRootMismatch) -- OnRootMismatch or Always.
   seccompProfile: SeccompProfile -- System call filter.
   appArmorProfile: AppArmorProfile -- AppArmor profile.
   seLinuxChangePolicy: string -- How labels get onto volumes.

@@ -24,7 +24,7 @@ function nodeOf(
     ...defined({ spec: more.spec }),
     status: { conditions: [{ type: "Ready", status: more.ready ?? "True" }], allocatable: { pods: "10" } },
   };
-  return { node, used: new Map(), limits: new Map(), pods: 0, requested: new Map() };
+  return { node, used: new Map(), limits: new Map(), hostPorts: new Set(), pods: 0, requested: new Map() };
 }
 
 function podOf(spec: Partial<NonNullable<Pod["spec"]>> = {}): Pod {
@@ -167,6 +167,36 @@ test("what pods ask for has to fit beside what is there: sidecars and init conta
   assert.equal(run({ pod: fits, nodes: [node] }).do, "bind");
   const late = podOf({ initContainers: [sidecar, asks({ cpu: "2" })], containers: [asks({ cpu: "1" })] });
   assert.match(refusal({ pod: late, nodes: [node] }), /Insufficient cpu/);
+});
+
+test("what is asked for a pod as a whole counts in the place of what its containers ask for", () => {
+  const plain = nodeOf("n");
+  const status = { ...plain.node.status, allocatable: { pods: "10", cpu: "2", memory: "4Gi" } };
+  const nodes = [{ ...plain, node: { ...plain.node, status } }];
+  const containers = [{ name: "c", image: "host", resources: { requests: { cpu: "1", memory: "1Gi" } } }];
+  const asking = (cpu: string) => podOf({ containers, resources: { requests: { cpu } } } as never);
+  assert.match(refusal({ pod: asking("3"), nodes }), /1 Insufficient cpu\./);
+  assert.equal(run({ pod: asking("2"), nodes }).do, "bind");
+});
+
+test("a port of the machine is one pod's", () => {
+  const asking = (hostPort: number, protocol?: string) =>
+    podOf({
+      containers: [
+        {
+          name: "c",
+          image: "host",
+          ports: [{ containerPort: hostPort, hostPort, ...defined({ protocol }) }],
+        },
+      ],
+    });
+  const nodes = [{ ...nodeOf("n"), hostPorts: new Set(["TCP/80"]) }];
+  assert.match(
+    refusal({ pod: asking(80), nodes }),
+    /^0\/1 nodes are available: 1 node\(s\) didn't have free ports for the requested pod ports\. .*another hostPort/,
+  );
+  assert.equal(run({ pod: asking(80, "UDP"), nodes }).do, "bind");
+  assert.equal(run({ pod: asking(81), nodes }).do, "bind");
 });
 
 test("a volume that a pod on the node uses already does not count twice against the limit", () => {

@@ -18,7 +18,8 @@ import { NO_PROVISIONER, SELECTED_NODE } from "../binder/names.ts";
 import { isReady } from "../lost-node.ts";
 import { isFinished } from "../pod-claims.ts";
 import { hasCapacity } from "./capacity.ts";
-import { type Amounts, lacking, requestsOf } from "./requests.ts";
+import { matchesPod } from "./matches-pod.ts";
+import { type Amounts, hostPortsOf, lacking, requestsOf } from "./requests.ts";
 import { untolerated } from "./taints.ts";
 
 /** A claim of the pod that is to be scheduled. */
@@ -44,6 +45,8 @@ export interface NodeView {
   /** Attach limit of each driver. */
   limits: ReadonlyMap<string, number>;
   pods: number;
+  /** Those that pods on the node have to themselves. */
+  hostPorts: ReadonlySet<string>;
   /** What the pods on the node have asked for, together. */
   requested: Amounts;
 }
@@ -197,6 +200,10 @@ const CHECKS: readonly Check[] = [
   },
   ({ pod }, { node }) =>
     matchesPod(pod, node) ? undefined : "node(s) didn't match Pod's node affinity/selector",
+  ({ pod }, { hostPorts }) =>
+    hostPortsOf(pod).some((port) => hostPorts.has(port))
+      ? "node(s) didn't have free ports for the requested pod ports"
+      : undefined,
   (_, { node, pods }) =>
     BigInt(pods) < parseQuantity(node.status?.allocatable?.pods ?? Number.MAX_SAFE_INTEGER)
       ? undefined
@@ -217,17 +224,6 @@ function nodeProblems(view: SchedulingView, node: NodeView): readonly string[] {
     if (reasons.length > 0) return reasons;
   }
   return [];
-}
-
-function matchesPod(pod: Pod, node: Node): boolean {
-  const labels = node.metadata.labels ?? {};
-  const selected = Object.entries(pod.spec?.nodeSelector ?? {}).every(
-    ([key, value]) => labels[key] === value,
-  );
-  return (
-    selected &&
-    selectsNode(pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution, node)
-  );
 }
 
 function withinLimits(claims: readonly ClaimView[], { used, limits }: NodeView): boolean {
@@ -267,6 +263,7 @@ const ADVICE: readonly [start: string, advice: string][] = [
   ["node(s) were not ready", "Inspect the node: kubectl describe node."],
   ["node(s) had untolerated taint", "Remove the taint or add a toleration to the pod."],
   ["node(s) didn't match Pod's", "Change spec.nodeSelector or spec.affinity of the pod, or label a node."],
+  ["node(s) didn't have free ports", "Delete the pod that has the port, or ask for another hostPort."],
   [
     "node(s) had volume node affinity",
     "The pod's volumes can only be used on the nodes that their spec.nodeAffinity names.",

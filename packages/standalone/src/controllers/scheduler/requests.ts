@@ -1,6 +1,8 @@
 import { type Pod, parseMilli } from "@mooring/store";
 
 type Container = NonNullable<Pod["spec"]>["containers"][number];
+/** With a field that servers know and the types do not yet. */
+type Whole = { resources?: { requests?: Record<string, string | number> } };
 
 /** Amounts by resource name, in thousandths: `cpu` -> 250n, `memory` -> bytes times 1000. */
 export type Amounts = ReadonlyMap<string, bigint>;
@@ -22,8 +24,19 @@ export function requestsOf({ spec }: Pod): Amounts {
   const together = new Map(sidecars);
   for (const each of spec?.containers ?? []) add(together, amountsOf(each));
   for (const [name, amount] of largest) together.set(name, max(together.get(name), amount));
+  // What is asked for the pod as a whole counts, and not what its containers ask for of that.
+  for (const [name, amount] of quantities((spec as Whole | undefined)?.resources?.requests))
+    together.set(name, amount);
   add(together, quantities(spec?.overhead));
   return together;
+}
+
+/** Ports of its node that a pod has to itself: `TCP/8080`. */
+export function hostPortsOf({ spec }: Pod): string[] {
+  return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])]
+    .flatMap(({ ports = [] }) => ports)
+    .filter(({ hostPort = 0 }) => hostPort > 0)
+    .map(({ hostPort, protocol }) => `${protocol ?? "TCP"}/${hostPort}`);
 }
 
 /** All of these together. */

@@ -15,7 +15,7 @@ import type { ClusterView } from "../cluster-view.ts";
 import { isForeign } from "../ephemeral-volumes/read.ts";
 import { claimNameOf, isFinished } from "../pod-claims.ts";
 import type { ClaimView, NodeView, SchedulingView } from "./decide.ts";
-import { requestsOf, sumOf } from "./requests.ts";
+import { hostPortsOf, requestsOf, sumOf } from "./requests.ts";
 
 /** What is read for a pod. */
 interface SchedulingCaches {
@@ -118,5 +118,6 @@ function nodeView({ noted, others, assumed }: SchedulingCaches, node: Node): Nod
   for (const driver of noted.csiNodes.get(name)?.spec?.drivers ?? []) {
     if (driver.allocatable?.count !== undefined) limits.set(driver.name, driver.allocatable.count);
   }
-  return { node, used, limits, pods: pods.length, requested: sumOf(pods.map(requestsOf)) };
+  const hostPorts = new Set(pods.flatMap(hostPortsOf));
+  return { node, used, limits, hostPorts, pods: pods.length, requested: sumOf(pods.map(requestsOf)) };
 }

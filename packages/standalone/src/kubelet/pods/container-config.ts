@@ -1,7 +1,8 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Exec } from "@mooring/engine";
-import { defined, type ObjectStore, type Pod, parseMilli, parseQuantity } from "@mooring/store";
+import { defined, Nodes, type ObjectStore, type Pod, parseMilli, parseQuantity } from "@mooring/store";
+import { matchesPod, selectsNodes } from "../../controllers/scheduler/matches-pod.ts";
 import { type Image, type ImageUser, imageUser, imageVariables, programOf } from "../../images/index.ts";
 import {
   type ContainerConfig,
@@ -60,7 +61,11 @@ export async function containerConfig(
   const { image } = sources;
   const machine = await machineSupport();
   const { controllers } = machine;
-  const refused = refusedFields(pod, container, machine);
+  // Labels of a node that change while a pod runs on it keep none of its containers from starting again.
+  const refused = [
+    ...refusedFields(pod, container, machine),
+    ...(attempt === 0 ? await refusedPlace(sources, pod) : []),
+  ];
   if (refused.length > 0) throw new ContainerConfigError(`cannot be honoured: ${refused.join("; ")}`);
   const env = await containerEnvironment(sources.store, pod, container, sources.node);
   const { uid = "", namespace = "", name } = pod.metadata;
@@ -98,6 +103,12 @@ export async function containerConfig(
       fromLog: container.terminationMessagePolicy === "FallbackToLogsOnError",
     },
   };
+}
+
+/** Who names a node goes past the scheduler. */
+async function refusedPlace({ store, node }: ContainerSources, pod: Pod): Promise<string[]> {
+  if (!selectsNodes(pod) || matchesPod(pod, await store.get(Nodes, { name: node.nodeName }))) return [];
+  return [`spec.nodeName: node ${node.nodeName} didn't match Pod's node affinity/selector`];
 }
 
 function rootOf({ securityContext }: Container, { root }: Image): Pick<ContainerConfig, "image"> {

@@ -63,3 +63,17 @@ test("so have arguments", () => {
   // Escapes make a text shorter: what counts is what comes of it.
   assert.deepEqual(expand(["$$".repeat(100_000)]), ["$".repeat(100_000)]);
 });
+
+test("a variable has what another container may have, where it names that", async () => {
+  const [pod, main] = asking({});
+  const first = { name: "first", image: "host", resources: { limits: { memory: "2Mi" } } };
+  const spec = { initContainers: [first], containers: [main] };
+  const ask = (containerName: string) => ({
+    name: "A",
+    valueFrom: { resourceFieldRef: { containerName, resource: "limits.memory" } },
+  });
+  const read = (containerName: string) =>
+    containerEnvironment(store, { ...pod, spec }, { ...main, env: [ask(containerName)] }, NODE);
+  assert.deepEqual(await read("first"), { A: String(2 * MEBI) });
+  await assert.rejects(read("none"), { message: 'resourceFieldRef: container "none" is not in the pod' });
+});

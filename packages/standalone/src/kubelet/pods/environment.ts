@@ -24,7 +24,7 @@ export async function containerEnvironment(
   const env = new Variables(pod, container);
   const namespace = pod.metadata.namespace ?? "";
   const objects = new ObjectEntries(store, namespace);
-  const sources = { container, namespace, node, objects, fields: new PodFields(pod, node) };
+  const sources = { pod, container, namespace, node, objects, fields: new PodFields(pod, node) };
   for (const from of container.envFrom ?? []) {
     const entries = await readAll(objects, from);
     for (const [key, value] of Object.entries(entries))
@@ -112,6 +112,7 @@ export function hostnameOf(pod: Pod): string {
 }
 
 interface Sources {
+  pod: Pod;
   container: Container;
   namespace: string;
   node: NodeFacts;
@@ -120,18 +121,13 @@ interface Sources {
 }
 
 async function variableValue(
-  { container, namespace, node, objects, fields }: Sources,
+  { pod, container, namespace, node, objects, fields }: Sources,
   { value, valueFrom }: EnvVar,
 ): Promise<string | undefined> {
   if (valueFrom === undefined) return value ?? "";
   const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef } = valueFrom;
   if (fieldRef !== undefined) return fields.read(fieldRef.fieldPath);
-  if (resourceFieldRef !== undefined)
-    return readResource(
-      { ...resourceFieldRef, divisor: String(resourceFieldRef.divisor ?? "1") },
-      container,
-      node,
-    );
+  if (resourceFieldRef !== undefined) return readResource(resourceFieldRef, { pod, container }, node);
   const reference = configMapKeyRef ?? secretKeyRef;
   if (reference === undefined) return "";
   const { key, name = "", optional = false } = reference;

@@ -62,11 +62,20 @@ function pairs(map: Readonly<Record<string, string>> = {}): string {
 
 interface ResourceReference {
   resource: string;
-  divisor?: string;
+  divisor?: string | number;
+  containerName?: string;
 }
 
-/** `limits.memory` and the like, in units of the divisor, rounded up. Without a limit: what the node has. */
-export function readResource(reference: ResourceReference, container: Container, node: NodeFacts): string {
+/**
+ * `limits.memory` and the like, in units of the divisor, rounded up. Without a limit: what the node has. Of the container that is
+ * named, else of this one. Throws when there is none.
+ */
+export function readResource(
+  reference: ResourceReference,
+  of: { pod: Pod; container?: Container },
+  node: NodeFacts,
+): string {
+  const container = containerOf(reference, of);
   const [kind, name = ""] = splitOnce(reference.resource);
   const { limits = {}, requests = {} } = container.resources ?? {};
   const set = kind === "requests" ? requests[name] : limits[name];
@@ -79,6 +88,17 @@ export function readResource(reference: ResourceReference, container: Container,
       ? [parseMilli(quantity), parseMilli(unit)]
       : [parseQuantity(quantity), parseQuantity(unit)];
   return String((value + per - 1n) / per);
+}
+
+function containerOf(
+  { containerName = "" }: ResourceReference,
+  { pod, container }: { pod: Pod; container?: Container },
+): Container {
+  const all = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])];
+  const found = containerName === "" ? container : all.find(({ name }) => name === containerName);
+  if (found === undefined)
+    throw new Error(`resourceFieldRef: container "${containerName}" is not in the pod`);
+  return found;
 }
 
 function splitOnce(text: string): [string, string | undefined] {

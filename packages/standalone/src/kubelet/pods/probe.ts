@@ -7,6 +7,9 @@ import type { Container } from "./field-ref.ts";
 /** Of a response that are read, as in Kubernetes: a short one is ended by the program itself. */
 const MOST_BYTES = 10 * 1024;
 
+/** As in Kubernetes: of responses before the response, of which a program may send any number. */
+const MOST_INFORMATIONAL = 5;
+
 /** A probe of a container's spec. */
 export type Probe = NonNullable<Container["livenessProbe"]>;
 
@@ -23,7 +26,7 @@ export interface ProbeTarget {
 
 /** Undefined when the probe succeeds, else what went wrong. */
 export async function runProbe(probe: Probe, target: ProbeTarget): Promise<string | undefined> {
-  const timeoutMs = (probe.timeoutSeconds ?? 1) * 1000;
+  const timeoutMs = (probe.timeoutSeconds || 1) * 1000;
   try {
     if (probe.exec !== undefined) {
       const { exitCode, output, timedOut } = await target.exec(probe.exec.command ?? [], timeoutMs);
@@ -50,14 +53,13 @@ type HttpGet = NonNullable<Probe["httpGet"]>;
 
 function probeHttp(get: HttpGet, target: ProbeTarget, timeoutMs: number): Promise<string | undefined> {
   const request = get.scheme === "HTTPS" ? httpsRequest : httpRequest;
-  const headers = Object.fromEntries((get.httpHeaders ?? []).map(({ name, value }) => [name, value]));
   return new Promise((resolve, reject) => {
     const sent = request(
       {
         host: get.host || target.host,
         port: portOf(get.port, target),
         path: get.path || "/",
-        headers: { "User-Agent": "kube-probe/mooring", ...headers },
+        headers: headersOf(get),
         signal: withTimeLimit(timeoutMs),
         // A probe asks whether it responds, not who it is; as in Kubernetes.
         rejectUnauthorized: false,
@@ -68,9 +70,25 @@ function probeHttp(get: HttpGet, target: ProbeTarget, timeoutMs: number): Promis
         resolve(code >= 200 && code < 400 ? undefined : `HTTP probe failed with statuscode: ${code}`);
       },
     );
-    sent.once("error", reject);
+    let informational = 0;
+    sent.on("information", () => {
+      informational += 1;
+      if (informational > MOST_INFORMATIONAL) sent.destroy(new Error("too many 1xx informational responses"));
+    });
+    sent.on("error", reject);
     sent.end();
   });
+}
+
+/** One that is given twice is sent twice, but for the host: of that the first counts, as in Kubernetes. */
+function headersOf({ httpHeaders = [] }: HttpGet): Record<string, string | string[]> {
+  const given = new Map<string, string | string[]>([["user-agent", "kube-probe/mooring"]]);
+  for (const name of new Set(httpHeaders.map((each) => each.name.toLowerCase()))) {
+    const values = httpHeaders.filter((each) => each.name.toLowerCase() === name).map(({ value }) => value);
+    const [first = ""] = values;
+    given.set(name, values.length === 1 || name === "host" ? first : values);
+  }
+  return Object.fromEntries(given);
 }
 
 /** What the program responds does not matter, and it may send without end. */

@@ -72,7 +72,11 @@ async function repeat(
   { id, startedAt, target, stop: { signal }, results }: Probed,
   { changed, failed }: ProbeListener,
 ): Promise<void> {
-  const { failureThreshold = 3, successThreshold = 1, periodSeconds = 10, initialDelaySeconds = 0 } = probe;
+  const { initialDelaySeconds = 0 } = probe;
+  // 0 is the default as well; without that, a probe would follow the one before it at once.
+  const failureThreshold = probe.failureThreshold || 3;
+  const successThreshold = probe.successThreshold || 1;
+  const periodSeconds = probe.periodSeconds || 10;
   let [failures, successes] = [0, 0];
   const forMs = initialDelaySeconds * 1000;
   await delay(msLeft({ since: startedAt, forMs, now: Date.now() }), signal);

@@ -97,6 +97,19 @@ test("handlers, probes, terminals and mounts that do not exist here are refused"
   );
 });
 
+test("an init container is a sidecar or has the pod's restartPolicy", () => {
+  const asking = (restartPolicy: string) => {
+    const init: Container = { name: "init", image: "host", restartPolicy };
+    const spec = { initContainers: [init], containers: [{ name: "main", image: "host" }] };
+    return refusedFields({ apiVersion: "v1", kind: "Pod", metadata: { name: "p" }, spec }, init, MACHINE);
+  };
+  assert.deepEqual(asking("Always"), []);
+  for (const policy of ["Never", "OnFailure"])
+    assert.deepEqual(asking(policy), [
+      "spec.initContainers[0].restartPolicy: use Always for a sidecar, else the pod's",
+    ]);
+});
+
 test("what newer and older Kubernetes ask for is refused where it is not done", () => {
   const containers = (fields: object) =>
     refused(fields as never).map((path) => path.replace("spec.containers[1].", ""));

@@ -223,7 +223,10 @@ export function refusedFields(pod: Pod, container: Container, machine: MachineSu
     ...refusedProfile(container.securityContext?.appArmorProfile, machine.appArmor),
   ];
   const path = pathOf(spec, container);
-  if (container.restartPolicy && path.startsWith("spec.containers")) own.push("restartPolicy: use the pod's");
+  const { restartPolicy } = container;
+  if (restartPolicy && path.startsWith("spec.containers")) own.push("restartPolicy: use the pod's");
+  else if (restartPolicy && restartPolicy !== "Always")
+    own.push("restartPolicy: use Always for a sidecar, else the pod's");
   const users = spec.hostUsers === false ? refusedUsers(container, machine) : { pod: [], own: [] };
   return [
     ...[...all, ...users.pod].map((text) => `spec.${text}`),

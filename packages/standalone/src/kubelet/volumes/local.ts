@@ -107,6 +107,7 @@ async function hostPath(path: string, type: string): Promise<string> {
   const info = await stat(path).catch(() => undefined);
   if (info === undefined) throw new Error(`hostPath ${path} does not exist`);
   const check = HOST_PATH_TYPES[type];
+  if (check === undefined && type !== "") throw new Error(`hostPath type ${type} is unknown`);
   if (check !== undefined && !info[check]())
     throw new Error(`hostPath type check failed: ${path} is not a ${type}`);
   return path;

@@ -84,3 +84,21 @@ test("what many files and variables have of the pod's annotations is made once f
   const variables = await containerEnvironment(context.store, inVariables.pod, container, NODE);
   assert.deepEqual([Object.keys(variables).length, inVariables.reads()], [100, 1]);
 });
+
+test("a file with what a container may have is not empty where there is no such container", async () => {
+  const { context } = largeObjects();
+  const init = { name: "init", image: "host", resources: { limits: { memory: "1Mi" } } };
+  const spec = { initContainers: [init], containers: [{ name: "main", image: "host" }] };
+  const pod: Pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "p", namespace: "default" }, spec };
+  const read = async (containerName: string) => {
+    const resourceFieldRef = { containerName, resource: "limits.memory" };
+    const files = await projectedFilesOf(context, pod, {
+      name: "v",
+      downwardAPI: { items: [{ path: "a", resourceFieldRef }] },
+    });
+    return files.get("a")?.data.toString();
+  };
+  assert.equal(await read("init"), String(MEBI));
+  for (const name of ["none", ""])
+    await assert.rejects(read(name), { message: `resourceFieldRef: container "${name}" is not in the pod` });
+});

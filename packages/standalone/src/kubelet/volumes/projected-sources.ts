@@ -99,16 +99,9 @@ async function addSource(projection: Projection, source: Source, mode: number): 
   for (const item of downwardAPI?.items ?? []) {
     if (!sliceLasts()) await nextSlice();
     const { fieldRef, resourceFieldRef } = item;
-    const container = pod.spec?.containers.find(({ name }) => name === resourceFieldRef?.containerName);
     let text = "";
     if (fieldRef !== undefined) text = fields.read(fieldRef.fieldPath);
-    else if (resourceFieldRef !== undefined && container !== undefined) {
-      text = readResource(
-        { ...resourceFieldRef, divisor: String(resourceFieldRef.divisor ?? "1") },
-        container,
-        context.node,
-      );
-    }
+    else if (resourceFieldRef !== undefined) text = readResource(resourceFieldRef, { pod }, context.node);
     files.set(item.path, Buffer.from(text), item.mode ?? mode);
   }
 }
