@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { KubeVolumeAttachments } from "@mooring/store";
+import { Events, KubeVolumeAttachments } from "@mooring/store";
+import { thorough, eventually as until } from "@mooring/store/testing";
 import {
   assertNothingLeft,
   claim,
@@ -10,6 +11,7 @@ import {
   PersistentVolumeClaims,
   Pods,
   phase,
+  pod,
   podWithClaim,
 } from "./testing/test-cluster.ts";
 import { FOREVER, volumeCluster } from "./testing/volume-cluster.ts";
@@ -40,4 +42,75 @@ test("a clean stop leaves no process, mount or attachment; the next start runs t
   await eventually(store, Pods, "again", phase("Running"));
   await logShows(cluster, "again", /^2\n/);
   await remove("again");
+});
+
+const YEARS = 1_000_000_000;
+const STUBBORN = "trap '' TERM; echo up; while :; do sleep 0.2; done";
+
+/** Its containers are being stopped. */
+const stopping = (name: string) =>
+  until(`${name} to be stopped`, async () => {
+    const { items } = await cluster.store.list(Events, { namespace: "default" });
+    return items.some(({ reason, involvedObject }) => reason === "Killing" && involvedObject?.name === name);
+  });
+
+test("a pod that heeds no signal and has years to end holds up no clean stop", async () => {
+  const { store } = cluster;
+  await store.create(Pods, pod("stubborn", STUBBORN, { terminationGracePeriodSeconds: 1 }));
+  await eventually(store, Pods, "stubborn", phase("Running"));
+  await store.delete(Pods, { namespace: "default", name: "stubborn" }, { gracePeriodSeconds: YEARS });
+  await stopping("stubborn");
+  await cluster.stopKubelet();
+  await assertNothingLeft(join(folder, "kubelet"));
+  await cluster.startKubelet();
+  await eventually(store, Pods, "stubborn", (object) => object === undefined);
+});
+
+test("a hook that does not end ends with its pod, and with the kubelet", async () => {
+  const { store } = cluster;
+  const hanging = (name: string) =>
+    pod(name, "", {
+      terminationGracePeriodSeconds: 1,
+      containers: [
+        {
+          ...{
+            name: "main",
+            image: "host",
+            command: ["sh", "-c", "trap 'exit 0' TERM; while :; do sleep 0.05; done"],
+          },
+          lifecycle: {
+            postStart: { exec: { command: ["sh", "-c", "echo hook >/proc/1/fd/1; exec sleep 100000"] } },
+          },
+        },
+      ],
+    });
+  await store.create(Pods, hanging("deleted"));
+  await logShows(cluster, "deleted", /hook\n/);
+  await store.delete(Pods, { namespace: "default", name: "deleted" });
+  // The hook itself may take a minute.
+  await until("it to be gone", async () => (await store.list(Pods)).items.length === 0, { withinMs: 50_000 });
+  await store.create(Pods, hanging("stopped"));
+  await logShows(cluster, "stopped", /hook\n/);
+  await cluster.stopKubelet();
+  await assertNothingLeft(join(folder, "kubelet"));
+  await cluster.startKubelet();
+  await remove("stopped");
+});
+
+test("pods that heed no signal keep no other pod waiting, however many they are", thorough(), async () => {
+  const { store } = cluster;
+  const names = Array.from({ length: 70 }, (_, at) => `stubborn-${at}`);
+  for (const name of names) await store.create(Pods, pod(name, STUBBORN));
+  for (const name of names) {
+    await eventually(store, Pods, name, { until: phase("Running"), seconds: 120 });
+    await store.delete(Pods, { namespace: "default", name }, { gracePeriodSeconds: YEARS });
+  }
+  for (const name of names) await stopping(name);
+  await store.create(Pods, pod("other", "exit 0"));
+  await eventually(store, Pods, "other", { until: phase("Succeeded"), seconds: 120 });
+  for (const name of names)
+    await store.delete(Pods, { namespace: "default", name }, { gracePeriodSeconds: 0 });
+  for (const name of names)
+    await eventually(store, Pods, name, { until: (o) => o === undefined, seconds: 120 });
+  await remove("other");
 });

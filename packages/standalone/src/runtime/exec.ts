@@ -2,12 +2,16 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { timerMs } from "@mooring/store";
 import { RUNC } from "./runc.ts";
 import type { ExecResult } from "./runtime.ts";
 import { readProcess } from "./write-bundle.ts";
 
 const KEEP_BYTES = 16 * 1024;
+/** A program that writes without end, for as long as its probe may take, does not keep our thread busy: so much is read at once. */
+const READ_BYTES = 1024 * 1024;
+const REST_MS = 100;
 
 /** Joins the group, where runc does not, so that what a probe leaves behind is found like everything else of the container. */
 export const JOIN_GROUP = `[ -z "$MOORING_CGROUP" ] || echo 0 >"$MOORING_CGROUP/cgroup.procs" && unset MOORING_CGROUP && exec "$@"`;
@@ -56,12 +60,7 @@ async function run(
   pidFile: string,
   { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal },
 ): Promise<ExecResult> {
-  let output = Buffer.alloc(0);
-  const collect = (chunk: Buffer) => {
-    output = Buffer.concat([output, chunk]).subarray(-KEEP_BYTES);
-  };
-  child.stdout.on("data", collect);
-  child.stderr.on("data", collect);
+  const output = readEnds([child.stdout, child.stderr]);
   let timedOut = false;
   let ending: Promise<void> | undefined;
   const end = () => {
@@ -72,19 +71,51 @@ async function run(
     end();
   }, timerMs(timeoutMs));
   signal?.addEventListener("abort", end, { once: true });
+  if (signal?.aborted) end();
   try {
     const exitCode = await new Promise<number>((resolve, reject) => {
       child.once("error", reject);
       // Not "close": a grandchild may keep the pipe open for ever.
-      child.once("exit", (code) => setImmediate(resolve, code ?? 137));
+      child.once("exit", (code) => resolve(code ?? 137));
     });
+    await output.rest();
     await ending;
-    return { exitCode, output: output.toString("utf8"), timedOut };
+    return { exitCode, output: output.text(), timedOut };
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener("abort", end);
     for (const stream of [child.stdout, child.stderr] as unknown as { destroy(): void }[]) stream.destroy();
   }
+}
+
+/** The ends of what these bring, as fast as is good for others. `rest`: resolves when what is in them by now has been read. */
+function readEnds(streams: readonly NodeJS.ReadableStream[]): { text(): string; rest(): Promise<void> } {
+  let kept = Buffer.alloc(0);
+  let left = READ_BYTES;
+  let timer: NodeJS.Timeout | undefined;
+  const goOn = () => {
+    timer = undefined;
+    left = READ_BYTES;
+    for (const stream of streams) stream.resume();
+  };
+  for (const stream of streams) {
+    stream.on("data", (chunk: Buffer) => {
+      kept = Buffer.concat([kept, chunk]).subarray(-KEEP_BYTES);
+      left -= chunk.length;
+      if (left > 0 || timer !== undefined) return;
+      for (const each of streams) each.pause();
+      timer = setTimeout(goOn, REST_MS).unref();
+    });
+  }
+  return {
+    text: () => kept.toString("utf8"),
+    rest: async () => {
+      clearTimeout(timer);
+      goOn();
+      // What the pipes hold comes with the next turn of the loop, and is seen at its end.
+      for (let turn = 0; turn < 2; turn += 1) await nextTurn();
+    },
+  };
 }
 
 /**

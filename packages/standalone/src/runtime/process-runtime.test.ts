@@ -140,6 +140,26 @@ test("exec runs in the container, as its user, with its environment", everyday()
   await of.runtime.stop(wanted.id, { graceMs: 0 });
 });
 
+test("a program that writes without end while it is waited for is read no faster than is good for others", async () => {
+  const wanted = of.config("sleep 1000");
+  await of.runtime.start(wanted);
+  const program = 'for (my $n = 1; ; $n++) { print "x" x 4096, "\\n$n blocks\\n" }';
+  const began = performance.now();
+  const { output, timedOut } = await of.runtime.exec(wanted.id, ["perl", "-e", program], {
+    timeoutMs: 1_000,
+  });
+  const blocks = [...output.matchAll(/^(\d+) blocks$/gm)].at(-1)?.[1];
+  assert.equal(timedOut, true);
+  assert.ok(Number(blocks) > 1, output.slice(-100));
+  const most = (performance.now() - began) / 100 + 10;
+  assert.ok(Number(blocks) / 256 < most, `${blocks} blocks of 4 KiB in ${most} times 100 ms`);
+  const last = await of.runtime.exec(wanted.id, ["sh", "-c", "head -c 3000000 /dev/zero; echo end"], {
+    timeoutMs: 60_000,
+  });
+  assert.deepEqual([last.exitCode, last.output.slice(-4)], [0, "end\n"]);
+  await of.runtime.stop(wanted.id, { graceMs: 0 });
+});
+
 test("a container goes also after runc was killed while it began a program in it", everyday(), async () => {
   const wanted = of.config("sleep 1000");
   await of.runtime.start(wanted);

@@ -44,6 +44,15 @@ test("pods that write more to the machine's disk than they may are evicted, othe
   const chatty = `head -c 4000000 /dev/zero | tr '\\0' '\\n'; ${STAY}`;
   const log = { name: "main", image: "host", command: command(chatty) };
   await store.create(Pods, pod("log", "", { containers: [{ ...log, resources: within("1Mi") }] }));
+  const hanging = {
+    postStart: { exec: { command: command("head -c 4000000 /dev/zero >/scratch/file; exec sleep 100000") } },
+  };
+  await store.create(Pods, {
+    ...pod("hook", "", {
+      volumes: [{ name: "scratch", emptyDir: { sizeLimit: "1Mi" } }],
+      containers: [{ name: "main", image: "host", command: command(STAY), ...mounts, lifecycle: hanging }],
+    }),
+  });
   await store.create(Pods, {
     ...pod("modest", "", {
       volumes: [{ name: "scratch", emptyDir: { sizeLimit: "16Mi" } }],
@@ -62,11 +71,13 @@ test("pods that write more to the machine's disk than they may are evicted, othe
   assert.equal(await evicted("scratch"), 'Usage of EmptyDir volume "scratch" exceeds the limit "1Mi". ');
   assert.equal(await evicted("layer"), 'Container main exceeded its local ephemeral storage limit "1Mi". ');
   assert.equal(await evicted("log"), total);
+  // Not after the minute that its hook may take.
+  assert.equal(await evicted("hook"), 'Usage of EmptyDir volume "scratch" exceeds the limit "1Mi". ');
   const noted = await until("an event of each", async () => {
     const events = (await store.list(Events)).items.filter(({ reason }) => reason === "Evicted");
-    return events.length >= 3 && events.map((each) => each.involvedObject?.name);
+    return events.length >= 4 && events.map((each) => each.involvedObject?.name);
   });
-  assert.deepEqual(noted.sort(), ["layer", "log", "scratch"]);
+  assert.deepEqual(noted.sort(), ["hook", "layer", "log", "scratch"]);
   const modest = await store.get(Pods, { namespace: "default", name: "modest" });
   assert.equal(modest.status?.phase, "Running");
   // Its reason outlives the process that evicted it, and it does not run again.
@@ -74,5 +85,5 @@ test("pods that write more to the machine's disk than they may are evicted, othe
   await assertNothingLeft(join(folder, "kubelet"));
   await cluster.startKubelet();
   assert.equal((await store.get(Pods, { namespace: "default", name: "scratch" })).status?.reason, "Evicted");
-  for (const name of ["scratch", "layer", "log", "modest"]) await remove(name);
+  for (const name of ["scratch", "layer", "log", "hook", "modest"]) await remove(name);
 });

@@ -1,3 +1,4 @@
+import { EventEmitter } from "node:events";
 import type { Exec } from "@mooring/engine";
 import { delay, type EventRecorder, type Logger, type Pod } from "@mooring/store";
 import type { Runtime } from "../../runtime/index.ts";
@@ -30,6 +31,8 @@ interface EvictionOptions {
 export class Evictions {
   readonly #options: EvictionOptions;
   readonly #why = new Map<string, string>();
+  /** Emits the uid of a pod that has to leave. */
+  readonly #evicted = new EventEmitter().setMaxListeners(0);
 
   constructor(options: EvictionOptions) {
     this.#options = options;
@@ -38,6 +41,12 @@ export class Evictions {
   /** Why the pod was evicted; undefined when it was not. */
   why(podUID: string): string | undefined {
     return this.#why.get(podUID);
+  }
+
+  /** Calls back once the pod has to leave; returns what ends that. */
+  onEvicted(podUID: string, listener: () => void): () => void {
+    this.#evicted.once(podUID, listener);
+    return () => void this.#evicted.off(podUID, listener);
   }
 
   forget(podUID: string): void {
@@ -91,6 +100,7 @@ export class Evictions {
     if (why === undefined) return;
     this.#why.set(uid, why);
     events.event(pod, "Warning", "Evicted", why);
+    this.#evicted.emit(uid);
     changed(uid);
   }
 }

@@ -15,6 +15,24 @@ export async function applyPodStep(
   seen: SeenPod,
   step: ActivePodStep,
 ): Promise<typeof DONE | undefined> {
+  switch (step.do) {
+    case "start":
+      await startAndReport(context, seen, step);
+      return undefined;
+    case "stop":
+      await stopContainers(context, seen, step);
+      return undefined;
+    default:
+      return context.seats.run(() => applyBusyStep(context, seen, step));
+  }
+}
+
+/** One that waits for no program of the pod. */
+async function applyBusyStep(
+  context: PodContext,
+  seen: SeenPod,
+  step: Exclude<ActivePodStep, { do: "start" | "stop" }>,
+): Promise<typeof DONE | undefined> {
   const { runtime, volumes } = context;
   const { pod } = seen.podView;
   const { uid = "", namespace = "", name } = pod.metadata;
@@ -29,12 +47,6 @@ export async function applyPodStep(
     case "report-status":
       // That it waits for its volumes must not keep their own writes from the disk.
       await reportStatus(context, seen.podView, { patient: volumes.isStaging(uid) });
-      return undefined;
-    case "start":
-      await startAndReport(context, seen, step);
-      return undefined;
-    case "stop":
-      await stopContainers(context, seen, step);
       return undefined;
     case "release-volumes":
       await volumes.release(uid);

@@ -8,6 +8,7 @@ import type { PodImages } from "./pod-images.ts";
 import type { PodVolumes } from "./pod-volumes.ts";
 import type { Prober } from "./prober.ts";
 import type { References } from "./references.ts";
+import type { Seats } from "./seats.ts";
 import type { UserRanges } from "./user-ranges.ts";
 import type { PodWakes } from "./wakes.ts";
 
@@ -38,4 +39,6 @@ export interface PodContext extends PodControllerOptions {
   references: References | undefined;
   /** By `UID/CONTAINER`: why the last try to start it failed before anything ran. */
   startErrors: Map<string, { reason: string; message: string }>;
+  /** Taken by what works, and not by what waits for a container. */
+  seats: Seats;
 }

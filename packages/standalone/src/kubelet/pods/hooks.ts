@@ -3,12 +3,20 @@ import type { Container } from "./field-ref.ts";
 
 const POST_START_TIMEOUT_MS = 60_000;
 
-/** Runs lifecycle.postStart; when it fails the container is killed, as in Kubernetes. */
-export async function runPostStart(runtime: Runtime, { lifecycle }: Container, id: string): Promise<void> {
+/**
+ * Runs lifecycle.postStart; when it fails the container is killed, as in Kubernetes. `unwanted`: the container is to end anyway,
+ * and the hook with it.
+ */
+export async function runPostStart(
+  runtime: Runtime,
+  { container: { lifecycle }, id }: { container: Container; id: string },
+  unwanted: AbortSignal,
+): Promise<void> {
   const command = lifecycle?.postStart?.exec?.command;
   if (command === undefined) return;
-  const { exitCode, output } = await runtime.exec(id, command, { timeoutMs: POST_START_TIMEOUT_MS });
-  if (exitCode === 0) return;
+  const limits = { timeoutMs: POST_START_TIMEOUT_MS, signal: unwanted };
+  const { exitCode, output } = await runtime.exec(id, command, limits);
+  if (exitCode === 0 || unwanted.aborted) return;
   await runtime.stop(id, { graceMs: 0 });
   throw new Error(`PostStartHookError: command exited with ${exitCode}: ${output.slice(-512)}`);
 }

@@ -12,6 +12,7 @@ import { type ActivePodStep, decideStep } from "./decide.ts";
 import { createProber, type Prober } from "./prober.ts";
 import { readPod, type SeenPod } from "./read.ts";
 import { askForReferences, followReferences } from "./references.ts";
+import { Seats } from "./seats.ts";
 
 const failpoints = stepFailpoints<ActivePodStep>("standalone/kubelet/pods", {
   "update-probes": true,
@@ -25,10 +26,15 @@ const failpoints = stepFailpoints<ActivePodStep>("standalone/kubelet/pods", {
   "delete-object": true,
 });
 
-/** Pods that are worked on at the same time: a stop waits out its grace period, and must not delay others. */
-const CONCURRENCY = 64;
-/** Steps in one round: each container of a pod takes some. */
-const MOST_STEPS = 500;
+/**
+ * Pods that are attended to at the same time: as many as there may ever be. One whose containers heed no signal and that gave itself
+ * years, or whose hook hangs, keeps no other waiting.
+ */
+const CONCURRENCY = 4096;
+/** Pods for which something is done at the same time, and not waited. */
+const BUSY = 64;
+/** Steps in one round: each container of a pod takes some, and there may be hundreds. */
+const MOST_STEPS = 5_000;
 
 /** Brings each pod of this node, by uid, to what its object asks for; also those that have no object any more. */
 export async function runPods(options: PodControllerOptions): Promise<void> {
@@ -40,6 +46,7 @@ export async function runPods(options: PodControllerOptions): Promise<void> {
     prober: proberOf(options),
     references: asks ? undefined : followReferences(store, options),
     startErrors: new Map(),
+    seats: new Seats(BUSY),
   };
   const podsHere = () => view.pods.byIndex("node", node.nodeName);
   const reconciler = reconcilerOf(context);

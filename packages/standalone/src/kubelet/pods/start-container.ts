@@ -10,6 +10,7 @@ import { rolesOf } from "./pod-view.ts";
 import { readPod } from "./read.ts";
 import { pathOf } from "./refused-fields.ts";
 import { reportStatus } from "./report.ts";
+import { whileWanted } from "./while-wanted.ts";
 
 const afterStart = failpoint("standalone/kubelet/container-started");
 
@@ -41,15 +42,17 @@ export async function startContainer(
     subPath: (place: SubPathPlace) => volumes.subPath(pod, place),
   };
   try {
-    const config = await containerConfig(sources, pod, container, attempt);
-    // The last attempt stays for its log and its exit; the ones before have been reported.
-    if (attempt > 1) await runtime.remove(containerID(pod, name, attempt - 2));
-    await runtime.start(config);
-    afterStart();
+    await context.seats.run(async () => {
+      const config = await containerConfig(sources, pod, container, attempt);
+      // The last attempt stays for its log and its exit; the ones before have been reported.
+      if (attempt > 1) await runtime.remove(containerID(pod, name, attempt - 2));
+      await runtime.start(config);
+      afterStart();
+    });
     images.forget(id);
     startErrors.delete(`${pod.metadata.uid}/${name}`);
     events.event(pod, "Normal", "Started", `Started container ${name}`);
-    await runPostStart(runtime, container, config.id);
+    await whileWanted(context, pod, (unwanted) => runPostStart(runtime, { container, id }, unwanted));
   } catch (error) {
     await reported.catch(() => undefined);
     const explained = explain(error, pod, container);

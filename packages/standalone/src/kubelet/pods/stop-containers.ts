@@ -1,3 +1,4 @@
+import { orAborted, type Pod } from "@mooring/store";
 import type { PodContext } from "./context.ts";
 import type { PodStep } from "./decide.ts";
 import { runPreStop } from "./hooks.ts";
@@ -6,7 +7,10 @@ import type { SeenPod } from "./read.ts";
 
 type StopStep = Extract<PodStep, { do: "stop" }>;
 
-/** Ends containers side by side, each within the same grace period. */
+/**
+ * Ends containers side by side, each within the same grace period. A pod may ask for years of it: a kubelet that ends itself does
+ * not wait, and ends what is left then (`stopPods`).
+ */
 export async function stopContainers(context: PodContext, seen: SeenPod, step: StopStep): Promise<void> {
   const { pod, containers } = seen.podView;
   const targets = containers.filter(({ spec }) => step.containers.includes(spec.name));
@@ -16,9 +20,8 @@ export async function stopContainers(context: PodContext, seen: SeenPod, step: S
   }
   const hurry = hurried(context, pod.metadata.uid ?? "", step.graceSeconds);
   try {
-    await Promise.all(
-      targets.map((each) => stopContainer(context, each, step.graceSeconds * 1000, hurry.signal)),
-    );
+    const stops = targets.map((each) => stopContainer(context, each, step.graceSeconds * 1000, hurry.signal));
+    await orAborted(Promise.all(stops), context.signal);
   } finally {
     hurry.end();
   }
@@ -44,10 +47,15 @@ function hurried(
   graceSeconds: number,
 ): { signal: AbortSignal; end: () => void } {
   const hurry = new AbortController();
+  const look = (pod: Pod | undefined) => {
+    const shorter = (pod?.metadata.deletionGracePeriodSeconds ?? graceSeconds) < graceSeconds;
+    if (pod === undefined || shorter) hurry.abort();
+  };
   const end = view.pods.onChange((old, current) => {
-    if ((current ?? old)?.metadata.uid !== uid) return;
-    const shorter = (current?.metadata.deletionGracePeriodSeconds ?? graceSeconds) < graceSeconds;
-    if (current === undefined || shorter) hurry.abort();
+    if ((current ?? old)?.metadata.uid === uid) look(current);
   });
+  // Since the pod was read it may have been deleted.
+  const [pod] = view.pods.byIndex("uid", uid);
+  if (pod !== undefined) look(pod);
   return { signal: hurry.signal, end };
 }

@@ -235,6 +235,8 @@ export async function logOf(
 export async function logShows(cluster: TestCluster, name: string, wanted: RegExp): Promise<void> {
   const log = () => logOf(cluster, name);
   await poll(`the log of ${name} to match ${wanted}`, async () => wanted.test(await log()), {
+    // There is none before it has begun.
+    mayThrow: true,
     lastSeen: log,
   });
 }
