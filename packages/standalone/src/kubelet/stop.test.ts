@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Events, KubeVolumeAttachments } from "@mooring/store";
@@ -64,6 +65,30 @@ test("a pod that heeds no signal and has years to end holds up no clean stop", a
   await assertNothingLeft(join(folder, "kubelet"));
   await cluster.startKubelet();
   await eventually(store, Pods, "stubborn", (object) => object === undefined);
+});
+
+test("nothing is left of a pod with probes whose object has gone at once", async () => {
+  const { store } = cluster;
+  const exec = { exec: { command: ["true"] }, periodSeconds: 1 };
+  const command = ["sh", "-c", FOREVER];
+  await store.create(
+    Pods,
+    pod("forced", "", {
+      containers: [{ name: "main", image: "host", command, readinessProbe: exec, livenessProbe: exec }],
+    }),
+  );
+  const isReady = ({ type, status }: { type: string; status: string }) =>
+    type === "Ready" && status === "True";
+  const seen = await eventually(store, Pods, "forced", (object) =>
+    Boolean(object?.status?.conditions?.some(isReady)),
+  );
+  await store.delete(Pods, { namespace: "default", name: "forced" }, { gracePeriodSeconds: 0 });
+  const left = async () => {
+    const folders = ["pods", "runtime/containers"].map((each) => join(folder, "kubelet", each));
+    const lists = await Promise.all(folders.map((each) => readdir(each)));
+    return lists.flat().filter((name) => name.startsWith(seen?.metadata.uid ?? "?"));
+  };
+  await until("nothing to be left of it", async () => (await left()).length === 0, { lastSeen: left });
 });
 
 test("a hook that does not end ends with its pod, and with the kubelet", async () => {

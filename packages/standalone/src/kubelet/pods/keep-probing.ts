@@ -16,7 +16,8 @@ export function keepProbing(context: PodContext, pod: Pod, { spec, latest, previ
   const { prober, runtime, node, signal } = context;
   if (previous !== undefined) prober.end(previous.id);
   if (latest === undefined) return;
-  if (latest.state !== "running") {
+  // What stands for a pod whose object is gone has no probes any more.
+  if (latest.state !== "running" || !hasProbes(spec)) {
     prober.end(latest.id);
     return;
   }
