@@ -47,15 +47,15 @@ function hurried(
   graceSeconds: number,
 ): { signal: AbortSignal; end: () => void } {
   const hurry = new AbortController();
-  const look = (pod: Pod | undefined) => {
+  const abortIfShorter = (pod: Pod | undefined) => {
     const shorter = (pod?.metadata.deletionGracePeriodSeconds ?? graceSeconds) < graceSeconds;
     if (pod === undefined || shorter) hurry.abort();
   };
   const end = view.pods.onChange((old, current) => {
-    if ((current ?? old)?.metadata.uid === uid) look(current);
+    if ((current ?? old)?.metadata.uid === uid) abortIfShorter(current);
   });
   // Since the pod was read it may have been deleted.
   const [pod] = view.pods.byIndex("uid", uid);
-  if (pod !== undefined) look(pod);
+  if (pod !== undefined) abortIfShorter(pod);
   return { signal: hurry.signal, end };
 }

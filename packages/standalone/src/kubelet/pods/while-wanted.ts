@@ -8,15 +8,15 @@ export async function whileWanted<T>(
   work: (unwanted: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const over = new AbortController();
-  const look = (pod: Pod | undefined) => {
+  const abortIfDeleted = (pod: Pod | undefined) => {
     if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) over.abort();
   };
   const end = view.pods.onChange((old, current) => {
-    if ((current ?? old)?.metadata.uid === uid) look(current);
+    if ((current ?? old)?.metadata.uid === uid) abortIfDeleted(current);
   });
   const keep = evictions.onEvicted(uid, () => over.abort());
   if (evictions.why(uid) !== undefined) over.abort();
-  look(view.pods.byIndex("uid", uid)[0]);
+  abortIfDeleted(view.pods.byIndex("uid", uid)[0]);
   try {
     return await firstOf([over.signal, signal], work);
   } finally {
