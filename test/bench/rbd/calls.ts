@@ -34,7 +34,7 @@ async function copies(driver: Driver, raw: RawImages): Promise<Measurement[]> {
   const copy = (round: number) => createVolume(driver, `copy-${round}`, { ...BLOCK, volumeContentSource });
   const clone = async (round: number): Promise<void> => {
     await raw.rbd("snap", "create", `source@${round}`);
-    await raw.rbd("clone", `source@${round}`, `copy-${round}`);
+    await raw.rbd("clone", ...raw.destination, `source@${round}`, `copy-${round}`);
     await raw.rbd("snap", "rm", `source@${round}`);
   };
   return compared("CreateVolume from a volume", await load(ROUNDS, 1, copy), {

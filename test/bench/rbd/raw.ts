@@ -10,6 +10,8 @@ const command = promisify(execFile);
 /** What somebody without Mooring does, in an RBD namespace of its own. */
 export interface RawImages {
   rbd(...args: string[]): Promise<string>;
+  /** Arguments of `rbd clone`: else the copy would be in another pool. */
+  readonly destination: readonly string[];
   /** The image's loop device, as a kernel without rbd has it. */
   map(image: string): Promise<string>;
   unmap(image: string): Promise<void>;
@@ -38,6 +40,7 @@ export async function openRaw(ceph: CephCluster): Promise<RawImages> {
   };
   return {
     rbd,
+    destination: ["--dest-pool", pool, "--dest-namespace", namespace],
     map: async (image) => {
       const [file, pidfile] = [fileOf(image), join(folder, `${image}.pid`)];
       await writeFile(file, "");
