@@ -2,20 +2,23 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { FLAWS, MORE, type Shown } from "./group-flaws.ts";
+import { SIDECAR_FEATURES } from "./sidecar-features.ts";
 import { SIDECAR_FLAWS } from "./sidecar-flaws.ts";
 
 /** Of a test that is declared there, also in a loop and with a part of its title filled in. */
 const TITLE = /\btest\(\s*(["`])(.*?)\1\s*,/gs;
 
+/** Whether a file of the repository has a test with this in its title. */
+async function isTested(file: string, title: string): Promise<boolean> {
+  const text = await readFile(new URL(`../../${file}`, import.meta.url), "utf8").catch(() => "");
+  return [...text.matchAll(TITLE)].some(([, , each = ""]) => each.includes(title));
+}
+
 /** Of these, those whose test is not there. */
 async function missingTests(flaws: readonly (readonly [string, Shown])[]): Promise<string[]> {
   const missing: string[] = [];
-  for (const [number, { file, flaw, test: title }] of flaws) {
-    const path = new URL(`../../packages/${file}`, import.meta.url);
-    const text = await readFile(path, "utf8").catch(() => "");
-    const titles = [...text.matchAll(TITLE)].map(([, , each = ""]) => each);
-    if (!titles.some((each) => each.includes(title))) missing.push(`${number} (${flaw}): ${file}: ${title}`);
-  }
+  for (const [number, { file, flaw, test: title }] of flaws)
+    if (!(await isTested(`packages/${file}`, title))) missing.push(`${number} (${flaw}): ${file}: ${title}`);
   return missing;
 }
 
@@ -32,4 +35,13 @@ test("each flaw that the sidecars' code was found to have has a test that shows 
     "why" in row ? [] : [[number, row] as const],
   );
   assert.deepEqual(await missingTests(shown), []);
+});
+
+test("each feature of the sidecars has a test that shows it, and that test exists, or a reason why it is not there", async () => {
+  const missing: string[] = [];
+  for (const [section, features] of Object.entries(SIDECAR_FEATURES))
+    for (const [feature, file, title] of features)
+      if (title !== undefined && !(await isTested(file, title)))
+        missing.push(`${section} ${feature}: ${file}: ${title}`);
+  assert.deepEqual(missing, []);
 });
