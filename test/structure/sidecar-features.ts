@@ -250,11 +250,6 @@ const SMALLER: readonly Feature[] = [
 const UNTESTED: readonly Feature[] = [
   ["a kill at every step", CRASH, "the next life ends with the same result"],
   ["a kill, and deletion at once", CRASH, "and everything is deleted at once"],
-  [
-    "on a real server",
-    "test/kubernetes/control-plane/kills.test.ts",
-    "the next life ends with the same result",
-  ],
   ["what may have been made is forgotten", `${OF}/provision/decide.property.test.ts`, "whatever happens"],
   ["a handle of somebody else", `${OF}/provision/decide.property.test.ts`, "whatever happens"],
   ["two restores of one snapshot", `${OF}/source-protection/decide.test.ts`, "source protection: "],
