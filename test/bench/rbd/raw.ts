@@ -27,7 +27,9 @@ export async function openRaw(ceph: CephCluster): Promise<RawImages> {
   const own = `[client.${user}]\nkeyring = ${keyring}\nadmin_socket =\nrbd_default_clone_format = 2\n`;
   await writeFile(conf, `${await readFile(cluster, "utf8")}\n${own}`);
   const mapped = new Map<string, { device: string; pidfile: string }>();
-  const fileOf = (image: string) => join(folder, `${image}.img`);
+  // One that has just been ended may still be mounted where it was.
+  let files = 0;
+  const newFile = () => join(folder, `${files++}.img`);
   const rbd = async (...args: string[]): Promise<string> => {
     const where = ["--conf", conf, "--id", user, "--pool", pool, "--namespace", namespace];
     return (await command("rbd", [...where, ...args])).stdout;
@@ -42,7 +44,7 @@ export async function openRaw(ceph: CephCluster): Promise<RawImages> {
     rbd,
     destination: ["--dest-pool", pool, "--dest-namespace", namespace],
     map: async (image) => {
-      const [file, pidfile] = [fileOf(image), join(folder, `${image}.pid`)];
+      const [file, pidfile] = [newFile(), join(folder, `${image}.pid`)];
       await writeFile(file, "");
       const blockdev = { driver: "rbd", "node-name": "image", pool, namespace, image, conf, user };
       const options = { ...blockdev, cache: { direct: true }, discard: "unmap" };
