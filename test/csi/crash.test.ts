@@ -89,7 +89,7 @@ const FAILPOINTS: Readonly<Record<string, readonly string[]>> = {
  * and those of group snapshots that have tests of their own, step by step.
  */
 const ELSEWHERE = [
-  /^engine\/pool\/(backing|add-finalizer|remove|open|reopen|close-idle|limit|folder)/,
+  /^engine\/pool\/(backing|add-finalizer|remove|open|reopen|close-idle|limit|hold-writers|folder)/,
   /^engine\/arbiter\/(edit-tickets|make-attachment|release-attachment)/,
   /^engine\/(volume|snapshot)\/(add-finalizer|record-(lost|settled|device-lost|faulted|recovered))/,
   /^engine\/volume\/(hide-device|grow-filesystem|filesystem-grown|image-restored|restore-image)/,
