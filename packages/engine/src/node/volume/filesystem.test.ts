@@ -78,6 +78,20 @@ test("what is written while the intention goes to the disk is no unfinished work
   await refusedAgain({ store, now }, device);
 });
 
+test("what an mkfs of an earlier try still writes is unfinished work, and is made anew", async (t) => {
+  const image = await sparse(join(await scratch(t, host), "i"), 64 * MIB);
+  const device = (await host.loops.attach(image)).path;
+  const volume = volumeOf();
+  volume.metadata.annotations = { "storage.mooring.dev/formatting": "ext4" };
+  const { store, now } = storeOf(volume, async () => {});
+  const found = await intendFilesystem({ store, host }, volume, device, signal);
+  await write(device);
+  const making = prepareFilesystem({ store, host }, { volume, device, found }, signal);
+  await assert.rejects(making, { code: "FAILED_PRECONDITION" });
+  const prepared = await prepareFilesystem({ store, host }, { volume: now(), device }, signal);
+  assert.equal(prepared.type, "ext4");
+});
+
 /** The next try must not take what somebody wrote for a half-made file system, and discard it. */
 async function refusedAgain({ store, now }: ReturnType<typeof storeOf>, device: string): Promise<void> {
   assert.equal(now().metadata.annotations?.["storage.mooring.dev/formatting"], undefined);

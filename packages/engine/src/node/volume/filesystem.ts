@@ -109,7 +109,7 @@ export async function intendFilesystem(
     // Not a block of it is written: the second witness may be heard while that goes to the disk.
     const work = [probeEdges(device), intending()] as const;
     const [edges] = await Promise.all(work).finally(() => Promise.allSettled(work));
-    if (edges.kind !== "empty") await intend(context, volume, undefined, signal);
+    if (edges.kind !== "empty") await takeBack(context, volume, signal);
     return edges;
   }
   const found = await probe(context.host.exec, device, signal);
@@ -128,8 +128,14 @@ async function stillEmpty(
 ): Promise<ProbeResult> {
   if (await isUnwritten(context.host, device)) return { kind: "empty" };
   const edges = await probeEdges(device);
-  if (edges.kind !== "empty") await intend(context, volume, undefined, signal);
+  if (edges.kind !== "empty") await takeBack(context, volume, signal);
   return edges;
+}
+
+/** Not one of an earlier try: the mkfs of that may still run, and what comes is its work. */
+async function takeBack(context: FilesystemContext, volume: Volume, signal: AbortSignal): Promise<void> {
+  if (volume.metadata.annotations?.[FORMATTING] === undefined)
+    await intend(context, volume, undefined, signal);
 }
 
 /**
