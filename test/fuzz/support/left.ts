@@ -40,7 +40,11 @@ async function groups(name: string): Promise<string[]> {
     "d",
     "-path",
     `*/${name}/*`,
-  ]);
+  ]).catch((error: { stdout?: string }) => {
+    // A group that goes while it is read is an error of `find`, which has the others all the same.
+    if (error.stdout === undefined) throw error;
+    return { stdout: error.stdout };
+  });
   return stdout.split("\n").filter(Boolean);
 }
 

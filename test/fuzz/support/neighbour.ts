@@ -44,7 +44,10 @@ export async function startNeighbour(store: RestStore, stateDir: string): Promis
   });
   const uid = pod.metadata.uid ?? "";
   const log = join(stateDir, "kubelet/logs/pods", `default_${NAME}_${uid}`, "main/0.log");
-  const written = () => lastNumber(log);
+  const written = () =>
+    lastNumber(log).catch(async (error: unknown) => {
+      throw new Error(`the log of ${JSON.stringify((await read()).status)}`, { cause: error });
+    });
   return {
     uid,
     written,

@@ -17,8 +17,8 @@ const COMPARING: ReadonlySet<string> = new Set(["==", "!=", "in", "+"]);
 const compared = new WeakSet<object>();
 /** Lists and texts below this are taken as one step. */
 const FREE = 16;
-/** An error is made with the place in the text of the rule. */
-const FAILURE = 50;
+/** An error is made with its stack and the place in the text of the rule: some 10 microseconds. */
+const FAILURE = 200;
 
 /**
  * Has every step of an evaluation counted: the library has no limit of its own. All steps go through the `run` of the
