@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { timerMs } from "@mooring/store";
@@ -80,7 +80,9 @@ async function run(
     });
     await output.rest();
     await ending;
-    return { exitCode, output: output.text(), timedOut };
+    // runc writes it once the program has started, and before it waits for its end.
+    const started = exitCode === 0 || (await stat(pidFile).catch(() => undefined)) !== undefined;
+    return { exitCode, started, output: output.text(), timedOut };
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener("abort", end);

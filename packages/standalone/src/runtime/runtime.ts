@@ -131,6 +131,8 @@ export interface LogOptions {
 /** What a program left that ran inside of a container. One that took too long was killed. */
 export interface ExecResult {
   exitCode: number;
+  /** False: the program was never started, and the exit code is that of what was to start it. */
+  started: boolean;
   /** Standard output and error, the last 16 KiB. */
   output: string;
   timedOut: boolean;

@@ -96,10 +96,10 @@ function proberOf({ view, wakes, events }: PodControllerOptions): Prober {
   const podUID = (id: string) => id.slice(0, id.indexOf("_"));
   return createProber(
     (id) => wakes.add(podUID(id)),
-    (id, kind, message) => {
+    (id, kind, outcome, message) => {
       const pod = view.pods.byIndex("uid", podUID(id))[0];
       const title = `${kind.slice(0, 1).toUpperCase()}${kind.slice(1)}`;
-      if (pod !== undefined) events.event(pod, "Warning", "Unhealthy", `${title} probe failed: ${message}`);
+      if (pod !== undefined) events.event(pod, "Warning", "Unhealthy", `${title} probe ${outcome}: ${message}`);
     },
   );
 }

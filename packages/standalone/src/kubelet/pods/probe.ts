@@ -2,6 +2,7 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { connect } from "node:net";
 import { withTimeLimit } from "@mooring/store";
+import type { ExecResult } from "../../runtime/index.ts";
 import type { Container } from "./field-ref.ts";
 
 /** Of a response that are read, as in Kubernetes: a short one is ended by the program itself. */
@@ -21,18 +22,17 @@ export interface ProbeTarget {
   exec(
     argv: readonly string[],
     timeoutMs: number,
-  ): Promise<{ exitCode: number; output: string; timedOut: boolean }>;
+  ): Promise<ExecResult>;
 }
 
-/** Undefined when the probe succeeds, else what went wrong. */
+/**
+ * Undefined when the probe succeeds, else what went wrong. Throws when a command could not be started: that says nothing about the
+ * container, and Kubernetes does not count it.
+ */
 export async function runProbe(probe: Probe, target: ProbeTarget): Promise<string | undefined> {
   const timeoutMs = (probe.timeoutSeconds || 1) * 1000;
+  if (probe.exec !== undefined) return probeExec(probe.exec.command ?? [], target, timeoutMs);
   try {
-    if (probe.exec !== undefined) {
-      const { exitCode, output, timedOut } = await target.exec(probe.exec.command ?? [], timeoutMs);
-      if (timedOut) return `command timed out after ${timeoutMs / 1000}s`;
-      return exitCode === 0 ? undefined : `command exited with ${exitCode}: ${output.slice(-512)}`;
-    }
     if (probe.httpGet !== undefined) return await probeHttp(probe.httpGet, target, timeoutMs);
     if (probe.tcpSocket !== undefined) {
       await probeTcp(probe.tcpSocket.host || target.host, portOf(probe.tcpSocket.port, target), timeoutMs);
@@ -42,6 +42,18 @@ export async function runProbe(probe: Probe, target: ProbeTarget): Promise<strin
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
+}
+
+async function probeExec(
+  command: readonly string[],
+  { exec }: ProbeTarget,
+  timeoutMs: number,
+): Promise<string | undefined> {
+  const { exitCode, started, output, timedOut } = await exec(command, timeoutMs);
+  if (timedOut) return `command timed out after ${timeoutMs / 1000}s`;
+  if (exitCode === 0) return undefined;
+  if (!started) throw new Error(`command could not be started: ${output.slice(-512)}`);
+  return `command exited with ${exitCode}: ${output.slice(-512)}`;
 }
 
 function portOf(port: string | number, { ports }: ProbeTarget): number {

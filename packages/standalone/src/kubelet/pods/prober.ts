@@ -26,10 +26,13 @@ interface Probed {
   results: ProbeResults;
 }
 
-/** `changed` is called with the container's id when a result turned; `failed` after each failure. */
+/**
+ * `changed` is called with the container's id when a result turned; `failed` after each failure, `errored`: the probe itself could
+ * not be made, and does not count.
+ */
 interface ProbeListener {
   changed(id: string): void;
-  failed(id: string, kind: ProbeKind, message: string): void;
+  failed(id: string, kind: ProbeKind, outcome: "failed" | "errored", message: string): void;
 }
 
 /** See {@link ProbeListener}. */
@@ -81,16 +84,28 @@ async function repeat(
   const forMs = initialDelaySeconds * 1000;
   await delay(msLeft({ since: startedAt, forMs, now: Date.now() }), signal);
   while (!signal.aborted) {
-    const problem = await runProbe(probe, target);
+    const { outcome, message } = await attempt(probe, target);
     if (signal.aborted) return;
-    [failures, successes] = problem === undefined ? [0, successes + 1] : [failures + 1, 0];
-    if (problem !== undefined) failed(id, kind, problem);
+    if (outcome === "succeeded") [failures, successes] = [0, successes + 1];
+    else failed(id, kind, outcome, message);
+    if (outcome === "failed") [failures, successes] = [failures + 1, 0];
     const before = JSON.stringify(results);
     if (successes >= successThreshold) succeed(kind, results);
-    if (failures >= failureThreshold) fail(kind, results, problem ?? "");
+    if (failures >= failureThreshold) fail(kind, results, message);
     if (JSON.stringify(results) !== before) changed(id);
     if (kind === "startup" && (results.started || results.unhealthy !== undefined)) return;
     await delay(periodSeconds * 1000, signal);
+  }
+}
+
+type Attempt = { outcome: "succeeded" | "failed" | "errored"; message: string };
+
+async function attempt(probe: Probe, target: ProbeTarget): Promise<Attempt> {
+  try {
+    const problem = await runProbe(probe, target);
+    return { outcome: problem === undefined ? "succeeded" : "failed", message: problem ?? "" };
+  } catch (error) {
+    return { outcome: "errored", message: error instanceof Error ? error.message : String(error) };
   }
 }
 
