@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Events, type Pod } from "@mooring/store";
+import { eventually as until } from "@mooring/store/testing";
 import { ClusterOfFile, withContainers } from "./testing/cluster-of-file.ts";
 import { eventually, logOf, logShows, NODE, Pods, phase, pod } from "./testing/test-cluster.ts";
 
@@ -219,4 +220,22 @@ test("a pod that names its node goes past the scheduler, and not past the labels
     await store.delete(Pods, { namespace: "default", name });
   }
   await of.runToEnd(asking("fits", { nodeSelector: { "kubernetes.io/os": "linux" } }));
+});
+
+test("a pod that names its node and asks for more than there is fails, and takes nothing from others", async () => {
+  const { store } = of.cluster;
+  const asking = (name: string, cpu: string, spec: object) => {
+    const containers = [{ name: "main", image: "host", command: ["true"], resources: { requests: { cpu } } }];
+    return pod(name, "", { containers, ...spec } as Partial<Pod["spec"]>);
+  };
+  const failed = await of.runToEnd(asking("hungry", "1000", { nodeName: NODE }), "Failed");
+  assert.equal(failed.status?.reason, "OutOfcpu");
+  assert.match(
+    failed.status?.message ?? "",
+    /^Pod was rejected: .*: cpu, requested: 1000000, used: \d+, capacity: \d+$/,
+  );
+  await until("its event", async () =>
+    (await store.list(Events)).items.some(({ reason }) => reason === "OutOfcpu"),
+  );
+  await of.runToEnd(asking("modest", "100m", {}));
 });

@@ -59,6 +59,7 @@ test("a pod that heeds no signal and has years to end holds up no clean stop", a
   const { store } = cluster;
   await store.create(Pods, pod("stubborn", STUBBORN, { terminationGracePeriodSeconds: 1 }));
   await eventually(store, Pods, "stubborn", phase("Running"));
+  await logShows(cluster, "stubborn", /up/);
   await store.delete(Pods, { namespace: "default", name: "stubborn" }, { gracePeriodSeconds: YEARS });
   await stopping("stubborn");
   await cluster.stopKubelet();
@@ -128,6 +129,8 @@ test("pods that heed no signal keep no other pod waiting, however many they are"
   for (const name of names) await store.create(Pods, pod(name, STUBBORN));
   for (const name of names) {
     await eventually(store, Pods, name, { until: phase("Running"), seconds: 120 });
+    // It heeds signals until then.
+    await logShows(cluster, name, /up/);
     await store.delete(Pods, { namespace: "default", name }, { gracePeriodSeconds: YEARS });
   }
   for (const name of names) await stopping(name);

@@ -47,6 +47,7 @@ async function applyBusyStep(
     case "report-status":
       // That it waits for its volumes must not keep their own writes from the disk.
       await reportStatus(context, seen.podView, { patient: volumes.isStaging(uid) });
+      reportRejection(context, seen);
       return undefined;
     case "release-volumes":
       await volumes.release(uid);
@@ -63,6 +64,10 @@ async function applyBusyStep(
       if (!seen.orphaned) await deleteObject(context, pod);
       return DONE;
   }
+}
+
+function reportRejection({ events }: PodContext, { podView: { pod, rejected } }: SeenPod): void {
+  if (rejected !== undefined) events.event(pod, "Warning", rejected.reason, rejected.message);
 }
 
 /** Beside the volumes, which take longer. */

@@ -78,7 +78,7 @@ function reconcilerOf(context: PodContext): Reconciler<PodRead, ActivePodStep | 
         spec?.nodeName === node.nodeName ? [metadata.uid ?? ""] : [],
       ),
     ],
-    watched: [view.claims, view.volumes, ...(read as WatchedInformer[])],
+    watched: [view.claims, view.volumes, view.nodes, ...(read as WatchedInformer[])],
     read: async (uid, { reader }) => ({ uid, seen: await readPod(context, uid, reader) }),
     isGone: ({ seen }) => seen === undefined,
     decide: ({ seen }) => (seen === undefined ? { do: "done" } : decideStep(seen.podView, seen.due)),
@@ -99,7 +99,8 @@ function proberOf({ view, wakes, events }: PodControllerOptions): Prober {
     (id, kind, outcome, message) => {
       const pod = view.pods.byIndex("uid", podUID(id))[0];
       const title = `${kind.slice(0, 1).toUpperCase()}${kind.slice(1)}`;
-      if (pod !== undefined) events.event(pod, "Warning", "Unhealthy", `${title} probe ${outcome}: ${message}`);
+      if (pod !== undefined)
+        events.event(pod, "Warning", "Unhealthy", `${title} probe ${outcome}: ${message}`);
     },
   );
 }

@@ -1,6 +1,7 @@
 import type { Pod } from "@mooring/store";
 import type { ContainerStatus } from "../../runtime/index.ts";
 import type { Container } from "./field-ref.ts";
+import type { Rejection } from "./rejection.ts";
 
 type ContainerRole = "init" | "sidecar" | "app";
 
@@ -48,6 +49,8 @@ export interface PodView {
   now: number;
   /** Why it has to leave the node for good. */
   evicted?: string;
+  /** Why it does not come to this node; it has not begun. */
+  rejected?: Rejection;
 }
 
 /** The containers of a pod in the order in which they start. */
@@ -72,6 +75,7 @@ export function outcomeOf(view: PodView): "Succeeded" | "Failed" | undefined {
   const phase = pod.status?.phase;
   if (phase === "Succeeded" || phase === "Failed") return phase;
   const deadline = deadlineOf(pod);
+  if (view.rejected !== undefined) return "Failed";
   if (view.evicted !== undefined || (deadline !== undefined && view.now >= deadline)) return "Failed";
   const failedInit = containers.some(
     (each) => each.role === "init" && (each.latest?.exit?.code ?? 0) !== 0 && !restarts(each, pod),

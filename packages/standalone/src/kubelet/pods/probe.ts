@@ -19,10 +19,7 @@ export interface ProbeTarget {
   /** Address that the container's ports are on. */
   host: string;
   ports: NonNullable<Container["ports"]>;
-  exec(
-    argv: readonly string[],
-    timeoutMs: number,
-  ): Promise<ExecResult>;
+  exec(argv: readonly string[], timeoutMs: number): Promise<ExecResult>;
 }
 
 /**

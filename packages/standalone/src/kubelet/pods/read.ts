@@ -1,4 +1,5 @@
 import { defined, type Pod, type ReadContext } from "@mooring/store";
+import { isFinished } from "../../controllers/pod-claims.ts";
 import type { ContainerStatus } from "../../runtime/index.ts";
 import type { ClaimCaches } from "../volumes/csi-volume.ts";
 import { containerID } from "./container-id.ts";
@@ -8,6 +9,7 @@ import { areProbesDue } from "./keep-probing.ts";
 import { orphanedPod } from "./orphaned-pod.ts";
 import { type ContainerView, outcomeOf, type PodView, rolesOf } from "./pod-view.ts";
 import { versionsOf } from "./references.ts";
+import { type Rejection, rejectionOf } from "./rejection.ts";
 import { isStatusDue } from "./report.ts";
 
 /** What was read of a pod and its containers. */
@@ -37,9 +39,10 @@ export async function readPod(
   const orphaned = mine === undefined;
   const containers = containersOf(context, pod, attempts);
   const evicted = context.evictions.why(uid);
+  const rejected = orphaned || attempts.length > 0 ? undefined : rejectedHere(context, pod, reader);
   const base = {
     ...{ pod, containers, volumesInUse: volumes.isUsing(uid), onDisk, now: Date.now() },
-    ...defined({ evicted }),
+    ...defined({ evicted, rejected }),
   };
   const due = {
     ...{ mount: false, status: false, releasing: volumes.isReleasing(uid) },
@@ -50,6 +53,23 @@ export async function readPod(
   const podView = { ...base, volumesReady: ready };
   return { podView, orphaned, due: { ...due, mount, status: isStatusDue(podView, node.address) }, origin };
 }
+
+/** Of a pod that nothing has been begun of: what has begun stays, also when the node has less to give now. */
+function rejectedHere(
+  { view, node, pods }: PodContext,
+  pod: Pod,
+  reader: ReadContext["reader"] | undefined,
+): Rejection | undefined {
+  if (hasBegun(pod) || isFinished(pod) || pod.metadata.deletionTimestamp !== undefined) return undefined;
+  const [podsNoted, nodes] =
+    reader === undefined ? [pods, view.nodes] : [reader.over(pods), reader.over(view.nodes)];
+  const own = nodes.get(node.nodeName);
+  if (own === undefined) return undefined;
+  return rejectionOf(pod, { here: podsNoted.byIndex("node", node.nodeName), node: own, hasBegun });
+}
+
+/** Its first status is written before anything is done for it. */
+const hasBegun = ({ status }: Pod): boolean => status?.startTime !== undefined;
 
 function volumesOf(
   { view, references, volumes, wakes }: PodContext,

@@ -38,7 +38,8 @@ export function podStatus(view: PodView, address: string): PodStatus {
   };
 }
 
-function reasonOf({ evicted }: PodView, late: boolean): Pick<PodStatus, "reason" | "message"> {
+function reasonOf({ evicted, rejected }: PodView, late: boolean): Pick<PodStatus, "reason" | "message"> {
+  if (rejected !== undefined) return rejected;
   if (evicted !== undefined) return { reason: "Evicted", message: evicted };
   if (!late) return {};
   return {
