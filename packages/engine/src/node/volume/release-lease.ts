@@ -35,15 +35,17 @@ export async function releaseUnneeded(
 }
 
 /**
- * A device that shows nothing of the image any more goes away with its last user. One whose file others have replaced
- * while nothing could fence it here is fenced first: its users would go on writing into a file without a name.
+ * A device that shows nothing of the image any more goes away with its last user. One that nothing could fence here is fenced
+ * first. Where others have replaced its file its users would go on writing into one without a name; where a storage cluster
+ * refuses its client this node would give it to the next user, while the last one still has it.
  */
 export async function dropDevice(
   sharing: AgentContext["sharing"],
-  { backend }: OpenPool,
+  { backend, layout }: OpenPool,
   name: string,
   loop: LoopDevice,
 ): Promise<void> {
-  if (loop.deleted === true && loop.fenced !== true) await sharing?.leases.fence(name, loop);
+  const isStale = loop.deleted === true || layout.remote === true;
+  if (isStale && loop.fenced !== true) await sharing?.leases.fence(name, loop);
   await backend.devices.detach(loop, { lastUser: true });
 }
