@@ -4,8 +4,10 @@ export {
   type Published,
   publishedFor,
 } from "./attach/protection.ts";
+export { capacityMetrics } from "./capacity/metrics.ts";
 export type { NodeDeploymentOptions } from "./claim-ownership/index.ts";
 export { dataSourceReference, isElsewhere, isGranted } from "./common/data-source.ts";
+export { snapshotMetrics } from "./common/snapshot-metrics.ts";
 export { SNAPSHOT_OF_GROUP, WANTED_GROUP } from "./common/volume-group-names.ts";
 export { volumeMetrics } from "./common/volume-metrics.ts";
 export { CONTROLLERS, type ControllerName, type ControllerOptions } from "./controllers.ts";

@@ -8,6 +8,7 @@ export { listAll } from "./controller/list-all.ts";
 export { managedBy } from "./controller/managed-by.ts";
 export { type MutateOptions, mutate, type RetryOptions, retryOnConflict } from "./controller/mutate.ts";
 export { openInformers } from "./controller/open-informers.ts";
+export { type Durations, QUEUE_BOUNDS, type QueueCounts } from "./controller/queue-counts.ts";
 export { RecentMap } from "./controller/recent-map.ts";
 export * from "./controller/reconciler/index.ts";
 export { waitFor } from "./controller/wait-for.ts";

@@ -6,7 +6,9 @@ import {
   type ControlledDriver,
   type ControllerName,
   type ControllerOptions,
+  capacityMetrics,
   type SidecarOptions,
+  snapshotMetrics,
   volumeMetrics,
 } from "@mooring/sidecars";
 import { defined, type RestStore } from "@mooring/store";
@@ -216,7 +218,10 @@ async function controller(options: Options): Promise<void> {
   const { onCall, families: calls } = countCalls();
   const { csiAddress: endpoints = [], livenessListen, metricsListen } = options;
   let drivers = (): readonly ControlledDriver[] => [];
-  const families = () => [...calls(), ...volumeMetrics(), readyMetric(drivers())];
+  const families = () => [
+    ...[...calls(), ...volumeMetrics(), ...snapshotMetrics(), ...capacityMetrics()],
+    readyMetric(drivers()),
+  ];
   const servers: MetricsEndpoint[] = [];
   try {
     if (metricsListen !== undefined) servers.push(await startMetricsServer(metricsListen, families, logger));

@@ -2,6 +2,7 @@ import { type MetricFamily, processMetrics, serveMetrics } from "@mooring/csi";
 import type { Logger } from "pino";
 import { listenAddress } from "../options/listen-address.ts";
 import { listenFailure } from "./listen-failure.ts";
+import { queueMetrics } from "./queue-metrics.ts";
 import { reconcileMetrics } from "./reconcile-metrics.ts";
 
 const OPTION = "--metrics-listen";
@@ -11,7 +12,7 @@ export interface MetricsEndpoint {
   close(): Promise<void>;
 }
 
-/** Serves `/metrics`: the given families, what controllers have done, and what the process uses. Throws CommandError. */
+/** Serves `/metrics`: the given families, what controllers and their work queues have done, and what the process uses. Throws CommandError. */
 export async function startMetricsServer(
   address: string,
   families: () => readonly MetricFamily[],
@@ -23,6 +24,7 @@ export async function startMetricsServer(
     const server = await serveMetrics({ host, port }, () => [
       ...families(),
       ...reconcileMetrics(),
+      ...queueMetrics(),
       ...process.families(),
     ]);
     logger.info({ host, port: server.port }, "serving metrics");

@@ -14,6 +14,7 @@ import {
   source,
 } from "@mooring/store";
 import { eventually } from "@mooring/store/testing";
+import { queueMetrics } from "./queue-metrics.ts";
 import { reconcileMetrics } from "./reconcile-metrics.ts";
 
 test("what controllers do is counted by controller, and so is what a resync has had to find", async (t) => {
@@ -52,5 +53,14 @@ test("what controllers do is counted by controller, and so is what a resync has 
   await eventually("a resync finds it", () =>
     shows('mooring_reconcile_resync_found_total{controller="sleepy"} 1'),
   );
+  const queued = () => metricsText(queueMetrics());
+  assert.match(queued(), /workqueue_adds_total\{name="sleepy"\} [1-9]/);
+  assert.match(queued(), /workqueue_queue_duration_seconds_count\{name="sleepy"\} [1-9]/);
+  await eventually("no worker has the key", () => {
+    const text = queued();
+    return ["depth", "unfinished_work_seconds", "longest_running_processor_seconds"].every((name) =>
+      text.includes(`workqueue_${name}{name="sleepy"} 0\n`),
+    );
+  });
   await eventually("it is done", () => shows('mooring_reconcile_steps_total{controller="sleepy"} 1'));
 });

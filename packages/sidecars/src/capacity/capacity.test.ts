@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { metricsText } from "@mooring/csi";
 import {
   CSINodes,
   CSIStorageCapacities,
@@ -17,6 +18,7 @@ import { covers } from "@mooring/store/testing";
 import { type Harness, startHarness } from "../testing/harness.ts";
 import { csiNode, DRIVER, node, storageClass } from "../testing/objects.ts";
 import { nodeAffinity, type Segments } from "../topology/terms.ts";
+import { capacityMetrics } from "./metrics.ts";
 
 const late = storageClass({
   metadata: { name: "late" },
@@ -45,6 +47,19 @@ const shows = (h: Harness, text: string) =>
     async () => (await published(h)) === text,
     () => published(h),
   );
+
+test("CSIStorageCapacities are counted under the names of external-provisioner", async (t) => {
+  const of = (name: string) =>
+    new RegExp(`^csistoragecapacities_${name}\\{driver_name="${DRIVER}"\\} (\\d+)$`, "m");
+  const counted = () =>
+    ["desired_goal", "desired_current", "obsolete"]
+      .map((name) => of(name).exec(metricsText(capacityMetrics()))?.[1])
+      .join();
+  const h = await startHarness(t, options);
+  await h.until("both are published", () => counted() === "2,2,0", counted);
+  await h.stop();
+  assert.equal(counted(), ",,", "it has ended");
+});
 
 test("one object per place and late-binding class, with what the driver reports, followed as it changes", async (t) => {
   const h = await startHarness(t, options);

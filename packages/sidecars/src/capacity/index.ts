@@ -3,10 +3,11 @@ import { selectsNode, stepFailpoints } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
 import { source } from "../common/source.ts";
-import { slotKey, slotOf } from "../kube/capacity-slot.ts";
+import { type Slot, slotKey, slotOf } from "../kube/capacity-slot.ts";
 import { canonicalTerms, type Segments } from "../topology/terms.ts";
 import { CapacityEffects } from "./apply.ts";
-import { type CapacityStep, type CapacityView, decideCapacity } from "./decide.ts";
+import { type CapacityStep, type CapacityView, capacityName, decideCapacity, isPublished } from "./decide.ts";
+import { type CapacityCounts, countCapacities } from "./metrics.ts";
 import { readPlaces, readSlot } from "./read.ts";
 import { CapacityResults } from "./results.ts";
 
@@ -74,8 +75,31 @@ export async function runCapacity(
     if (old !== undefined && current !== undefined && isAsLarge(old, current)) return;
     for (const key of results.changed(reachOf(volume))) controller.add(key);
   });
-  await cluster.volumes.informer.synced(signal);
-  await controller.run(signal).finally(unfollow);
+  const uncount = countCapacities(() => countsOf(context, settings.immediateBinding));
+  try {
+    await cluster.volumes.informer.synced(signal);
+    await controller.run(signal);
+  } finally {
+    uncount();
+    unfollow();
+  }
+}
+
+function countsOf(context: SidecarContext, immediateBinding: boolean): CapacityCounts {
+  const { cluster, driver, here, namespace } = context;
+  const places = canonicalTerms(readPlaces(context));
+  const { name } = driver.info;
+  const wanted = cluster.classes
+    .list()
+    .filter((each) => isPublished(each, name, immediateBinding))
+    .flatMap(({ metadata }) => places.map((segments) => ({ className: metadata.name, segments })));
+  const isThere = (slot: Slot) =>
+    cluster.capacities.get(`${namespace}/${capacityName(name, slot, here?.node)}`) !== undefined;
+  const current = wanted.filter(isThere).length;
+  return {
+    ...{ driver: name, goal: wanted.length, current },
+    obsolete: cluster.capacities.list().length - current,
+  };
 }
 
 const isAsLarge = (a: PersistentVolume, b: PersistentVolume): boolean =>

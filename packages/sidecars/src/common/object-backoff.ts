@@ -8,11 +8,19 @@ export class ObjectBackoff {
   readonly #backoff: Backoff;
   readonly #remembered: Remembered;
 
-  constructor(context: SidecarContext, cache: { get(key: string): KubeObject | undefined }) {
+  /** `forget` is called with the UID of an object that is gone. */
+  constructor(
+    context: SidecarContext,
+    cache: { get(key: string): KubeObject | undefined },
+    forget: (uid: string) => void = () => {},
+  ) {
     this.#backoff = Backoff.of(context);
     this.#remembered = new Remembered(
       (key) => cache.get(key)?.metadata.uid,
-      (uid) => this.#backoff.reset(uid),
+      (uid) => {
+        this.#backoff.reset(uid);
+        forget(uid);
+      },
     );
   }
 

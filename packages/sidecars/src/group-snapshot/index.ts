@@ -1,8 +1,9 @@
-import { keyOf, stepFailpoints } from "@mooring/store";
+import { keyOf, stepFailpoints, type VolumeGroupSnapshot } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
 import { groupOwnerOf } from "../common/group-member.ts";
 import { ObjectBackoff } from "../common/object-backoff.ts";
+import { SnapshotOperations } from "../common/snapshot-metrics.ts";
 import { source } from "../common/source.ts";
 import { applyGroup } from "./apply.ts";
 import { decideGroupSnapshot } from "./decide.ts";
@@ -26,7 +27,8 @@ const failpoints = stepFailpoints<GroupSnapshotStep>("sidecars/group-snapshot", 
 /** Binds VolumeGroupSnapshots of the driver to contents, makes their members, and undoes that. */
 export async function runGroupSnapshot(context: SidecarContext, signal: AbortSignal): Promise<void> {
   const { cluster, hasVolumeGroupKinds } = context;
-  const backoff = new ObjectBackoff(context, cluster.groups);
+  const operations = new SnapshotOperations<VolumeGroupSnapshot>("GroupSnapshot", context.driver.info.name);
+  const backoff = new ObjectBackoff(context, cluster.groups, (uid) => operations.forget(uid));
   const controller = sidecarController(context, {
     name: "group-snapshot",
     failpoints,
@@ -51,8 +53,14 @@ export async function runGroupSnapshot(context: SidecarContext, signal: AbortSig
       group === undefined && cluster.snapshots.byIndex("groupName", key).length === 0,
     decide: decideGroupSnapshot,
     apply: async (step: GroupSnapshotStep, view, key) => {
-      if (view.group !== undefined && step.do !== "write-members") backoff.note(key, view.group);
+      const { group } = view;
+      if (group !== undefined) {
+        backoff.note(key, group);
+        operations.step(group, { waits: step.do === "report" });
+      }
       await applyGroup(context, backoff, step, view);
+      if (group !== undefined && step.do === "write-status") operations.reached(group, step.events);
+      if (group !== undefined && step.do === "release") operations.released(group);
     },
     ended: (key) => backoff.ended(key),
   });

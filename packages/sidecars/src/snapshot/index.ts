@@ -1,7 +1,8 @@
-import { keyOf, stepFailpoints } from "@mooring/store";
+import { keyOf, stepFailpoints, type VolumeSnapshot } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
 import { ObjectBackoff } from "../common/object-backoff.ts";
+import { SnapshotOperations } from "../common/snapshot-metrics.ts";
 import { source } from "../common/source.ts";
 import { applySnapshot } from "./apply.ts";
 import { decideSnapshot, type SnapshotStep, type SnapshotView } from "./decide.ts";
@@ -23,7 +24,8 @@ const failpoints = stepFailpoints<SnapshotStep>("sidecars/snapshot", {
 /** Binds VolumeSnapshots of the driver to contents, and undoes that. */
 export async function runSnapshot(context: SidecarContext, signal: AbortSignal): Promise<void> {
   const { cluster } = context;
-  const backoff = new ObjectBackoff(context, cluster.snapshots);
+  const operations = new SnapshotOperations<VolumeSnapshot>("Snapshot", context.driver.info.name);
+  const backoff = new ObjectBackoff(context, cluster.snapshots, (uid) => operations.forget(uid));
   const controller = sidecarController(context, {
     name: "snapshot",
     failpoints,
@@ -41,7 +43,10 @@ export async function runSnapshot(context: SidecarContext, signal: AbortSignal):
     apply: async (step: SnapshotStep, view, key) => {
       if (view.snapshot === undefined) return;
       backoff.note(key, view.snapshot);
+      operations.step(view.snapshot, { waits: step.do === "report" });
       await applySnapshot(context, backoff, step, view);
+      if (step.do === "write-status") operations.reached(view.snapshot, step.events);
+      if (step.do === "release") operations.released(view.snapshot);
     },
     ended: (key) => backoff.ended(key),
   });

@@ -1,4 +1,5 @@
 import { type BackoffOptions, backoffMs, timerMs } from "../runtime/wait.ts";
+import { noQueueCounts, type QueueCounts } from "./queue-counts.ts";
 
 /** Back-off of a work queue, in milliseconds, and how many keys it hands out at once. */
 export interface WorkQueueOptions extends Partial<BackoffOptions> {
@@ -9,6 +10,8 @@ export interface WorkQueueOptions extends Partial<BackoffOptions> {
   failureIntervalMs?: number;
   /** Milliseconds on a monotonic clock. */
   now?: () => number;
+  /** Where it counts what goes through it; absent: nobody reads that. */
+  counts?: QueueCounts;
 }
 
 interface Failing {
@@ -27,10 +30,12 @@ export class WorkQueue {
   readonly #now: () => number;
   /** Ready, with the time since when. */
   readonly #ready = new Map<string, number>();
-  readonly #active = new Set<string>();
+  /** With a worker, with the time since when. */
+  readonly #active = new Map<string, number>();
   readonly #again = new Set<string>();
   readonly #later = new Map<string, { at: number; timer: NodeJS.Timeout }>();
   readonly #failing = new Map<string, Failing>();
+  readonly #counts: QueueCounts;
   readonly #takers: ((key: string | undefined) => void)[] = [];
   #closed = false;
 
@@ -40,10 +45,12 @@ export class WorkQueue {
     random,
     failureIntervalMs = 1_000,
     now,
+    counts = noQueueCounts(),
   }: WorkQueueOptions = {}) {
     this.#backoff = random === undefined ? { baseMs, maxMs } : { baseMs, maxMs, random };
     this.#failureIntervalMs = failureIntervalMs;
     this.#now = now ?? (() => performance.now());
+    this.#counts = counts;
   }
 
   /** Something happened to the key. */
@@ -74,6 +81,7 @@ export class WorkQueue {
     const delayMs = backoffMs(count, this.#backoff);
     const intervalMs = Math.min(delayMs, this.#failureIntervalMs);
     this.#failing.set(key, { count, since: this.#now(), intervalMs });
+    this.#counts.retries += 1;
     this.addAfter(key, delayMs);
     return delayMs;
   }
@@ -105,15 +113,19 @@ export class WorkQueue {
   /** The next key, which is the caller's until `done(key)`; undefined when the queue is closed. */
   take(): Promise<string | undefined> {
     if (this.#closed) return Promise.resolve(undefined);
-    for (const key of this.#ready.keys()) {
+    for (const [key, since] of this.#ready) {
       this.#ready.delete(key);
-      this.#active.add(key);
+      const now = this.#now();
+      this.#counts.waited.took(now - since);
+      this.#active.set(key, now);
       return Promise.resolve(key);
     }
     return new Promise((resolve) => this.#takers.push(resolve));
   }
 
   done(key: string): void {
+    const since = this.#active.get(key);
+    if (since !== undefined) this.#counts.worked.took(this.#now() - since);
     this.#active.delete(key);
     if (this.#again.delete(key)) this.add(key);
   }
@@ -137,6 +149,12 @@ export class WorkQueue {
     return since === undefined ? 0 : this.#now() - since;
   }
 
+  /** How long those keys have been with a worker that are with one, in milliseconds. */
+  get activeMs(): number[] {
+    const now = this.#now();
+    return [...this.#active.values()].map((since) => now - since);
+  }
+
   #due(key: string): void {
     const planned = this.#later.get(key);
     this.#later.delete(key);
@@ -154,12 +172,15 @@ export class WorkQueue {
     const planned = this.#later.get(key);
     if (planned !== undefined) clearTimeout(planned.timer);
     this.#later.delete(key);
+    this.#counts.adds += 1;
+    const now = this.#now();
     const taker = this.#takers.shift();
     if (taker === undefined) {
-      this.#ready.set(key, this.#now());
+      this.#ready.set(key, now);
       return;
     }
-    this.#active.add(key);
+    this.#counts.waited.took(0);
+    this.#active.set(key, now);
     taker(key);
   }
 }

@@ -6,7 +6,14 @@ import { stepName } from "./outcome.ts";
 /** A controller with one key that has work whenever somebody asks. */
 function run(t: TestContext, passOf: () => unknown): void {
   const checked = {
-    ...{ name: "one", store: undefined, idle: true, taken: 0, backlog: { ready: 0, oldestMs: 0 }, passOf },
+    ...{
+      name: "one",
+      store: undefined,
+      idle: true,
+      taken: 0,
+      backlog: { ready: 0, oldestMs: 0, activeMs: [] },
+      passOf,
+    },
     keys: () => ["key"],
     forgotten: async () => ({ step: { do: "step" }, awaitsEvent: false }),
   };
@@ -37,7 +44,13 @@ test("what is tried again and again does not sleep, also when it is due at every
 test("what another system of the process does or leaves undone is not asked about", async (t) => {
   const [own, other] = [{}, {}];
   const busy = {
-    ...{ name: "busy", store: other, idle: false, taken: 0, backlog: { ready: 1, oldestMs: 0 } },
+    ...{
+      name: "busy",
+      store: other,
+      idle: false,
+      taken: 0,
+      backlog: { ready: 1, oldestMs: 0, activeMs: [] },
+    },
     ...{
       passOf: () => undefined,
       keys: () => ["key"],

@@ -11,8 +11,8 @@ export interface Checked {
   readonly idle: boolean;
   /** Grows with every key that is taken up. */
   readonly taken: number;
-  /** Keys that are ready, and how long the oldest of them has been. */
-  readonly backlog: { ready: number; oldestMs: number };
+  /** Keys that are ready, how long the oldest of them has been, and for how long workers have had theirs. */
+  readonly backlog: { ready: number; oldestMs: number; activeMs: readonly number[] };
   keys(): Iterable<string>;
   /** Another one whenever the key has been read anew; undefined before. */
   passOf(key: string): unknown;
@@ -41,8 +41,8 @@ export function enlist(controller: Checked): () => void {
   return () => running.delete(controller);
 }
 
-/** What waits for a worker now, of each running controller of this process. `oldestMs`: milliseconds. */
-export function backlogs(): { controller: string; ready: number; oldestMs: number }[] {
+/** What waits for a worker now, or is with one, of each running controller of this process. `oldestMs`, `activeMs`: milliseconds. */
+export function backlogs(): ({ controller: string } & Checked["backlog"])[] {
   return [...running].map(({ backlog, name }) => ({ controller: name, ...backlog }));
 }
 

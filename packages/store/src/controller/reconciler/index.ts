@@ -6,7 +6,7 @@ export {
   type ReconcilerOptions,
   type WatchedInformer,
 } from "./contract.ts";
-export { type ReconcileCounts, reconcileCounts, takeEndless } from "./metrics.ts";
+export { queueCounts, type ReconcileCounts, reconcileCounts, takeEndless } from "./metrics.ts";
 export { DONE, isOutcome, type Outcome, wait } from "./outcome.ts";
 export type { Cached, Collection, Reader } from "./reader.ts";
 export { Reconciler } from "./reconciler.ts";

@@ -1,3 +1,5 @@
+import { noQueueCounts, type QueueCounts } from "../queue-counts.ts";
+
 /** What a controller has done since its process began. */
 export interface ReconcileCounts {
   /** Keys taken to an end. */
@@ -21,6 +23,22 @@ export function countsOf(controller: string): ReconcileCounts {
   const fresh = { reconciled: 0, steps: 0, conflicts: 0, failures: 0, resyncFound: 0, endless: 0 };
   counts.set(controller, fresh);
   return fresh;
+}
+
+const queues = new Map<string, QueueCounts>();
+
+/** The counts of one controller's work queue, shared by all that have its name. */
+export function queueCountsOf(controller: string): QueueCounts {
+  const known = queues.get(controller);
+  if (known !== undefined) return known;
+  const fresh = noQueueCounts();
+  queues.set(controller, fresh);
+  return fresh;
+}
+
+/** Counts of the work queues of all controllers of this process, by name. */
+export function queueCounts(): ReadonlyMap<string, QueueCounts> {
+  return queues;
 }
 
 const MOST_REMEMBERED = 20;

@@ -14,7 +14,7 @@ import {
   type ReconcilerOptions,
   type WatchedInformer,
 } from "./contract.ts";
-import { countEndless, countsOf } from "./metrics.ts";
+import { countEndless, countsOf, queueCountsOf } from "./metrics.ts";
 import { DONE, isOutcome, type Outcome, stepName } from "./outcome.ts";
 import { type Pass, ReadTracker } from "./read-tracker.ts";
 import { createReader } from "./reader.ts";
@@ -52,7 +52,7 @@ export class Reconciler<View, Step extends { do: string }> {
     this.name = options.name;
     this.#options = options;
     this.#logger = (options.logger ?? silentLogger).child({ controller: options.name });
-    this.#queue = new WorkQueue(options.backoff);
+    this.#queue = new WorkQueue({ ...options.backoff, counts: queueCountsOf(options.name) });
     this.#counts = countsOf(options.name);
     this.#tracker = new ReadTracker(options.name, this.#informers, (pass) => this.#wake(pass));
   }
@@ -110,8 +110,9 @@ export class Reconciler<View, Step extends { do: string }> {
     return this.#taken;
   }
 
-  get backlog(): { ready: number; oldestMs: number } {
-    return { ready: this.#queue.length, oldestMs: Math.round(this.#queue.oldestMs) };
+  get backlog(): { ready: number; oldestMs: number; activeMs: readonly number[] } {
+    const { activeMs, length: ready, oldestMs } = this.#queue;
+    return { ready, oldestMs: Math.round(oldestMs), activeMs };
   }
 
   passOf(key: string): unknown {

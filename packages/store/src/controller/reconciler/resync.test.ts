@@ -9,7 +9,14 @@ function controller(passOf: () => unknown, { awaitsEvent = false } = {}) {
   const stop = new AbortController();
   let asked = 0;
   const resynced = {
-    ...{ name: "one", store: undefined, idle: true, taken: 0, backlog: { ready: 0, oldestMs: 0 }, passOf },
+    ...{
+      name: "one",
+      store: undefined,
+      idle: true,
+      taken: 0,
+      backlog: { ready: 0, oldestMs: 0, activeMs: [] },
+      passOf,
+    },
     keys: () => ["key"],
     forgotten: async () => {
       asked += 1;
