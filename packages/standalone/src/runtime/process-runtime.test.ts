@@ -134,7 +134,12 @@ test("exec runs in the container, as its user, with its environment", everyday()
     // As a probe may ask for it: longer than any timer.
     timeoutMs: 2 ** 31 * 1000,
   });
-  assert.deepEqual(result, { exitCode: 4, started: true, output: `99\npod-${of.serial}\nb\n`, timedOut: false });
+  assert.deepEqual(result, {
+    exitCode: 4,
+    started: true,
+    output: `99\npod-${of.serial}\nb\n`,
+    timedOut: false,
+  });
   const slow = await of.runtime.exec(wanted.id, ["sleep", "100"], { timeoutMs: 50 });
   assert.equal(slow.timedOut, true);
   const missing = await of.runtime.exec(wanted.id, ["/no/such/program"], { timeoutMs: 60_000 });
