@@ -15,6 +15,7 @@ import {
 import type { SidecarContext } from "./common/context.ts";
 import type { DriverHealth } from "./common/driver-health.ts";
 import { capacityManager, type Here } from "./common/here.ts";
+import { AskedDriver } from "./common/patience.ts";
 import { CONTROLLERS, type ControllerName } from "./controllers.ts";
 import type { Driver } from "./csi/driver.ts";
 import type { DriverInfo } from "./csi/driver-info.ts";
@@ -115,6 +116,9 @@ async function runNamed(
   await controller.run(context, base, signal);
 }
 
+/** They ask the driver for the data of contents. */
+const ASK_FOR_CONTENTS: readonly ControllerName[] = ["snapshot", "snapshot-content", "group-snapshot"];
+
 async function contextFor(
   base: Base,
   names: readonly ControllerName[],
@@ -152,6 +156,7 @@ async function contextFor(
     health,
     onDriverChanged,
     // It does not heed snapshot kinds that are installed later.
+    asked: ASK_FOR_CONTENTS.some((name) => names.includes(name)) ? new AskedDriver() : undefined,
     reclaims: names.includes("provision") && hasSnapshotKinds,
     attaches: names.includes("attach") && controller && can.has("PUBLISH_UNPUBLISH_VOLUME"),
     hasSnapshotKinds,

@@ -11,8 +11,11 @@ export interface Requests {
 
 const WRITES = new Set(["create", "update", "patch", "delete", "deletecollection"]);
 const READS = new Set(["get", "list"]);
-/** A leader renews its lease every few seconds, whatever there is to do. */
-const ASIDE = new Set(["leases", "selfsubjectaccessreviews"]);
+/**
+ * A leader renews its lease every few seconds, whatever there is to do, and a cluster without these kinds is asked every half
+ * minute whether it has them now.
+ */
+const ASIDE = new Set(["leases", "selfsubjectaccessreviews", "referencegrants", "volumepopulators"]);
 
 interface Entry {
   user?: { username?: string };

@@ -4,6 +4,7 @@ import type { DriverInfo } from "../csi/driver-info.ts";
 import type { Cluster } from "../kube/cluster.ts";
 import type { DriverHealth } from "./driver-health.ts";
 import type { Here } from "./here.ts";
+import type { AskedDriver } from "./patience.ts";
 
 /** What every controller of one driver is given. */
 export interface SidecarContext {
@@ -33,6 +34,8 @@ export interface SidecarContext {
   distributedSnapshots: boolean;
   /** What is released is deleted by the provisioner beside, which keeps what is being copied. */
   reclaims: boolean;
+  /** Since when the driver has been asked for contents; absent: another program asks it. */
+  asked: AskedDriver | undefined;
   /** Snapshot kinds are installed. */
   hasSnapshotKinds: boolean;
   /** The driver can have volumes of a VolumeAttributesClass, and the kind is served. */

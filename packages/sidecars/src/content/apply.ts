@@ -85,6 +85,7 @@ async function createData<T extends ContentTypes>(
   const parameters = { ...request.parameters, ...metadataParameters(work, content) };
   // What is being deleted is created once more only to learn its handle: a secret that is gone must not keep it.
   const read = isDeleting(content) ? readSecretIfAny : readSecret;
+  calls.ask(content);
   await calls.make(content, { requestKey, reason: kind.names.reasons.creation }, async () => {
     const secrets = await read(context.store, request.secret);
     const data = await kind.create(driverCall(work, secrets), { ...request, parameters });
@@ -126,6 +127,6 @@ async function writeStatus<T extends ContentTypes>(
   }
   calls.backoff.reset(uid);
   // What is not ready is asked about less and less often, but never as rarely as what fails.
-  if (kind.isReady(data)) calls.polls.reset(uid);
+  if (kind.isReady(data)) calls.finished(uid);
   else calls.polls.fail(uid, kind.handle(left) ?? "");
 }

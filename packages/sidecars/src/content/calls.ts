@@ -45,6 +45,19 @@ export class ContentCalls<T extends ContentTypes> {
     this.backoff.reset(uid);
     this.polls.reset(uid);
     this.uncertainty.settle(uid);
+    this.#context.asked?.forget(uid);
+  }
+
+  /** The driver is asked for the data now. */
+  ask({ metadata: { uid = "" } }: T["content"]): void {
+    const { asked, now } = this.#context;
+    asked?.ask(uid, now());
+  }
+
+  /** The data are ready. */
+  finished(uid: string): void {
+    this.polls.reset(uid);
+    this.#context.asked?.forget(uid);
   }
 
   /** One call to the driver: its result, or its failure, is kept until the next step has used it. */

@@ -8,7 +8,6 @@ import {
   wait,
 } from "@mooring/store";
 import { GROUP_FINALIZER } from "../common/names.ts";
-import { patienceLeft } from "../common/patience.ts";
 import { GROUP_DRIVER } from "../common/volume-group-names.ts";
 import { isOnRecord } from "../group-snapshot-content/storage-group.ts";
 import { bindImported, lacksSecrets } from "./bind-imported.ts";
@@ -114,7 +113,7 @@ function decideMembers(
     group.status === undefined &&
     content.status === undefined &&
     content.spec.source.volumeHandles !== undefined;
-  const patience = isAsked ? patienceLeft(now, content) : 0;
+  const patience = isAsked ? view.patienceMs : 0;
   if (patience > 0) return wait(patience);
   const status = statusFor(group, content, now);
   if (sameGroupStatus(status, group.status ?? {})) return DONE;

@@ -11,6 +11,7 @@ import type { SidecarContext } from "../common/context.ts";
 import { groupOwnerOf, isMemberContent } from "../common/group-member.ts";
 import { groupContentNameOf } from "../common/group-snapshot-names.ts";
 import { MEMBER_OF_UID } from "../common/names.ts";
+import { patienceLeft } from "../common/patience.ts";
 import { rfc3339 } from "../common/time.ts";
 import { membersOf } from "./member.ts";
 import { claimsInside, readNamedGroup } from "./of-volume-group.ts";
@@ -48,6 +49,7 @@ export async function readGroupView(
     owned: ownedBy(context, group?.metadata.uid),
     orphans: orphansOf(context, key, group),
     now: rfc3339(now()),
+    patienceMs: content === undefined ? 0 : patienceLeft(now(), content, context.asked),
     backoffMs: 0,
   };
 }

@@ -33,6 +33,8 @@ export interface GroupSnapshotView {
   orphans: { snapshots: readonly VolumeSnapshot[]; contents: readonly VolumeSnapshotContent[] };
   /** RFC 3339, for errors that are new. */
   now: string;
+  /** Milliseconds that the driver may still take for the content before it is slow. */
+  patienceMs: number;
   backoffMs: number;
 }
 

@@ -19,7 +19,6 @@ import {
   SNAPSHOT_FINALIZER,
   SNAPSHOT_SOURCE_FINALIZER,
 } from "../common/names.ts";
-import { patienceLeft } from "../common/patience.ts";
 import { TemplateError } from "../secrets/references.ts";
 import { contentFor, contentNameFor } from "./content-for.ts";
 import { sameStatus, statusFor } from "./status.ts";
@@ -42,6 +41,8 @@ export interface SnapshotView {
   volume: PersistentVolume | undefined;
   /** RFC 3339, for errors that are new. */
   now: string;
+  /** Milliseconds that the driver may still take for the content before it is slow. */
+  patienceMs: number;
   backoffMs: number;
 }
 
@@ -220,7 +221,7 @@ function awaitDriver(
   content: VolumeSnapshotContent,
 ): SnapshotStep | Outcome {
   const isUnfinished = content.status?.readyToUse !== true;
-  const patience = isUnfinished ? patienceLeft(view.now, content) : 0;
+  const patience = isUnfinished ? view.patienceMs : 0;
   if (isUnfinished && patience === 0 && isClaimFree(view, content)) return { do: "add-finalizer-to-claim" };
   const isAsked = snapshot.status === undefined && content.status === undefined;
   if (isAsked && patience > 0) return wait(patience);

@@ -8,6 +8,7 @@ import {
 } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { intentOf } from "../common/object-backoff.ts";
+import { patienceLeft } from "../common/patience.ts";
 import { rfc3339 } from "../common/time.ts";
 import { contentNameOf, type SnapshotView } from "./decide.ts";
 
@@ -21,11 +22,13 @@ export async function readSnapshot(key: string, from: SidecarContext, fresh: boo
   const claim =
     fresh && claimKey !== "" ? await cluster.claims.refresh(claimKey) : cluster.claims.get(claimKey);
   const volume = cluster.volumes.get(claim?.spec?.volumeName ?? "");
+  const content = snapshot === undefined ? undefined : await readContent(from, snapshot, fresh);
   return {
     driver: driver.info.name,
     reclaims,
     snapshot,
-    content: snapshot === undefined ? undefined : await readContent(from, snapshot, fresh),
+    content,
+    patienceMs: content === undefined ? 0 : patienceLeft(now(), content, from.asked),
     snapshotClass: cluster.snapshotClasses.get(snapshot?.spec.volumeSnapshotClassName ?? ""),
     classes: cluster.snapshotClasses.list(),
     claim,

@@ -122,6 +122,7 @@ export class GroupModel {
       owned: { snapshots: [...this.snapshots.values()], contents: [...this.contents.values()] },
       orphans: { snapshots: [], contents: [] },
       now: "2026-01-01T00:00:00Z",
+      patienceMs: 0,
       backoffMs: 0,
     };
   }
