@@ -97,7 +97,8 @@ export async function startCluster(): Promise<Cluster> {
   }
 }
 
-async function prepare(store: RestStore, driver: Driver): Promise<void> {
+/** The node with the driver, and classes whose names are those that `Work` asks for. */
+export async function prepare(store: RestStore, driver: Driver): Promise<void> {
   const { accessibleTopology } = await driver.node.nodeGetInfo({});
   const segments = { ...accessibleTopology?.segments };
   const parameters = { "csi.storage.k8s.io/fstype": "ext4" };
