@@ -10,15 +10,17 @@ import { IdleMemory } from "./idle-memory.ts";
 
 const MIB = 2 ** 20;
 
-/** A process of which everything is as it is set; a collection takes `costMs` and leaves `live`. */
-function simulated({ costMs = 50, live = 30 * MIB } = {}) {
-  const state = { time: 0, busy: 0, heap: 60 * MIB, collections: 0 };
+/** A process of which everything is as it is set; a collection takes `costMs` of processor time, and lasts `waits` longer, and leaves `live`. */
+function simulated({ costMs = 50, waits = 0, live = 30 * MIB } = {}) {
+  const state = { time: 0, spent: 0, busy: 0, heap: 60 * MIB, collections: 0 };
   const idle = new IdleMemory({
     now: () => state.time,
     utilization: () => state.busy,
+    spent: () => state.spent,
     heapSize: () => state.heap,
     collect: async () => {
-      state.time += costMs;
+      state.spent += costMs;
+      state.time += costMs + waits;
       state.heap = live;
       state.collections += 1;
     },
@@ -55,6 +57,14 @@ test("of a large heap a tenth counts, and collections take a hundredth of the ti
   state.heap += 100 * MIB;
   assert.equal(await tick(40), 2, "50 s after one that took half a second");
   assert.equal(await tick(15), 3);
+});
+
+test("a collection that waits for a busy machine costs no more than its processor time", async () => {
+  const { state, tick } = simulated({ costMs: 100, waits: 3_000 });
+  assert.equal(await tick(), 1);
+  state.heap += 20 * MIB;
+  assert.equal(await tick(9), 1);
+  assert.equal(await tick(2), 2, "10 s after one that took 100 ms, and not five minutes");
 });
 
 const PROGRAM = `
