@@ -25,13 +25,12 @@ export async function listVolumes(
   const wanted = attachments.filter(({ metadata }) => listed.has(metadata.name));
   const attachmentOf = new Map(wanted.map((attachment) => [attachment.metadata.name, attachment]));
   const poolOf = new Map(pools.map((pool) => [pool.metadata.name, pool]));
-  const entries = page.items.map((volume) => ({
-    volume: volumeResponse(volume, poolOf.get(volume.spec.pool)),
-    status: {
-      publishedNodeIds: publishedNodes(attachmentOf.get(volume.metadata.name)),
-      volumeCondition: conditionResponse(volume),
-    },
-  }));
+  const entries = page.items.map((volume) => {
+    const pool = poolOf.get(volume.spec.pool);
+    const publishedNodeIds = publishedNodes(attachmentOf.get(volume.metadata.name));
+    const status = { publishedNodeIds, volumeCondition: conditionResponse(volume, pool) };
+    return { volume: volumeResponse(volume, pool), status };
+  });
   return { entries, nextToken: page.nextToken ?? "" };
 }
 
@@ -46,6 +45,9 @@ export async function getVolumeStatus(
   const attachment = await getAttachment(driver.store, volumeId, signal);
   return {
     volume: volumeResponse(volume, pool),
-    status: { publishedNodeIds: publishedNodes(attachment), volumeCondition: conditionResponse(volume) },
+    status: {
+      publishedNodeIds: publishedNodes(attachment),
+      volumeCondition: conditionResponse(volume, pool),
+    },
   };
 }

@@ -12,7 +12,7 @@ import {
 import { codeOf } from "../errors.ts";
 import { conditionResponse } from "../health/condition.ts";
 import { USED_PATH } from "../hints.ts";
-import { getVolume } from "../objects/find.ts";
+import { findPool, getVolume } from "../objects/find.ts";
 import { type NodeContext, withAttached } from "./context.ts";
 import type { NodeRecord } from "./records.ts";
 
@@ -39,7 +39,8 @@ export async function volumeStats(
     const gone = isGone(error) || (use.mounted && (await node.host.mounts.at(path)).length === 0);
     throw gone ? notAt(volume, path) : error;
   });
-  return { usage, volumeCondition: conditionOf(volume, top, use.readOnly) };
+  const pool = await findPool(node.store, volume.spec.pool, signal);
+  return { usage, volumeCondition: readOnlyCondition(top, use) ?? conditionResponse(volume, pool) };
 }
 
 function notAt(volume: Volume, path: string): CsiError {
@@ -107,9 +108,7 @@ async function mountUsage(node: NodeContext, volume: Volume, path: string) {
 }
 
 /** A file system that was mounted writable and is not any more met an error that the kernel could not get over. */
-function conditionOf(volume: Volume, top: MountEntry | undefined, readOnly: boolean) {
-  if (top !== undefined && !readOnly && isReadOnly(top)) {
-    return { abnormal: true, message: "the file system went read-only after an error; see the kernel log" };
-  }
-  return conditionResponse(volume);
+function readOnlyCondition(top: MountEntry | undefined, { readOnly }: Use) {
+  if (top === undefined || readOnly || !isReadOnly(top)) return undefined;
+  return { abnormal: true, message: "the file system went read-only after an error; see the kernel log" };
 }

@@ -20,6 +20,11 @@ export async function reportCondition(
   const message = step.do === "report-abnormal" ? step.message : null;
   await patchMetadata(store, cluster.claims, claim, { annotations: { [VOLUME_CONDITION]: message } });
   reported();
-  if (message === null) events.event(claim, "Normal", "VolumeConditionNormal", "The volume is healthy again");
+  if (message === null) events.event(claim, "Normal", "VolumeConditionNormal", describeNormal(condition));
   else events.event(claim, "Warning", "VolumeConditionAbnormal", message);
+}
+
+/** A driver may say of a volume that is well again what its user has to look after. */
+function describeNormal({ message }: Condition): string {
+  return `The volume's driver reports nothing more${message === "" ? "" : `: ${message}`}`;
 }

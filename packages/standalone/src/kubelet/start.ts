@@ -32,6 +32,7 @@ import { UserRanges } from "./pods/user-ranges.ts";
 import { PodWakes } from "./pods/wakes.ts";
 import { type ForwardRequest, openPort } from "./port-forward.ts";
 import { stopPods } from "./stop.ts";
+import { reportConditions } from "./volumes/conditions.ts";
 import { startVolumeManager, type VolumeManager } from "./volumes/index.ts";
 import { type IssueToken, PodTokens } from "./volumes/tokens.ts";
 import { traceVolume } from "./volumes/trace-volume.ts";
@@ -62,6 +63,8 @@ export interface KubeletOptions {
    * Milliseconds between two publications for drivers with `requiresRepublish`; default a minute, as of upstream's kubelet.
    */
   republishMs?: number;
+  /** Milliseconds between two reads of what drivers report of the volumes; default a minute, as of upstream's kubelet. */
+  conditionsMs?: number;
   /** Ends everything cleanly: see {@link startKubelet}. */
   signal: AbortSignal;
 }
@@ -250,7 +253,10 @@ async function podsOnDisk({ stateDir }: KubeletOptions, { runtime, manager }: Pa
 
 async function run(options: KubeletOptions, parts: Parts, working: AbortController): Promise<void> {
   const { store, logger, runtime, nodeName } = options;
-  const { registration, manager, events, drivers, driverRegistration } = parts;
+  const { registration, manager, events, drivers, driverRegistration, signal } = parts;
+  const sources = () => usageSources(parts);
+  const reading = { drivers, events, sources, ...defined({ everyMs: options.conditionsMs }) };
+  const reported = reportConditions(reading, signal);
   try {
     await runPods(parts);
     await stopPods({ ...parts, nodeName });
@@ -265,6 +271,7 @@ async function run(options: KubeletOptions, parts: Parts, working: AbortControll
     await driverRegistration;
     await events.flush();
     drivers.close();
+    await reported;
     await runtime.close();
   }
 }

@@ -16,6 +16,8 @@ const HELP: Readonly<Record<AmountName, string>> = {
   inodes: "Maximum number of inodes in the volume",
   inodes_free: "Number of free inodes in the volume",
   inodes_used: "Number of used inodes in the volume",
+  health_status_abnormal:
+    "Abnormal volume health status. The count is either 1 or 0. 1 indicates the volume is unhealthy, 0 indicates volume is healthy",
 };
 
 /** Whose claims are measured: those of this process' node by its kubelet, of all others by theirs. */

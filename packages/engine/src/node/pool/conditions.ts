@@ -1,5 +1,12 @@
 import type { Condition } from "@mooring/store";
-import { isShared, type Pool, type PoolStatus, wayToRoom, writesFailMessage } from "../../api/pool.ts";
+import {
+  isShared,
+  type Pool,
+  type PoolStatus,
+  spaceLow as spaceLowOf,
+  wayToRoom,
+  writesFailMessage,
+} from "../../api/pool.ts";
 import type { PoolUsage } from "../../pools/backend.ts";
 
 /** Parts of a pool at which its conditions change. */
@@ -7,6 +14,8 @@ const ALERTS = [
   { reason: "AlmostFull", from: 0.95 },
   { reason: "FillingUp", from: 0.85 },
 ] as const;
+/** By so much less a level is left: what is written and removed at the level would be news all the time, to each claim. */
+const BACK = 0.01;
 
 const MIB = 1024 ** 2;
 /** Bytes: with less in a pool writes into thin volumes fail, and with this they go on. What is between changes nothing. */
@@ -37,9 +46,12 @@ function writesFail(pool: Pool, { freeBytes }: PoolUsage, suspended: boolean): S
 /** What a small pool keeps for itself is more than a twentieth of it: with its writers suspended it is full whatever the parts are. */
 function spaceLow(pool: Pool, { totalBytes, freeBytes }: PoolUsage, suspended: boolean): State {
   const used = suspended ? 1 : totalBytes === 0 ? 0 : (totalBytes - freeBytes) / totalBytes;
-  const alert = ALERTS.find(({ from }) => used >= from);
+  const before = ALERTS.find(({ reason }) => reason === spaceLowOf(pool)?.reason)?.from ?? 0;
+  const alert = ALERTS.find(({ from }) => used >= (from <= before ? from - BACK : from));
   if (alert === undefined) return { status: "False", reason: "EnoughSpace", message: "" };
-  const message = `${suspended ? "all" : `more than ${alert.from * 100} %`} of the pool is used; ${wayToRoom(pool)}`;
+  const least = used >= alert.from ? alert.from : alert.from - BACK;
+  const part = suspended ? "all" : `more than ${Math.round(least * 100)} %`;
+  const message = `${part} of the pool is used; ${wayToRoom(pool)}`;
   return { status: "True", reason: alert.reason, message };
 }
 
