@@ -26,8 +26,14 @@ const edit = (spec: object, name = volume) =>
 
 /** The command, its exit code and what it prints; none of them changes anything. VOLUME is the one that there is. */
 const REFUSALS: readonly [string[], number, RegExp][] = [
-  [["ticket", "list", "v-none"], 1, /volume v-none does not exist\nnext: .*mooring volume list/],
-  [["ticket", "list", "VOLUME"], 0, /^VOLUME +ID/],
+  [
+    ["ticket", "list", "v-none"],
+    1,
+    /volume "v-none" does not exist, and claim default\/v-none does not exist\nnext: .*mooring volume list/,
+  ],
+  [["ticket", "list", "other/data"], 1, /claim other\/data does not exist\nnext: .*mooring volume list/],
+  [["ticket", "list", "a/b/c"], 1, /"a\/b\/c" names no volume\nnext: .*NAMESPACE\/CLAIM/],
+  [["ticket", "list", "VOLUME"], 0, /^VOLUME +CLAIM +ID/],
   [["ticket", "add", "v-none", "--node", "node-a"], 1, /volume "v-none" does not exist/],
   [["ticket", "rm", "v-none", "t"], 1, /volume "v-none" does not exist/],
   [["volume", "detach", "v-none", "--force"], 1, /volume "v-none" does not exist/],

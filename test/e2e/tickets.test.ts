@@ -54,6 +54,47 @@ test("an operator attaches a volume by name, sees it in every list, and gives it
   assert.match(await done("ticket", "rm", volume, "longhorn-ui"), /there is no ticket/);
 });
 
+test("a volume is named by its claim wherever it is by its handle, and each is shown beside the other", async () => {
+  assert.match(await done("volume", "list"), new RegExp(`^${volume} +detached .* default/data `, "m"));
+  const attached = await done("volume", "attach", "data", "--node", "node-a", "--holder", "ann");
+  assert.match(attached, new RegExp(`^volume ${volume} \\(claim default/data\\) is attached to node-a as`));
+  for (const named of ["data", "default/data", volume]) {
+    assert.match(
+      await done("ticket", "list", named),
+      new RegExp(`^${volume} +default/data +longhorn-ui`, "m"),
+    );
+    assert.match(
+      await done("volume", "show", named),
+      new RegExp(`Volume ${volume} \\(claim default/data\\): attached on node-a`),
+    );
+    assert.match(
+      await done("why", `volume/${named}`),
+      new RegExp(`^ok +Volume ${volume} \\(claim default/data\\): attached on node-a`),
+    );
+  }
+  assert.match(await done("why", "pvc/default/data"), /^ok +PersistentVolumeClaim default\/data/);
+  assert.match(await done("why", "default/data"), /PersistentVolumeClaim default\/data/);
+  assert.match(await done("why", "mva/default/data"), new RegExp(`VolumeAttachment ${volume} \\(claim`));
+  const added = await done(
+    "ticket",
+    "add",
+    "default/data",
+    "--node",
+    "node-a",
+    "--id",
+    "x",
+    "--holder",
+    "ann",
+  );
+  assert.match(added, new RegExp(`ticket x of volume ${volume} \\(claim default/data\\) for node node-a`));
+  assert.match(await done("ticket", "rm", "data", "x", "-n", "default", "--holder", "ann"), /ticket x ended/);
+  const elsewhere = await mooring("volume", "detach", "data", "-n", "other", "--holder", "ann");
+  assert.equal(elsewhere.code, 1);
+  assert.match(elsewhere.stderr, /volume "data" does not exist, and claim other\/data does not exist/);
+  assert.match(await done("volume", "detach", "default/data", "--holder", "ann"), /ended: longhorn-ui/);
+  await detached();
+});
+
 const url = `/v1/volumes/${volume}`;
 const act = <T>(action: string, body: object) => rest<T>(up.kubeconfig, `${url}?action=${action}`, body);
 const read = async () => (await rest<VolumeResource>(up.kubeconfig, url)).body;

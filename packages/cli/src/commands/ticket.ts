@@ -1,22 +1,32 @@
 import { ATTACHER_RULES, attachVolume, detachVolume } from "@mooring/engine";
 import { defined } from "@mooring/store";
 import { Command } from "commander";
-import { type ClientOptions, openClient } from "../client/client.ts";
+import { type ClientOptions, openNamespace } from "../client/client.ts";
 import { term } from "../options/duration.ts";
 import { type Output, print, withOutput } from "../output/print.ts";
 import { age, table } from "../output/table.ts";
-import { findVolume } from "../volume/find.ts";
-import { callerOption, currentUser, holderOption, withNextStep } from "../volume/options.ts";
+import { claimsByHandle, withClaim } from "../volume/claims.ts";
+import { handleOf } from "../volume/find.ts";
+import {
+  callerOption,
+  currentUser,
+  holderOption,
+  namespaceOption,
+  VOLUME_ARGUMENT,
+  withNextStep,
+} from "../volume/options.ts";
 import { listTickets, type TicketRow } from "../volume/tickets.ts";
 
 const priorityOf = (type: string): number =>
   Object.entries(ATTACHER_RULES).find(([name]) => name === type)?.[1].priority ?? 0;
 
-async function list(volume: string | undefined, options: ClientOptions & Output): Promise<void> {
-  const store = await openClient(options);
-  const rows = await listTickets(store, volume, priorityOf);
+type NamespacedOptions = ClientOptions & { namespace?: string };
+
+async function list(given: string | undefined, options: NamespacedOptions & Output): Promise<void> {
+  const { store, namespace } = await openNamespace(options);
   // No tickets and no volume look alike.
-  if (rows.length === 0 && volume !== undefined) await findVolume(store, volume);
+  const volume = given === undefined ? undefined : await handleOf(store, namespace, given);
+  const rows = await listTickets(store, volume, priorityOf);
   print(options, rows, (wide) => ticketTable(rows, wide));
 }
 
@@ -25,6 +35,7 @@ function ticketTable(rows: readonly TicketRow[], wide = false): string {
   const now = new Date();
   const header = [
     "VOLUME",
+    "CLAIM",
     "ID",
     "TYPE",
     "PRIORITY",
@@ -42,14 +53,14 @@ function ticketTable(rows: readonly TicketRow[], wide = false): string {
   return table(
     wide ? [...header, "OWNER", "MESSAGE"] : header,
     rows.map((row) => [
-      ...[row.volume, row.id, row.type, String(row.priority), row.node, row.holder],
+      ...[row.volume, row.claim ?? "", row.id, row.type, String(row.priority), row.node, row.holder],
       ...[row.satisfied ? "yes" : "no", row.reason, age(row.since, now), row.expiresAt ?? ""],
       ...(wide ? more(row) : []),
     ]),
   );
 }
 
-interface AddOptions extends ClientOptions, Output {
+interface AddOptions extends NamespacedOptions, Output {
   node: string;
   id?: string;
   holder?: string;
@@ -57,10 +68,11 @@ interface AddOptions extends ClientOptions, Output {
   maintenance?: boolean;
 }
 
-async function add(volume: string, options: AddOptions): Promise<void> {
+async function add(given: string, options: AddOptions): Promise<void> {
   const now = new Date();
   const { node, id, holder, for: milliseconds, maintenance } = options;
-  const store = await openClient(options);
+  const { store, namespace } = await openNamespace(options);
+  const volume = await handleOf(store, namespace, given);
   const wish = {
     ...{
       volume,
@@ -74,18 +86,21 @@ async function add(volume: string, options: AddOptions): Promise<void> {
   };
   const ticket = await withNextStep(attachVolume(store, wish, now));
   const end = ticket.expiresAt === undefined ? "" : `, until ${ticket.expiresAt}`;
-  print(options, ticket, () => `ticket ${ticket.id} of volume ${volume} for node ${node}${end}\n`);
+  const named = withClaim(`volume ${volume}`, await claimsByHandle(store));
+  print(options, ticket, () => `ticket ${ticket.id} of ${named} for node ${node}${end}\n`);
 }
 
-interface RemoveOptions extends ClientOptions {
+interface RemoveOptions extends NamespacedOptions {
   holder?: string;
   force?: boolean;
 }
 
-async function remove(volume: string, id: string, options: RemoveOptions): Promise<void> {
+async function remove(given: string, id: string, options: RemoveOptions): Promise<void> {
   const { holder, force } = options;
+  const { store, namespace } = await openNamespace(options);
+  const volume = await handleOf(store, namespace, given);
   const wish = { volume, attachmentID: id, attachedBy: holder ?? currentUser(), forceDetach: force === true };
-  const ended = await withNextStep(detachVolume(await openClient(options), wish));
+  const ended = await withNextStep(detachVolume(store, wish));
   process.stdout.write(
     ended.length === 0 ? `there is no ticket ${id}\n` : `ticket ${ended.join(", ")} ended\n`,
   );
@@ -96,14 +111,21 @@ export function ticketCommand(): Command {
   const root = new Command("ticket").description("show and change where a volume is attached");
   const kubeconfig = ["--kubeconfig <file>", "how to reach the API server"] as const;
   const all = root.command("list").description("all tickets, or those of one volume");
-  withOutput(all.argument("[volume]", "name of the Volume").option(...kubeconfig), {
-    what: "them",
-    wide: true,
-  }).action(list);
+  withOutput(
+    all
+      .argument("[volume]", VOLUME_ARGUMENT)
+      .addOption(namespaceOption())
+      .option(...kubeconfig),
+    {
+      what: "them",
+      wide: true,
+    },
+  ).action(list);
   const one = root
     .command("add")
     .description("ask for a volume on a node; waits its turn behind other tickets")
-    .argument("<volume>", "name of the Volume")
+    .argument("<volume>", VOLUME_ARGUMENT)
+    .addOption(namespaceOption())
     .requiredOption("--node <id>", "node that shall have it")
     .option("--id <id>", "id of the ticket (default: longhorn-ui)")
     .addOption(holderOption())
@@ -114,7 +136,8 @@ export function ticketCommand(): Command {
   root
     .command("rm")
     .description("end a ticket")
-    .argument("<volume>", "name of the Volume")
+    .argument("<volume>", VOLUME_ARGUMENT)
+    .addOption(namespaceOption())
     .argument("<id>", "id of the ticket")
     .addOption(callerOption())
     .option("--force", "also one of another operator, or of a controller")

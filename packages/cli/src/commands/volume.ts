@@ -10,25 +10,35 @@ import {
 } from "@mooring/engine";
 import { defined, describeBytes, type ObjectStore, waitFor, withTimeLimit } from "@mooring/store";
 import { Command } from "commander";
-import { type ClientOptions, openClient } from "../client/client.ts";
+import { type ClientOptions, openClient, openNamespace } from "../client/client.ts";
 import { term, timeoutOption } from "../options/duration.ts";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
 import { type Output, print, withOutput } from "../output/print.ts";
 import { age, table } from "../output/table.ts";
-import { findVolume } from "../volume/find.ts";
-import { callerOption, currentUser, holderOption, withNextStep } from "../volume/options.ts";
+import { type ClaimsByHandle, claimsByHandle, withClaim } from "../volume/claims.ts";
+import { handleOf } from "../volume/find.ts";
+import {
+  callerOption,
+  currentUser,
+  holderOption,
+  namespaceOption,
+  VOLUME_ARGUMENT,
+  withNextStep,
+} from "../volume/options.ts";
 import { explainVolume } from "../why/explain-volume.ts";
 import { contextOf } from "../why/kinds.ts";
 import { renderFinding } from "../why/render.ts";
 
 async function list(options: ClientOptions & Output): Promise<void> {
-  const { items } = await (await openClient(options)).list(Volumes);
-  print(options, items, (wide) => volumeTable(items, wide));
+  const store = await openClient(options);
+  const { items } = await store.list(Volumes);
+  const claims = await claimsByHandle(store);
+  print(options, items, (wide) => volumeTable(items, claims, wide));
 }
 
 /** `wide`: also what is in the volume, how it is used, and what was made of it. */
-function volumeTable(volumes: readonly Volume[], wide: boolean): string {
+function volumeTable(volumes: readonly Volume[], claims: ClaimsByHandle, wide: boolean): string {
   const now = new Date();
   const row = ({ metadata, spec, status }: Volume): string[] => [
     metadata.name,
@@ -36,11 +46,12 @@ function volumeTable(volumes: readonly Volume[], wide: boolean): string {
     status?.currentNodeID ?? "",
     describeBytes(spec.size),
     spec.pool,
+    claims.get(metadata.name) ?? "",
     spec.lastAttachedBy ?? "",
     age(metadata.creationTimestamp, now),
     ...(wide ? more(spec, status) : []),
   ];
-  const header = ["NAME", "STATE", "NODE", "SIZE", "POOL", "HOLDER", "AGE"];
+  const header = ["NAME", "STATE", "NODE", "SIZE", "POOL", "CLAIM", "HOLDER", "AGE"];
   return table(wide ? [...header, ...MORE] : header, volumes.map(row));
 }
 
@@ -53,14 +64,18 @@ function more(spec: Volume["spec"], status: Volume["status"]): string[] {
   return [fsType ?? "block", accessMode, robustness, device, from, group?.name ?? ""];
 }
 
-async function show(name: string, options: ClientOptions & Output): Promise<void> {
-  const store = await openClient(options);
-  const volume = await findVolume(store, name);
+async function show(given: string, options: NamespacedOptions & Output): Promise<void> {
+  const { store, namespace } = await openNamespace(options);
+  const name = await handleOf(store, namespace, given);
+  const volume = await store.get(Volumes, { name });
   const explained = await explainVolume(contextOf(store), name);
-  print(options, volume, () => renderFinding(explained));
+  const subject = withClaim(explained.subject, await claimsByHandle(store));
+  print(options, volume, () => renderFinding({ ...explained, subject }));
 }
 
-interface AttachOptions extends ClientOptions {
+type NamespacedOptions = ClientOptions & { namespace?: string };
+
+interface AttachOptions extends NamespacedOptions {
   node: string;
   id?: string;
   holder?: string;
@@ -70,9 +85,10 @@ interface AttachOptions extends ClientOptions {
   timeout: number;
 }
 
-async function attach(volume: string, options: AttachOptions): Promise<void> {
+async function attach(given: string, options: AttachOptions): Promise<void> {
   const now = new Date();
-  const store = await openClient(options);
+  const { store, namespace } = await openNamespace(options);
+  const volume = await handleOf(store, namespace, given);
   const { node, id, holder, for: milliseconds, maintenance, queue, timeout } = options;
   const wish = {
     ...{
@@ -89,7 +105,8 @@ async function attach(volume: string, options: AttachOptions): Promise<void> {
   await satisfied(store, volume, ticket, timeout);
   const { status } = await store.get(Volumes, { name: volume });
   const device = maintenance === true ? "for maintenance" : `as ${status?.device ?? "no device"}`;
-  process.stdout.write(`volume ${volume} is attached to ${node} ${device} (ticket ${ticket.id})\n`);
+  const named = withClaim(`volume ${volume}`, await claimsByHandle(store));
+  process.stdout.write(`${named} is attached to ${node} ${device} (ticket ${ticket.id})\n`);
 }
 
 /** Until the arbiter satisfies the ticket; the ticket stays when the time is over. */
@@ -124,21 +141,23 @@ function holderFlag({ lastAttachedBy = "" }: AttachmentTicket["parameters"] = {}
   return ` --holder ${bare ? lastAttachedBy : `'${lastAttachedBy.replaceAll("'", "'\\''")}'`}`;
 }
 
-interface DetachOptions extends ClientOptions {
+interface DetachOptions extends NamespacedOptions {
   id?: string;
   holder?: string;
   force?: boolean;
   all?: boolean;
 }
 
-async function detach(volume: string, options: DetachOptions): Promise<void> {
+async function detach(given: string, options: DetachOptions): Promise<void> {
   const { id, holder, force, all } = options;
+  const { store, namespace } = await openNamespace(options);
+  const volume = await handleOf(store, namespace, given);
   const wish = {
     ...{ volume, attachedBy: holder ?? currentUser(), forceDetach: force === true || all === true },
     ...(all === true ? { scope: "all" as const } : {}),
     ...defined({ attachmentID: id }),
   };
-  const ended = await withNextStep(detachVolume(await openClient(options), wish));
+  const ended = await withNextStep(detachVolume(store, wish));
   process.stdout.write(ended.length === 0 ? "no ticket had to end\n" : `ended: ${ended.join(", ")}\n`);
 }
 
@@ -149,13 +168,20 @@ export function volumeCommand(): Command {
   const all = root.command("list").description("all volumes and where they are");
   withOutput(all.option(...kubeconfig), { what: "the objects", wide: true }).action(list);
   const one = root.command("show").description("one volume and every ticket on it");
-  withOutput(one.argument("<volume>", "name of the Volume").option(...kubeconfig), {
-    what: "the object",
-  }).action(show);
+  withOutput(
+    one
+      .argument("<volume>", VOLUME_ARGUMENT)
+      .addOption(namespaceOption())
+      .option(...kubeconfig),
+    {
+      what: "the object",
+    },
+  ).action(show);
   root
     .command("attach")
     .description("open a volume on a node, and wait for it")
-    .argument("<volume>", "name of the Volume")
+    .argument("<volume>", VOLUME_ARGUMENT)
+    .addOption(namespaceOption())
     .requiredOption("--node <id>", "node that shall have it")
     .option("--id <id>", "id of the ticket (default: longhorn-ui)")
     .addOption(holderOption())
@@ -168,7 +194,8 @@ export function volumeCommand(): Command {
   root
     .command("detach")
     .description("give a volume back")
-    .argument("<volume>", "name of the Volume")
+    .argument("<volume>", VOLUME_ARGUMENT)
+    .addOption(namespaceOption())
     .option("--id <id>", "id of the ticket (default: longhorn-ui)")
     .addOption(callerOption().conflicts("all"))
     .option("--force", "end those of others: of the --id, else of all operators and workloads")

@@ -29,6 +29,7 @@ import {
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
+import { claimsByHandle, withClaim } from "../volume/claims.ts";
 import type { Finding } from "../why/finding.ts";
 import { endItsPods } from "../why/pool-users.ts";
 import { type Check, check } from "./check.ts";
@@ -210,5 +211,7 @@ export async function objectChecks(server: ObjectStore, now: Date): Promise<Chec
   ];
   const none = check("objects", "ok", "no error, nothing stuck, no drift");
   const all = [...(await parts(store)), ...(found.length === 0 ? [none] : found)];
-  return [...all, ...missingKindChecks(missing)];
+  const claims = await claimsByHandle(store);
+  const named = all.map((each) => ({ ...each, check: withClaim(each.check, claims) }));
+  return [...named, ...missingKindChecks(missing)];
 }

@@ -17,6 +17,14 @@ function userName(): string | undefined {
   }
 }
 
+/** What an argument that names a volume may be. */
+export const VOLUME_ARGUMENT = "name of the Volume, or CLAIM or NAMESPACE/CLAIM";
+
+/** Where a claim is that is named without its namespace. */
+export function namespaceOption(): Option {
+  return new Option("-n, --namespace <name>", "namespace of the claim (default: the kubeconfig's)");
+}
+
 /** Who asks; no name is read unless the command runs. */
 export function holderOption(description = "who asks"): Option {
   return new Option("--holder <name>", `${description} (default: who runs this)`);

@@ -5,11 +5,14 @@ import {
   type VolumeAttachment,
   VolumeAttachments,
 } from "@mooring/engine";
-import type { ObjectStore } from "@mooring/store";
+import { defined, type ObjectStore } from "@mooring/store";
+import { claimsByHandle } from "./claims.ts";
 
 /** A ticket as `mooring ticket list` prints it. */
 export interface TicketRow {
   volume: string;
+  /** `NAMESPACE/CLAIM`; absent: it is no claim's. */
+  claim?: string;
   id: string;
   type: string;
   priority: number;
@@ -57,12 +60,14 @@ export async function listTickets(
   priorityOf: (type: string) => number,
 ): Promise<TicketRow[]> {
   const { items } = await store.list(VolumeAttachments);
+  const claims = await claimsByHandle(store);
   const rows = items
     .filter(({ spec }) => volume === undefined || spec.volume === volume)
     .flatMap((attachment) =>
-      Object.entries(attachment.spec.attachmentTickets ?? {}).map(([id, ticket]) =>
-        ticketRow(attachment, { ...ticket, id }, priorityOf),
-      ),
+      Object.entries(attachment.spec.attachmentTickets ?? {}).map(([id, ticket]) => ({
+        ...ticketRow(attachment, { ...ticket, id }, priorityOf),
+        ...defined({ claim: claims.get(attachment.spec.volume) }),
+      })),
     );
   return rows.sort(
     (a, b) => a.volume.localeCompare(b.volume) || b.priority - a.priority || a.id.localeCompare(b.id),
