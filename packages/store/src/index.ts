@@ -63,6 +63,7 @@ export { msLeft } from "./runtime/ms-left.ts";
 export { punchHole } from "./runtime/punch-hole.ts";
 export { nextSlice, sliceLasts } from "./runtime/slices.ts";
 export {
+  allowManyListeners,
   type BackoffOptions,
   backoffMs,
   delay,

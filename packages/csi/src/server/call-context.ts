@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { ServerUnaryCall, ServerWritableStream } from "@grpc/grpc-js";
 import type { CallContext } from "../calls/context.ts";
 import type { Logger } from "../log/logger.ts";
@@ -9,6 +10,8 @@ let counter = 0;
 /** The context of one call; its signal follows the client's cancellation, deadline and connection. */
 export function contextOf(call: AnyCall, method: string, logger: Logger): CallContext {
   const controller = new AbortController();
+  // A call for a group waits for all of its members at a time.
+  setMaxListeners(0, controller.signal);
   const until = call.getDeadline();
   const milliseconds = until instanceof Date ? until.getTime() : until;
   call.on("cancelled", () => {

@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import { join } from "node:path";
 import { createHost, type Host } from "@mooring/engine";
 import {
+  allowManyListeners,
   defined,
   delay,
   EventRecorder,
@@ -105,6 +106,8 @@ interface Parts extends PodControllerOptions {
 export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   // Works on after the caller's signal, until the pods have gone.
   const working = new AbortController();
+  // Every wait and call for a volume listens to it.
+  allowManyListeners(working.signal);
   try {
     const parts = await assemble(options, working.signal);
     wantRunning(parts);

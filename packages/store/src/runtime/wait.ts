@@ -27,6 +27,7 @@ export async function firstOf<T>(
   work: (first: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const own = new AbortController();
+  allowManyListeners(own.signal);
   const stop = () => own.abort(signals.find(({ aborted }) => aborted)?.reason);
   if (signals.some(({ aborted }) => aborted)) stop();
   for (const signal of signals) {
@@ -51,6 +52,7 @@ export async function within<T>(
 ): Promise<T> {
   signal?.throwIfAborted();
   const limit = new AbortController();
+  allowManyListeners(limit.signal);
   const timer = setTimeout(() => limit.abort(late(milliseconds)), timerMs(milliseconds));
   try {
     return await (signal === undefined ? work(limit.signal) : firstOf([signal, limit.signal], work));
@@ -67,6 +69,7 @@ const late = (milliseconds: number) => new DOMException(`not done within ${milli
  */
 export function withTimeLimit(milliseconds: number): AbortSignal {
   const limit = new AbortController();
+  allowManyListeners(limit.signal);
   setTimeout(() => limit.abort(late(milliseconds)), timerMs(milliseconds)).unref();
   return limit.signal;
 }
