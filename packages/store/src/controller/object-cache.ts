@@ -4,13 +4,10 @@ import { keyOf } from "../object/resource.ts";
 /** Objects by key and by index. */
 export class ObjectCache<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
-  readonly #indexers: Record<string, (object: T) => string[]>;
-  /** Index name -> value -> keys. */
-  readonly #indexes = new Map<string, Map<string, Set<string>>>();
+  readonly #indexes: readonly Index<T>[];
 
   constructor(indexers: Record<string, (object: T) => string[]>) {
-    this.#indexers = indexers;
-    for (const name of Object.keys(indexers)) this.#indexes.set(name, new Map());
+    this.#indexes = Object.entries(indexers).map(([name, of]) => ({ name, of, keys: new Map() }));
   }
 
   get(key: string): T | undefined {
@@ -22,10 +19,12 @@ export class ObjectCache<T extends KubeObject> {
   }
 
   byIndex(name: string, value: string): T[] {
-    const index = this.#indexes.get(name);
+    const index = this.#indexes.find((each) => each.name === name);
     if (index === undefined) throw new TypeError(`this informer has no index "${name}"`);
+    const keys = index.keys.get(value);
     const found: T[] = [];
-    for (const key of index.get(value) ?? []) {
+    if (keys === undefined) return found;
+    for (const key of keys) {
       const object = this.#objects.get(key);
       if (object !== undefined) found.push(object);
     }
@@ -36,11 +35,12 @@ export class ObjectCache<T extends KubeObject> {
     const key = keyOf(object);
     const old = this.#objects.get(key);
     this.#objects.set(key, object);
-    for (const [name, index] of this.#indexes) {
-      const [before, after] = [this.#valuesOf(name, old), this.#valuesOf(name, object)];
+    for (const { keys, of } of this.#indexes) {
+      const before = old === undefined ? NONE : of(old);
+      const after = of(object);
       // Most changes of an object leave it where it is.
-      for (const value of before) if (!after.includes(value)) take(index, value, key);
-      for (const value of after) if (!before.includes(value)) add(index, value, key);
+      for (const value of before) if (!after.includes(value)) take(keys, value, key);
+      for (const value of after) if (!before.includes(value)) add(keys, value, key);
     }
   }
 
@@ -48,14 +48,16 @@ export class ObjectCache<T extends KubeObject> {
     const object = this.#objects.get(key);
     if (object === undefined) return undefined;
     this.#objects.delete(key);
-    for (const [name, index] of this.#indexes)
-      for (const value of this.#valuesOf(name, object)) take(index, value, key);
+    for (const { keys, of } of this.#indexes) for (const value of of(object)) take(keys, value, key);
     return object;
   }
+}
 
-  #valuesOf(name: string, object: T | undefined): readonly string[] {
-    return object === undefined ? NONE : (this.#indexers[name]?.(object) ?? NONE);
-  }
+/** By value, the keys of the objects that have it. */
+interface Index<T> {
+  readonly name: string;
+  readonly of: (object: T) => readonly string[];
+  readonly keys: Map<string, Set<string>>;
 }
 
 const NONE: readonly string[] = [];

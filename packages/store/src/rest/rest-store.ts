@@ -128,11 +128,14 @@ export class RestStore implements ObjectStore {
     resource: Resource<T>,
     options: WatchOptions,
   ): AsyncGenerator<WatchEvent<T>, void> {
-    const { resourceVersion, sendInitialEvents, signal } = options;
-    const first = { resourceVersion, sendInitialEvents };
-    return this.#wantedBookmarks(
-      resumingWatch((request) => this.#watchOnce<T>(resource, options, request), first, signal),
-      options,
+    const { allowBookmarks, resourceVersion, sendInitialEvents, signal } = options;
+    return resumingWatch(
+      (request) => this.#watchOnce<T>(resource, options, request),
+      {
+        first: { resourceVersion, sendInitialEvents },
+        bookmarks: allowBookmarks === true || sendInitialEvents === true,
+      },
+      signal,
     );
   }
 
@@ -214,11 +217,11 @@ export class RestStore implements ObjectStore {
     return this.#object(resource, text);
   }
 
-  async *#watchOnce<T extends KubeObject>(
+  async #watchOnce<T extends KubeObject>(
     resource: Resource<T>,
     { namespace, labelSelector, fieldSelector, signal }: WatchOptions,
     { resourceVersion, sendInitialEvents }: WatchRequest,
-  ): AsyncGenerator<WatchEvent<T>, void> {
+  ): Promise<AsyncGenerator<WatchEvent<T>, void>> {
     const path = withQuery(collectionPath(resource, namespace), {
       watch: "true",
       labelSelector,
@@ -232,16 +235,6 @@ export class RestStore implements ObjectStore {
       timeoutSeconds: Math.floor(300 + 300 * Math.random()),
     });
     const response = await this.#http.open({ method: "GET", path, signal });
-    yield* watchEvents(resource, response, { client: this.#http, idleMs: this.#watchIdleMs });
-  }
-
-  /** Bookmarks are always asked for; callers get them only if they did. */
-  async *#wantedBookmarks<T>(
-    events: AsyncGenerator<WatchEvent<T>, void>,
-    options: WatchOptions,
-  ): AsyncGenerator<WatchEvent<T>, void> {
-    for await (const event of events) {
-      if (event.type !== "BOOKMARK" || options.allowBookmarks || options.sendInitialEvents) yield event;
-    }
+    return watchEvents(resource, response, { client: this.#http, idleMs: this.#watchIdleMs });
   }
 }

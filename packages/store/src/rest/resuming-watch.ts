@@ -17,11 +17,12 @@ const BACKOFF = { baseMs: 200, maxMs: 30_000 };
 /**
  * One endless watch made of many: servers end every watch after some minutes, and connections break. It goes on from
  * the last revision seen, one request at a time, and throws only what going on cannot help: Expired, refusals, and a
- * break before there is a revision to go on from.
+ * break before there is a revision to go on from. Every event passes few generators, as each is a promise more: bookmarks,
+ * which are always asked for, are left out here where the caller wants none.
  */
 export async function* resumingWatch<T extends KubeObject>(
-  open: (request: WatchRequest) => AsyncGenerator<WatchEvent<T>, void>,
-  first: WatchRequest,
+  open: (request: WatchRequest) => Promise<AsyncGenerator<WatchEvent<T>, void>>,
+  { first, bookmarks }: { first: WatchRequest; bookmarks: boolean },
   signal: AbortSignal,
 ): AsyncGenerator<WatchEvent<T>, void> {
   // Initial events come in the order of their names: none of their revisions shows how far the watch is.
@@ -31,11 +32,11 @@ export async function* resumingWatch<T extends KubeObject>(
   while (!signal.aborted) {
     const startedAt = performance.now();
     try {
-      for await (const event of open(request)) {
+      for await (const event of await open(request)) {
         if (event.type === "BOOKMARK") resumable = true;
         const { resourceVersion } = event.object.metadata;
         if (resumable && resourceVersion) request = { resourceVersion, sendInitialEvents: undefined };
-        yield event;
+        if (bookmarks || event.type !== "BOOKMARK") yield event;
         if (signal.aborted) return;
       }
       if (!resumable) return;

@@ -47,6 +47,7 @@ interface Followed {
 }
 
 const LIST = "l:";
+const NOBODY: ReadonlyMap<OpenPass, LiveRead[]> = new Map();
 
 /** Which keys have read what, found by what has changed: an event costs a few look-ups, however many keys there are. */
 export class ReadTracker {
@@ -114,14 +115,15 @@ export class ReadTracker {
 
   #changed(followed: Followed, old: KubeObject | undefined, current: KubeObject | undefined): void {
     const object = current ?? old;
-    if (object === undefined) return;
+    if (object === undefined || !isRead(followed)) return;
     const key = keyOf(object);
-    const changes = new Map<Projection | undefined, boolean>();
+    let changes: Map<Projection, boolean> | undefined;
     const matters = (of: Projection | undefined): boolean => {
       if (of === undefined || old === undefined || current === undefined) return true;
-      const known = changes.get(of);
+      const known = changes?.get(of);
       if (known !== undefined) return known;
       const differs = !isDeepStrictEqual(projected(of, old), projected(of, current));
+      changes ??= new Map();
       changes.set(of, differs);
       return differs;
     };
@@ -138,7 +140,7 @@ export class ReadTracker {
         this.#wakeGroup(followed.groups.get(id), moved ? () => true : matters, news);
       }
     }
-    for (const [pass, reads] of followed.live.get(key) ?? []) {
+    for (const [pass, reads] of followed.live.get(key) ?? NOBODY) {
       for (const read of reads) {
         if (read.seen === "asked") read.meanwhile.push(current);
         else if (!isKnown(read, current)) this.wake(pass);
@@ -157,7 +159,8 @@ export class ReadTracker {
     matters: (of: Projection | undefined) => boolean,
     isNews: (pass: OpenPass) => boolean = () => true,
   ): void {
-    for (const [of, passes] of group ?? []) {
+    if (group === undefined) return;
+    for (const [of, passes] of group) {
       if (!matters(of)) continue;
       for (const pass of passes) if (of !== undefined || isNews(pass)) this.wake(pass);
     }
@@ -304,6 +307,10 @@ class OpenPass implements Pass, Notes {
     return true;
   }
 }
+
+/** Most controllers have read nothing of a kind while others work on it: each change of it then costs them nothing. */
+const isRead = ({ groups, live, liveLists }: Followed): boolean =>
+  groups.size > 0 || live.size > 0 || liveLists.size > 0;
 
 const objectId = (key: string): string => `o:${key}`;
 const indexId = (name: string, value: string): string => `i:${name}\0${value}`;
