@@ -13,6 +13,8 @@ export interface CacheOptions<T extends KubeObject> {
   namespace?: string;
   labelSelector?: string;
   indexers?: Indexers<T>;
+  /** What is kept of an object; default: all but who has set which field. */
+  keep?: (object: T) => T;
 }
 
 /** One cache per kind, started when the first one asks for it, until the signal. */
@@ -47,10 +49,21 @@ export class Caches {
     const id = `${resource.group}/${resource.plural}`;
     const known = this.#caches.get(id) as ObjectCache<T> | undefined;
     if (known !== undefined) return known;
-    const informer = createInformer(this.#store, resource, { ...options(), logger: this.#logger });
+    const { keep = whole, ...more } = options();
+    const transform = (object: T) => keep(withoutManagers(object));
+    const informer = createInformer(this.#store, resource, { ...more, transform, logger: this.#logger });
     const cache = new WrittenCache(this.#store, informer);
     this.#caches.set(id, cache);
     this.#running.push(informer.run(this.#signal));
     return cache;
   }
+}
+
+const whole = <T>(object: T): T => object;
+
+/** No controller reads who has set which field, and on a real API server that is half of what an object takes. */
+function withoutManagers<T extends KubeObject>(object: T): T {
+  if (object.metadata.managedFields === undefined) return object;
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
 }

@@ -162,7 +162,8 @@ export class Cluster {
   }
 
   get nodes(): ObjectCache<Node> {
-    return this.cacheOf(Nodes);
+    // No decision reads the status, which has the names of all images that a node has.
+    return this.cacheOf(Nodes, () => ({ keep: ({ status: _, ...node }) => node }));
   }
 
   get csiDrivers(): ObjectCache<CSIDriver> {
