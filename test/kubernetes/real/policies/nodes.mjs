@@ -72,6 +72,8 @@ const WORLD = [
 
 const DETACHED = { state: "detached", currentNodeID: "" };
 const MADE = { state: "detached", ownerID: WRITER };
+/** That a volume was mounted anew there. */
+const remounted = (...nodes) => Object.fromEntries(nodes.map((node) => [node, "2026-01-01T00:00:00.000Z"]));
 /** By volume: what the writing node makes of it, and why it must not; the same volume may be free for another status. */
 const CASES = [
   ["of-typed", DETACHED, new RegExp(`it is on node ${TYPED}, which is not fenced`)],
@@ -80,6 +82,16 @@ const CASES = [
   ["local", DETACHED, new RegExp(`${WRITER} does not have pool ${PREFIX}-local`)],
   ["unmade-far", MADE, new RegExp(`${WRITER} does not have pool ${PREFIX}-far`)],
   ["unmade-local", MADE, new RegExp(`${WRITER} does not have pool ${PREFIX}-local`)],
+  ["of-alive", { remounted: remounted(ALIVE) }, new RegExp(`it is on node ${ALIVE}, which is not fenced`)],
+  ["of-alive", { ...DETACHED, remounted: remounted(WRITER) }, new RegExp(`it is on node ${ALIVE}`)],
+  ["of-alive", { remounted: remounted(WRITER) }, undefined],
+  ["far", { remounted: remounted(WRITER) }, undefined],
+  [
+    "local",
+    { remounted: remounted(WRITER, ALIVE) },
+    new RegExp(`${WRITER} does not have pool ${PREFIX}-local`),
+  ],
+  ["local", { remounted: remounted(WRITER) }, undefined],
   ["unmade", MADE, undefined],
   ["unmade-mine", MADE, undefined],
   ["free", { ...DETACHED, ownerID: ALIVE }, /only itself may a node write as the holder/],

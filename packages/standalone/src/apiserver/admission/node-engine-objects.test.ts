@@ -88,6 +88,28 @@ test("a node of a shared pool writes no volume that a living node has", everyday
   await mine.updateStatus(Volumes, { ...lost, status: detached });
 });
 
+test(
+  "a node notes of itself alone that it has mounted a volume of another one anew",
+  everyday(),
+  async () => {
+    const at = "2026-01-01T00:00:00.000Z";
+    for (const [name, where] of [
+      ["v-served", "disks"],
+      ["v-served-far", "elsewhere"],
+    ] as const) {
+      const theirs = await volume(name, "other", where);
+      const noted = (remounted: Record<string, string>, state: "attached" | "detached" = "attached") => {
+        const status = { ...theirs.status, state, remounted };
+        return mine.updateStatus(Volumes, { ...theirs, status });
+      };
+      await refused(noted({ other: at }), /is on node other|not on it/);
+      await refused(noted({ mine: at, third: at }), /is on node other|not on it/);
+      await refused(noted({ mine: at }, "detached"), /is on node other|not on it/);
+      assert.deepEqual((await noted({ mine: at })).status?.remounted, { mine: at });
+    }
+  },
+);
+
 test("a node makes nobody but itself the holder of a volume", async () => {
   const own = await volume("v-own", "mine");
   const status = { state: "attached" as const, currentNodeID: "other", ownerID: "mine" };

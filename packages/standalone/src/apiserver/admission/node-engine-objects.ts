@@ -59,6 +59,8 @@ export function ownPool(node: string, objects: Objects): string | undefined {
 export function ownVolume(node: string, objects: Objects, { store }: Context): string | undefined {
   const { next, old } = objects;
   if (old === undefined || !same(next.spec, old.spec)) return "does not say what becomes of volumes";
+  // Each node that uses a shared volume notes that it has mounted it anew, whichever node has it.
+  if (same(withoutOwn(node, "remounted", next), withoutOwn(node, "remounted", old))) return undefined;
   if (!isRelated(old, node, store)) return "the volume is not on it";
   return wrongHolder(node, objects, store) ?? changesLife(objects);
 }
@@ -76,16 +78,18 @@ export function ownSnapshot(node: string, objects: Objects, { store }: Context):
 
 /** Why not, when a node reports more of a group snapshot than its own part of the barrier. */
 export function ownBarrier(node: string, objects: Objects): string | undefined {
-  const { next, old } = objects;
-  const rest = (group: UnstructuredObject | undefined) => {
-    const { nodes, ...status } = fields(group?.status);
-    const { [node]: _own, ...others } = fields(nodes);
-    const { finalizers, ownerReferences, labels, annotations } = group?.metadata ?? {};
-    return [status, others, finalizers ?? [], ownerReferences ?? [], labels ?? {}, annotations ?? {}];
-  };
+  const [next, old] = [objects.next, objects.old].map((group) => withoutOwn(node, "nodes", group));
   const wrong = unchangedSpec(objects);
   if (wrong !== undefined) return wrong;
-  return same(rest(next), rest(old)) ? undefined : "reports its own part of a barrier only";
+  return same(next, old) ? undefined : "reports its own part of a barrier only";
+}
+
+/** All that a write may have changed, but for the node's own entry of a map in the status. */
+function withoutOwn(node: string, map: "nodes" | "remounted", object: UnstructuredObject | undefined) {
+  const { [map]: entries, ...status } = fields(object?.status);
+  const { [node]: _own, ...others } = fields(entries);
+  const { finalizers, ownerReferences, labels, annotations } = object?.metadata ?? {};
+  return [status, others, finalizers ?? [], ownerReferences ?? [], labels ?? {}, annotations ?? {}];
 }
 
 /** Why not, when another node serves the volume. */
