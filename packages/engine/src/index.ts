@@ -27,6 +27,7 @@ export * from "./errors.ts";
 export { createHost } from "./host/create-host.ts";
 export { majorMinor } from "./host/device-numbers.ts";
 export { setDeviceReadOnly } from "./host/device-read-only.ts";
+export { failRequests } from "./host/fail-requests.ts";
 export * from "./host/filesystems.ts";
 export type * from "./host/host.ts";
 export { mountFault } from "./host/mount-fault.ts";

@@ -3,13 +3,15 @@ import { type Volume, Volumes } from "@mooring/engine";
 import { createInformer } from "@mooring/store";
 import { findVolume } from "../objects/find.ts";
 import type { NodeContext } from "./context.ts";
+import { LostServers } from "./lost-servers.ts";
 import { removeTarget } from "./mount-points.ts";
 import type { NodeRecord } from "./records.ts";
 import { Retuner } from "./retuner.ts";
 
 /**
- * Follows volumes that were used here, until the signal aborts: forgets those that do not exist any more, and puts mutable
- * parameters into effect that the controller, which is another process, has recorded for those that are staged.
+ * Follows volumes that were used here, until the signal aborts: forgets those that do not exist any more, puts mutable
+ * parameters into effect that the controller, which is another process, has recorded for those that are staged, and ends what
+ * waits for a server that a volume does not have any more.
  */
 export async function followVolumes(node: NodeContext, signal: AbortSignal): Promise<void> {
   const forget = (name: string): Promise<void> =>
@@ -17,12 +19,14 @@ export async function followVolumes(node: NodeContext, signal: AbortSignal): Pro
       if (!signal.aborted) node.logger.warn({ err: error, volume: name }, "cannot forget a deleted volume");
     });
   const retuner = new Retuner(node, signal);
+  const lost = new LostServers(node, signal);
   const volumes = createInformer(node.store, Volumes, { transform: whatIsFollowed, logger: node.logger });
   volumes.onChange((old, current) => {
     if (old === undefined) return;
     const { name, uid } = old.metadata;
     if (uid !== current?.metadata.uid) void forget(name);
     else if (!isDeepStrictEqual(old.spec, current?.spec)) void retuner.changed(name);
+    if (!isDeepStrictEqual(old.status, current?.status)) void lost.changed(name);
   });
   const watching = volumes.run(signal);
   try {
@@ -31,6 +35,7 @@ export async function followVolumes(node: NodeContext, signal: AbortSignal): Pro
     for (const name of await node.records.list()) {
       await forget(name);
       void retuner.changed(name);
+      void lost.changed(name);
     }
   } catch (error) {
     if (!signal.aborted) node.logger.warn({ err: error }, "cannot find what has become of staged volumes");
@@ -39,7 +44,7 @@ export async function followVolumes(node: NodeContext, signal: AbortSignal): Pro
 }
 
 /** Nothing else is read: with thousands of volumes in a cluster, a node should not have all of them in memory. */
-function whatIsFollowed({ apiVersion, kind, metadata, spec }: Volume): Volume {
+function whatIsFollowed({ apiVersion, kind, metadata, spec, status }: Volume): Volume {
   const { name, uid = "", resourceVersion = "" } = metadata;
   const { mutableParameters } = spec;
   return {
@@ -47,6 +52,7 @@ function whatIsFollowed({ apiVersion, kind, metadata, spec }: Volume): Volume {
     kind,
     metadata: { name, uid, resourceVersion },
     spec: { mutableParameters },
+    status: { remountRequestedAt: status?.remountRequestedAt },
   } as Volume;
 }
 

@@ -33,18 +33,25 @@ export async function shareSource(
       hint: `Do that, or run the workload on node "${nodeID}".`,
     });
   }
-  const [, address, port, path] = ENDPOINT.exec(endpoint) ?? [];
-  if (state !== "running" || address === undefined || port === undefined || path === undefined) {
+  const served = endpointOf(endpoint);
+  if (state !== "running" || served === undefined) {
     const why = error === undefined ? (state ?? "not asked for") : error.message;
     throw CsiError.unavailable(`volume "${name}" is not served yet: ${why}`, {
       hint: "Call ControllerPublishVolume for this node first, or repeat the call.",
     });
   }
-  if (await supportsNfs(node)) return { from: "network", address, port, export: path };
+  if (await supportsNfs(node)) return { from: "network", ...served };
   throw CsiError.failedPrecondition(
     `the kernel of node "${node.nodeID}" cannot mount NFS, and volume "${name}" is served by node "${nodeID}"`,
     { hint: `Use a kernel with the module nfsv4, or run the workload on node "${nodeID}".` },
   );
+}
+
+/** What `nfs://10.0.0.5:20490/v-p-1` names; undefined for anything else. */
+export function endpointOf(endpoint: string): { address: string; port: string; export: string } | undefined {
+  const [, address, port, path] = ENDPOINT.exec(endpoint) ?? [];
+  if (address === undefined || port === undefined || path === undefined) return undefined;
+  return { address, port, export: path };
 }
 
 async function supportsNfs({ host }: NodeContext): Promise<boolean> {
