@@ -76,16 +76,37 @@ async function pauses(kernels: Kernels): Promise<string> {
   resume();
   await first.more("refused", RECORDS);
   assert.equal(await imageHash(kernels, disk), image);
-  assert.equal(first.late, 0);
   // ESHUTDOWN: it was the cluster that refused it.
   assert.match(await guest.run("dmesg"), /rbd\d+: .*(-108|blocklist|blacklist)/i);
-  await first.stop();
   await kernels.agentIs(A, "Ready");
   const stints = await readStints(kernels.node(B).guest, device);
   assert.deepEqual(stints.slice(0, -1), before);
   await disk.leave(B);
+  await servesAgain(kernels, disk, { refused: first, stints });
   await disk.remove();
-  return `${took}; then ${first.refused} writes refused, 0 taken, the image is the same`;
+  return `${took}; then ${first.refused} writes refused, 0 taken, the image is the same; it serves again when their writer has ended`;
+}
+
+/** The volume comes back to the node that was shut out, and not to the writer of before, which is refused until it ends. */
+async function servesAgain(
+  kernels: Kernels,
+  disk: Disk,
+  { refused, stints }: { refused: RecordWriter; stints: readonly Stint[] },
+): Promise<void> {
+  const { guest } = kernels.node(A);
+  const attached = disk.attach(A);
+  // What fails is thrown below.
+  attached.catch(() => {});
+  await kernels.why(disk.id, /is still in use/);
+  await refused.more("refused", RECORDS);
+  assert.equal(refused.late, 0);
+  await refused.stop();
+  const device = await attached;
+  const writer = new RecordWriter(guest, "again", device, stints);
+  await writer.more("acknowledged", RECORDS);
+  await writer.stop();
+  isComplete(await readStints(guest, device), stints, writer);
+  await disk.leave(A);
 }
 
 /** How much of each is checked. */

@@ -28,6 +28,8 @@ const GRACE = "30s";
 const MEMORY = "640M";
 /** For what waits until a node was lost. */
 const PATIENCE_MS = 600_000;
+/** For what a guest says of itself, if it still does. */
+const STATES_MS = 60_000;
 
 /** A machine with a kernel of its own, on which `mooring node` runs. */
 export interface KernelNode {
@@ -239,6 +241,14 @@ export class Kernels {
             .join("\n")}`,
       )
       .join("\n");
+  }
+
+  /** What each node's kernel says, and its programs: where they wait. */
+  async states(): Promise<string> {
+    const line = "ps -eo pid,stat,wchan:24,args | grep -v '\\]$' | cut -c1-160; dmesg | tail -15";
+    const ask = async ({ name, guest }: KernelNode) =>
+      `--- ${name}\n${await guest.run(line, STATES_MS).catch((error: unknown) => String(error))}`;
+    return (await Promise.all([...this.nodes.values()].map(ask))).join("\n");
   }
 
   async dispose(): Promise<void> {

@@ -52,6 +52,7 @@ try {
   const { message, cause } = error as Error;
   say(`FAIL ${message}${cause === undefined ? "" : `\n${(cause as Error).stack ?? cause}`}`);
   say(kernels?.logs() ?? "");
+  say((await kernels?.states()) ?? "");
 } finally {
   await kernels?.dispose();
 }

@@ -20,7 +20,8 @@ use Fcntl qw(:DEFAULT :seek);
 my ($file, $turns) = @ARGV;
 for (1 .. $turns) {
   sysopen(my $f, $file, O_RDWR | O_CREAT) or die "open: $!";
-  fcntl($f, F_SETLKW, pack('s s l! l! i', F_WRLCK, SEEK_SET, 0, 0, 0)) or die "lock: $!";
+  my $whole = pack('s s x4 l! l! i x4', F_WRLCK, SEEK_SET, 0, 0, 0);
+  fcntl($f, F_SETLKW, $whole) or die "lock: $!";
   sysread($f, my $number, 20);
   sysseek($f, 0, SEEK_SET);
   syswrite($f, ($number || 0) + 1) or die "write: $!";

@@ -7,7 +7,7 @@ import type { Machine } from "./machine.ts";
  * Appends `<node> <number>` lines, each synced before it is acknowledged on stdout; ends with the first error. A third
  * argument is the seconds between two writes.
  */
-export const WRITER = `
+export const WRITER = String.raw`
 use IO::Handle;
 my ($file, $node, $pause) = @ARGV;
 open(my $f, '>>', $file) or die "open: $!";

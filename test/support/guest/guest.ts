@@ -98,8 +98,13 @@ export class Guest {
     const [, number, text = ""] = /^@(\d+) (.*)$/.exec(line) ?? [];
     const command = this.#commands[Number(number)];
     const [, code] = /^exit (\d+)$/.exec(text) ?? [];
-    if (code !== undefined && command !== undefined) command.code = Number(code);
-    else command?.lines.push(text);
+    if (code === undefined || command === undefined) {
+      command?.lines.push(text);
+      return;
+    }
+    // It ends a line that the command has not ended.
+    if (command.lines.at(-1) === "") command.lines.pop();
+    command.code = Number(code);
   }
 
   get #running(): boolean {

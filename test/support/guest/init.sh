@@ -18,7 +18,7 @@ echo "@0 exit 0"
 while read -r number command; do
   (
     sh -c "$command" </dev/null 2>&1
-    echo "exit $?"
+    printf '\nexit %s\n' "$?"
   ) | sed -u "s/^/@$number /" &
 done
 poweroff -f
