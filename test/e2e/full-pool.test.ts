@@ -72,11 +72,11 @@ for (const type of ["xfs", "btrfs"] as const)
         assert.ok(lines.length >= 1 && lines.length <= 3, reported);
       }
 
+      // As a Deployment's: the next pod is there before the last one has gone.
+      await writes("writer-2");
       await kubectl.run("delete", "pod", "writer-1", "--wait=false");
       await kubectl.run("patch", "pool", "default", "--type=merge", "-p", '{"spec":{"size":1610612736}}');
-      // The file system of a volume whose writes have failed is repaired once no pod has it any more.
       await gone("pod", "writer-1");
-      await writes("writer-2");
       await shows(["pool", "default"], condition("WritesFail"), "False");
       await shows(["pod", "writer-2"], condition("Ready"), "True");
       await eventually(

@@ -47,9 +47,13 @@ const FLOWS: Readonly<Record<string, Flow>> = {
     },
   },
   NodePublishVolume: {
-    most: 7,
+    most: 8,
     aside: {
       ...OF_NODE_CALLS,
+      "node/stage.ts": "what was staged, after a fault alone: it has a way of its own",
+      "node/remounted.ts": "the Volume",
+      "node/tuning.ts": "the Volume and its device",
+      "objects/io-limits.ts": "the Volume",
       "node/published.ts": "the record of what is published",
       "node/share.ts": "a mount",
       "request/mount-flags.ts": "nothing: it is for staging a share",

@@ -16,6 +16,7 @@ import { kindOf, makeTarget, parsePath, removeTarget, requireFree } from "./moun
 import { decidePublish } from "./publish-table.ts";
 import { mountedTargets } from "./published.ts";
 import type { NodeRecord, PublishRecord } from "./records.ts";
+import { restageAfterFault } from "./restage.ts";
 
 const recorded = failpoint("driver/publish/recorded");
 const targetMade = failpoint("driver/publish/target-made");
@@ -25,8 +26,9 @@ const bound = failpoint("driver/publish/bound");
 export async function publishOnNode(
   node: NodeContext,
   request: v1.NodePublishVolumeRequest,
-  { signal }: CallContext,
+  call: CallContext,
 ) {
+  const { signal } = call;
   const target = parsePath(request.targetPath, "target_path");
   const capability = parseCapability(request.volumeCapability, "volume_capability");
   const volume = await getVolume(node.store, request.volumeId, signal);
@@ -38,12 +40,13 @@ export async function publishOnNode(
     });
   }
   const staging = parsePath(request.stagingTargetPath, "staging_target_path");
-  const record = await node.records.of(volume);
+  const known = await node.records.of(volume);
   const wanted = publishRecord(request, target, staging, capability);
-  const mounted = await mountedTargets(node, record);
-  const present = mounted.map((path) => ({ path, record: record.published[path] ?? wanted }));
+  const mounted = await mountedTargets(node, known);
+  const present = mounted.map((path) => ({ path, record: known.published[path] ?? wanted }));
   if (decidePublish(present, { path: target, record: wanted }) === "done") return {};
   if (!wanted.readOnly) await requireWritersNotHeld(node.store, volume, signal);
+  const record = await restageAfterFault(node, { volume, record: known, mounted }, request, call);
   const source = await stagedSource(node, volume, record, { staging, access: wanted.access, signal });
   await requireFree(node, volume.metadata.name, target);
   wanted.made = record.published[target]?.made === true || (await kindOf(target)) === "missing";

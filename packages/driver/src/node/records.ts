@@ -13,6 +13,8 @@ export interface StageRecord {
   arguments: string;
   /** We made the directory, so we take it away. */
   made: boolean;
+  /** We have unmounted it ourselves, to let the volume be repaired. */
+  released?: true;
 }
 
 /** How a volume is published at one target path. */

@@ -39,15 +39,21 @@ const targetMade = failpoint("driver/stage/target-made");
 const mounted = failpoint("driver/stage/mounted");
 const grown = failpoint("driver/stage/grown");
 
+/** What counts of the request; a publication has it as well. */
+type StageRequest = Pick<
+  v1.NodeStageVolumeRequest,
+  "volumeId" | "stagingTargetPath" | "volumeCapability" | "publishContext"
+>;
+
 /**
  * NodeStageVolume: file system made once, checked, grown to the device, mounted. A block volume has nothing to mount:
  * staging only records that the device is in use.
  */
-export function stageVolume(node: NodeContext, request: v1.NodeStageVolumeRequest, call: CallContext) {
+export function stageVolume(node: NodeContext, request: StageRequest, call: CallContext) {
   return node.tuning.run(request.volumeId, () => stage(node, request, call));
 }
 
-async function stage(node: NodeContext, request: v1.NodeStageVolumeRequest, { signal }: CallContext) {
+async function stage(node: NodeContext, request: StageRequest, { signal }: CallContext) {
   const path = parsePath(request.stagingTargetPath, "staging_target_path");
   const capability = parseCapability(request.volumeCapability, "volume_capability");
   const flags = checkMountFlags(capability.mount?.flags ?? []);
@@ -98,7 +104,8 @@ async function stageShare(
   mounted();
 }
 
-function stageRecord(path: string, capability: Capability, readOnly: boolean): StageRecord {
+/** What a staging is remembered by. */
+export function stageRecord(path: string, capability: Capability, readOnly: boolean): StageRecord {
   const fingerprint = sha256(JSON.stringify([path, capability.canonical, readOnly]));
   return { path, access: accessOf(capability), readOnly, arguments: fingerprint, made: false };
 }
