@@ -53,7 +53,7 @@ const COMMON: readonly Feature[] = [
   ["Probe until ready", START, "a driver that is not there, or not ready yet"],
   ["no secret in a log", START, "what is in a secret is in no log"],
   ["csi_sidecar_operations_seconds", START, "every call to the driver is measured"],
-  ["workqueue_*", "mooring_reconcile_* instead: there is one queue for each controller, under its name"],
+  ["workqueue_*", "packages/cli/src/process/reconcile-metrics.test.ts", "what controllers do is counted"],
   ["access modes", `${OF}/csi/access-modes.test.ts`, "access modes map to CSI modes"],
   ["one mode of several", `${OF}/csi/access-modes.test.ts`, "one mode for a set of modes"],
   ["what runs follows from capabilities", START, "what runs follows from what the driver can"],
@@ -206,7 +206,7 @@ const SNAPSHOTTER: readonly Feature[] = [
     "UUID lengths of snapshots",
     "names have the whole UID; a driver that needs them shorter keeps the sidecar",
   ],
-  ["snapshot_controller_*", "csi_sidecar_operations_seconds has the calls, and mooring_reconcile_* the work"],
+  ["snapshot_controller_*", `${OF}/common/snapshot-metrics.test.ts`, "counted under the names of snapshot"],
   [
     "reasons of events for writes that conflict",
     "a conflict is no failure: what another has written is read, and nothing is reported",
