@@ -9,6 +9,9 @@ import { openRaw } from "./rbd/raw.ts";
 /** Volumes in a Ceph cluster of this machine, against the same work by `rbd`, and by the device that `qemu-storage-daemon` and losetup make. */
 export async function run(): Promise<Measurement[]> {
   const undo: (() => Promise<unknown>)[] = [];
+  const end = async (): Promise<void> => {
+    for (let step = undo.pop(); step !== undefined; step = undo.pop()) await step();
+  };
   try {
     const ceph = await startCeph((step) => undo.push(step));
     const raw = await openRaw(ceph);
@@ -22,9 +25,12 @@ export async function run(): Promise<Measurement[]> {
     undo.push(() => driver.dispose());
     await driver.start();
     const results = [...(await calls(driver, raw)), ...(await dataPath(driver, raw))];
+    await end();
     return results.map((entry) => ({ ...entry, name: `rbd: ${entry.name}` }));
-  } finally {
-    for (const step of undo.reverse()) await step();
+  } catch (error) {
+    // What it has left is in the way, too: but that is not why it failed.
+    while (undo.length > 0) await end().catch(() => {});
+    throw error;
   }
 }
 

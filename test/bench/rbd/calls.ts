@@ -4,7 +4,7 @@ import { compared, load, type Measurement, sized } from "../measure.ts";
 import type { RawImages } from "./raw.ts";
 
 const ROUNDS = sized(20, 2);
-const MANY = sized(1000, 8);
+const MANY = Number(process.env["MOORING_BENCH_VOLUMES"] ?? sized(1000, 8));
 const IN_FLIGHT = 8;
 const SIZE = 4n * MIB;
 const BLOCK = { size: SIZE, choice: { access: "block" } } as const;
