@@ -47,10 +47,11 @@ const FLOWS: Readonly<Record<string, Flow>> = {
     },
   },
   NodePublishVolume: {
-    most: 8,
+    most: 7,
     aside: {
       ...OF_NODE_CALLS,
-      "node/stage.ts": "what was staged, after a fault alone: it has a way of its own",
+      "node/restage.ts": "the Volume and its records",
+      "node/stage.ts": "the request only after a fault: it has a way of its own",
       "node/remounted.ts": "the Volume",
       "node/tuning.ts": "the Volume and its device",
       "objects/io-limits.ts": "the Volume",

@@ -17,6 +17,7 @@ import { decidePublish } from "./publish-table.ts";
 import { mountedTargets } from "./published.ts";
 import type { NodeRecord, PublishRecord } from "./records.ts";
 import { restageAfterFault } from "./restage.ts";
+import { stageRecord, stageVolume } from "./stage.ts";
 
 const recorded = failpoint("driver/publish/recorded");
 const targetMade = failpoint("driver/publish/target-made");
@@ -46,7 +47,11 @@ export async function publishOnNode(
   const present = mounted.map((path) => ({ path, record: known.published[path] ?? wanted }));
   if (decidePublish(present, { path: target, record: wanted }) === "done") return {};
   if (!wanted.readOnly) await requireWritersNotHeld(node.store, volume, signal);
-  const record = await restageAfterFault(node, { volume, record: known, mounted }, request, call);
+  const record = await restageAfterFault(node, {
+    ...{ volume, record: known, mounted, signal },
+    wanted: stageRecord(staging, capability, isReadOnlyUse(capability, request.publishContext)),
+    stage: () => stageVolume(node, request, call),
+  });
   const source = await stagedSource(node, volume, record, { staging, access: wanted.access, signal });
   await requireFree(node, volume.metadata.name, target);
   wanted.made = record.published[target]?.made === true || (await kindOf(target)) === "missing";

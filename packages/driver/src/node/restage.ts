@@ -1,16 +1,19 @@
-import { type CallContext, CsiError, type v1 } from "@mooring/csi";
+import { CsiError } from "@mooring/csi";
 import { isServed, type Volume } from "@mooring/engine";
-import { isReadOnlyUse, parseCapability } from "../request/capability.ts";
 import type { NodeContext } from "./context.ts";
-import { mountedAs, parsePath } from "./mount-points.ts";
-import type { NodeRecord } from "./records.ts";
-import { stageRecord, stageVolume } from "./stage.ts";
+import { mountedAs } from "./mount-points.ts";
+import type { NodeRecord, StageRecord } from "./records.ts";
 
 interface Publishing {
   volume: Volume;
   record: NodeRecord;
   /** Where the volume is published now. */
   mounted: readonly string[];
+  /** How it would be staged for what is asked for. */
+  wanted: StageRecord;
+  /** Stages it so. */
+  stage(): Promise<unknown>;
+  signal: AbortSignal;
 }
 
 /**
@@ -20,18 +23,18 @@ interface Publishing {
  */
 export async function restageAfterFault(
   node: NodeContext,
-  { volume, record, mounted }: Publishing,
-  request: v1.NodePublishVolumeRequest,
-  call: CallContext,
+  { volume, record, mounted, wanted, stage, signal }: Publishing,
 ): Promise<NodeRecord> {
   const { staged } = record;
   if (staged?.access !== "mount" || isServed(volume) || mounted.length > 0) return record;
+  const isFaulted = volume.status?.robustness === "faulted";
+  if (!isFaulted && staged.released !== true) return record;
   const isThere = (await mountedAs(node, volume.metadata.name, staged.path, { recorded: true })) === "volume";
-  if (volume.status?.robustness === "faulted") {
+  if (isFaulted) {
     if (!isThere) return record;
     // First the record: a mount that is gone without it counts as taken away by somebody else.
     await node.records.put({ ...record, staged: { ...staged, released: true } });
-    await node.host.mounts.unmount(staged.path, call.signal);
+    await node.host.mounts.unmount(staged.path, signal);
     throw CsiError.unavailable(
       `the file system of volume "${volume.metadata.name}" has failed and is repaired first`,
       {
@@ -39,19 +42,8 @@ export async function restageAfterFault(
       },
     );
   }
-  if (staged.released !== true || isThere || !isTheSame(request, staged)) return record;
-  await stageVolume(node, request, call);
+  // Published as it was staged: what is mounted again is what the caller knows to be mounted.
+  if (isThere || wanted.arguments !== staged.arguments) return record;
+  await stage();
   return node.records.of(volume);
-}
-
-/** Published as it was staged: what is mounted again is what the caller knows to be mounted. */
-function isTheSame(
-  { stagingTargetPath, volumeCapability, publishContext }: v1.NodePublishVolumeRequest,
-  staged: NonNullable<NodeRecord["staged"]>,
-): boolean {
-  const path = parsePath(stagingTargetPath, "staging_target_path");
-  const capability = parseCapability(volumeCapability, "volume_capability");
-  return (
-    stageRecord(path, capability, isReadOnlyUse(capability, publishContext)).arguments === staged.arguments
-  );
 }
