@@ -1,6 +1,7 @@
 import {
   createInformer,
   defined,
+  getIfAny,
   hasFinalizer,
   isDeleting,
   isNotFound,
@@ -65,8 +66,12 @@ async function settleVolume(
   volume: PersistentVolume,
   claim: PersistentVolumeClaim | undefined,
 ): Promise<void> {
-  const owner = claim?.metadata.uid === volume.spec?.claimRef?.uid ? claim : undefined;
-  const phase = owner === undefined ? "Released" : "Bound";
+  const { namespace = "", name = "", uid } = volume.spec?.claimRef ?? {};
+  const isOwner = (each: PersistentVolumeClaim | undefined) => each?.metadata.uid === uid;
+  // A claim that is merely not in the cache yet must not release its volume, which is deleted then.
+  const isOwned =
+    isOwner(claim) || isOwner(await getIfAny(store, PersistentVolumeClaims, { namespace, name }));
+  const phase = isOwned ? "Bound" : "Released";
   if (volume.status?.phase === phase) return;
   const key = { name: volume.metadata.name };
   try {
