@@ -61,7 +61,7 @@ test("the scenario notices a record that is lost", thorough(), async () => {
   try {
     const files = await filesBelow(join(up.stateDir, "kubelet/pods"));
     await truncate(files.find((file) => file.endsWith("/mount/records")) ?? assert.fail(files.join("\n")), 0);
-    // Whether the writer has gone on behind the gap when the snapshot is taken.
+    // Whether the writer has gone on behind the hole when the snapshot is taken.
     await assert.rejects(round.restore(), /corrupt|only \d+ records/);
     await assert.rejects(round.audit(), /corrupt/);
   } finally {
