@@ -76,9 +76,13 @@ test(
       assert.equal(await stage.attached("a"), device);
       await writer.progress(10);
       // Whoever lists the loop devices of the machine has each open for a moment.
-      await eventually("the target's device to be gone", async () => (await stage.devices("b")).length === 0, {
-        lastSeen: () => stage.devices("b"),
-      });
+      await eventually(
+        "the target's device to be gone",
+        async () => (await stage.devices("b")).length === 0,
+        {
+          lastSeen: () => stage.devices("b"),
+        },
+      );
     }
     await writer.stop();
     assert.deepEqual(await readStints(device), [["a", writer.acknowledged]]);
