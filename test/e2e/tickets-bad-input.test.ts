@@ -32,7 +32,7 @@ const REFUSALS: readonly [string[], number, RegExp][] = [
     /volume "v-none" does not exist, and claim default\/v-none does not exist\nnext: .*mooring volume list/,
   ],
   [["ticket", "list", "other/data"], 1, /claim other\/data does not exist\nnext: .*mooring volume list/],
-  [["ticket", "list", "a/b/c"], 1, /"a\/b\/c" names no volume\nnext: .*NAMESPACE\/CLAIM/],
+  [["ticket", "list", "a/b/c"], 2, /"a\/b\/c" names no volume\nnext: .*NAMESPACE\/CLAIM/],
   [["ticket", "list", "VOLUME"], 0, /^VOLUME +CLAIM +ID/],
   [["ticket", "add", "v-none", "--node", "node-a"], 1, /volume "v-none" does not exist/],
   [["ticket", "rm", "v-none", "t"], 1, /volume "v-none" does not exist/],

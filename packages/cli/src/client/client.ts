@@ -89,12 +89,15 @@ export function openCluster(options: ClientOptions): Promise<RestStore> {
   return here ? RestStore.inCluster() : openClient(options);
 }
 
+/** Those of a command that works in a namespace. */
+export type NamespacedOptions = ClientOptions & { namespace?: string };
+
 /**
  * The same as {@link openClient}, and the namespace that is meant: of `-n`, else of the kubeconfig's context, as kubectl
  * has it.
  */
 export async function openNamespace(
-  options: ClientOptions & { namespace?: string },
+  options: NamespacedOptions,
 ): Promise<{ store: RestStore; namespace: string }> {
   const store = await openClient(options);
   return { store, namespace: options.namespace ?? store.namespace };

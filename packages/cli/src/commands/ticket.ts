@@ -1,12 +1,12 @@
 import { ATTACHER_RULES, attachVolume, detachVolume } from "@mooring/engine";
 import { defined } from "@mooring/store";
 import { Command } from "commander";
-import { type ClientOptions, openNamespace } from "../client/client.ts";
+import { type NamespacedOptions, openNamespace } from "../client/client.ts";
 import { term } from "../options/duration.ts";
 import { type Output, print, withOutput } from "../output/print.ts";
 import { age, table } from "../output/table.ts";
 import { claimsByHandle, withClaim } from "../volume/claims.ts";
-import { handleOf } from "../volume/find.ts";
+import { handleOf, openVolume } from "../volume/find.ts";
 import {
   callerOption,
   currentUser,
@@ -19,8 +19,6 @@ import { listTickets, type TicketRow } from "../volume/tickets.ts";
 
 const priorityOf = (type: string): number =>
   Object.entries(ATTACHER_RULES).find(([name]) => name === type)?.[1].priority ?? 0;
-
-type NamespacedOptions = ClientOptions & { namespace?: string };
 
 async function list(given: string | undefined, options: NamespacedOptions & Output): Promise<void> {
   const { store, namespace } = await openNamespace(options);
@@ -71,8 +69,7 @@ interface AddOptions extends NamespacedOptions, Output {
 async function add(given: string, options: AddOptions): Promise<void> {
   const now = new Date();
   const { node, id, holder, for: milliseconds, maintenance } = options;
-  const { store, namespace } = await openNamespace(options);
-  const volume = await handleOf(store, namespace, given);
+  const { store, volume } = await openVolume(options, given);
   const wish = {
     ...{
       volume,
@@ -97,8 +94,7 @@ interface RemoveOptions extends NamespacedOptions {
 
 async function remove(given: string, id: string, options: RemoveOptions): Promise<void> {
   const { holder, force } = options;
-  const { store, namespace } = await openNamespace(options);
-  const volume = await handleOf(store, namespace, given);
+  const { store, volume } = await openVolume(options, given);
   const wish = { volume, attachmentID: id, attachedBy: holder ?? currentUser(), forceDetach: force === true };
   const ended = await withNextStep(detachVolume(store, wish));
   process.stdout.write(

@@ -10,14 +10,14 @@ import {
 } from "@mooring/engine";
 import { defined, describeBytes, type ObjectStore, waitFor, withTimeLimit } from "@mooring/store";
 import { Command } from "commander";
-import { type ClientOptions, openClient, openNamespace } from "../client/client.ts";
+import { type ClientOptions, type NamespacedOptions, openClient } from "../client/client.ts";
 import { term, timeoutOption } from "../options/duration.ts";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
 import { type Output, print, withOutput } from "../output/print.ts";
 import { age, table } from "../output/table.ts";
 import { type ClaimsByHandle, claimsByHandle, withClaim } from "../volume/claims.ts";
-import { handleOf } from "../volume/find.ts";
+import { openVolume } from "../volume/find.ts";
 import {
   callerOption,
   currentUser,
@@ -65,15 +65,12 @@ function more(spec: Volume["spec"], status: Volume["status"]): string[] {
 }
 
 async function show(given: string, options: NamespacedOptions & Output): Promise<void> {
-  const { store, namespace } = await openNamespace(options);
-  const name = await handleOf(store, namespace, given);
+  const { store, volume: name } = await openVolume(options, given);
   const volume = await store.get(Volumes, { name });
   const explained = await explainVolume(contextOf(store), name);
   const subject = withClaim(explained.subject, await claimsByHandle(store));
   print(options, volume, () => renderFinding({ ...explained, subject }));
 }
-
-type NamespacedOptions = ClientOptions & { namespace?: string };
 
 interface AttachOptions extends NamespacedOptions {
   node: string;
@@ -87,8 +84,7 @@ interface AttachOptions extends NamespacedOptions {
 
 async function attach(given: string, options: AttachOptions): Promise<void> {
   const now = new Date();
-  const { store, namespace } = await openNamespace(options);
-  const volume = await handleOf(store, namespace, given);
+  const { store, volume } = await openVolume(options, given);
   const { node, id, holder, for: milliseconds, maintenance, queue, timeout } = options;
   const wish = {
     ...{
@@ -150,8 +146,7 @@ interface DetachOptions extends NamespacedOptions {
 
 async function detach(given: string, options: DetachOptions): Promise<void> {
   const { id, holder, force, all } = options;
-  const { store, namespace } = await openNamespace(options);
-  const volume = await handleOf(store, namespace, given);
+  const { store, volume } = await openVolume(options, given);
   const wish = {
     ...{ volume, attachedBy: holder ?? currentUser(), forceDetach: force === true || all === true },
     ...(all === true ? { scope: "all" as const } : {}),

@@ -7,9 +7,19 @@ import {
   PersistentVolumes,
   type Resource,
 } from "@mooring/store";
+import { type NamespacedOptions, openNamespace } from "../client/client.ts";
 import { isKindMissing } from "../output/api-refusal.ts";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
+
+/** The server, and the handle of the volume that an operator names: see {@link handleOf}. */
+export async function openVolume(
+  options: NamespacedOptions,
+  given: string,
+): Promise<{ store: ObjectStore; volume: string }> {
+  const { store, namespace } = await openNamespace(options);
+  return { store, volume: await handleOf(store, namespace, given) };
+}
 
 /**
  * The handle of a volume that an operator names: by itself, as `NAMESPACE/CLAIM`, or as a claim of `namespace`. Throws a

@@ -55,7 +55,7 @@ export async function runGroupSnapshot(context: SidecarContext, signal: AbortSig
     apply: async (step: GroupSnapshotStep, view, key) => {
       const { group } = view;
       if (group !== undefined) {
-        backoff.note(key, group);
+        if (step.do !== "write-members") backoff.note(key, group);
         operations.step(group, { waits: step.do === "report" });
       }
       await applyGroup(context, backoff, step, view);

@@ -1,7 +1,7 @@
 /** Upper bounds of durations in seconds: those that client-go has for its work queues. */
 export const QUEUE_BOUNDS: readonly number[] = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10];
 
-/** How long something took, as a histogram. */
+/** How long something took, as a histogram: what `Histogram` of `@mooring/csi` is, since neither package imports the other. */
 export class Durations {
   /** By {@link QUEUE_BOUNDS}: how many took at most the bound and longer than the one before it; the last entry: longer than all. */
   readonly counts: number[] = new Array<number>(QUEUE_BOUNDS.length + 1).fill(0);

@@ -10,7 +10,10 @@ import { threadMs } from "./thread-cost.ts";
 
 /** What the event loop of a thread has done since it was measured. */
 export interface Turns {
-  /** Milliseconds of processor time that the thread had in one turn: a busy machine does not change them. */
+  /**
+   * Milliseconds of processor time that the thread had in one turn. A busy machine changes them little: interrupts, and what a
+   * hypervisor gives to others meanwhile, count as the thread's own.
+   */
   worst: number;
   /** Milliseconds on the wall, as `monitorEventLoopDelay` has them. */
   wall: number;

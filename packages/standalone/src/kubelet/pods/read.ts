@@ -68,7 +68,7 @@ function rejectedHere(
   return rejectionOf(pod, { here: podsNoted.byIndex("node", node.nodeName), node: own, hasBegun });
 }
 
-/** Its first status is written before anything is done for it. */
+/** It has a status of this kubelet: with the first one the node has taken it. */
 const hasBegun = ({ status }: Pod): boolean => status?.startTime !== undefined;
 
 function volumesOf(
