@@ -90,8 +90,11 @@ const get = (name: string): Promise<Pod | undefined> =>
     throw error;
   });
 
-/** Every container has come so far that it does something, or will not. */
-function isUnderWay({ status }: Pod): boolean {
+/**
+ * Every container has come so far that it does something, or will not: one whose turn comes after the pod's deadline is never
+ * started, and the pod is `Running` as long as those before it take to end, which may be its whole grace period.
+ */
+function isUnderWay({ spec, status }: Pod): boolean {
   const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   const moved = all.filter(
     ({ state, lastState }) => (state?.running ?? state?.terminated ?? lastState?.terminated) !== undefined,
@@ -99,7 +102,8 @@ function isUnderWay({ status }: Pod): boolean {
   const waits = all.some(
     ({ state }) => !["PodInitializing", "ContainerCreating", undefined].includes(state?.waiting?.reason),
   );
-  return status?.phase === "Failed" || waits || (all.length > 0 && moved.length === all.length);
+  const wanted = spec?.activeDeadlineSeconds === undefined ? all.length : 1;
+  return status?.phase === "Failed" || waits || (all.length > 0 && moved.length >= wanted);
 }
 
 async function round(number: number): Promise<string[]> {

@@ -11,6 +11,8 @@ import { promisify } from "node:util";
 const execute = promisify(execFile);
 /** Every process of a test file has the file's folder in its environment, in this variable. */
 export const FOLDER_VARIABLE = "MOORING_TEST_FOLDER";
+/** Until the list of loop devices counts as one that does not come. */
+const STUCK_MS = 10_000;
 const nothing = () => undefined;
 
 const isBelow = (path, folder) => path === folder || path.startsWith(`${folder}/`);
@@ -100,6 +102,15 @@ function attachedFiles() {
 }
 
 /**
+ * A device whose file a process serves, and that process waits for a cluster that has gone: whoever reads its size waits as well.
+ * The sweep goes on to end that process, with which the waiting ends.
+ */
+async function stuck() {
+  await sleep(STUCK_MS, undefined, { ref: false });
+  return { stdout: "" };
+}
+
+/**
  * All that there are, by what a process sees: the device, its file and the number of the device that this is on, and an `id`, which
  * the same device of another file does not have.
  */
@@ -108,7 +119,7 @@ async function readLoops(pid = "self") {
   const columns = ["--list", "--json", "--output", "NAME,BACK-MAJ:MIN,BACK-INO,BACK-FILE"];
   const [program, ...args] = [...inside, "losetup", ...columns];
   // Without any it prints nothing.
-  const { stdout } = await execute(program, args).catch(() => ({ stdout: "" }));
+  const { stdout } = await Promise.race([execute(program, args).catch(() => ({ stdout: "" })), stuck()]);
   const { loopdevices } = JSON.parse(stdout || '{ "loopdevices": [] }');
   return loopdevices.map(({ name, "back-maj:min": number, "back-ino": inode, "back-file": file }) => ({
     ...{ path: name, below: number?.trim(), file: file ?? "" },

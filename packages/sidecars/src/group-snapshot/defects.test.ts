@@ -148,6 +148,7 @@ test("G5 a driver that cannot list snapshots is not taken for ready", async (t) 
     "the member is not ready",
     async () => (await w.members())[0]?.status?.readyToUse === false,
   );
+  await w.h.until("it was asked in vain", () => w.h.driver.called("GetVolumeGroupSnapshot") > 0);
   assert.notEqual((await w.group())?.status?.readyToUse, true);
   w.h.driver.faults.clear();
   await w.ready();
