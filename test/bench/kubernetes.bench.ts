@@ -105,7 +105,7 @@ async function measure<T extends KubeObject>(
   );
   const seconds = (performance.now() - from) / 1000;
   await quiet(cluster);
-  return figures(cluster, { ...most, name, count: objects.length, seconds, before });
+  return figures(cluster, { ...most, reads: 0, name, count: objects.length, seconds, before });
 }
 
 /** Objects that are to go, with what was made for them. */
@@ -142,8 +142,10 @@ const objectKey = ({ name, namespace }: KubeObject["metadata"]) => ({ name, ...d
 interface Work {
   name: string;
   count: number;
-  /** Absent: none was set. */
+  /** Of writes; absent: none was set. */
   limit?: number;
+  /** The same of reads. A deletion asks the server itself before something is given up for good. */
+  reads?: number;
   /** How many MiB there may be at rest afterwards; absent as well. */
   resident?: number;
   seconds: number;
@@ -152,7 +154,7 @@ interface Work {
 }
 
 async function figures(cluster: BenchCluster, work: Work): Promise<Measurement[]> {
-  const { name, count, limit, resident, seconds, before } = work;
+  const { name, count, limit, reads, resident, seconds, before } = work;
   const [requests, after] = [await cluster.audit.take(), await cluster.processor()];
   process.stderr.write(`  ${count} ${name}: ${requests.table}\n`);
   const row = (what: string, unit: string, value: number): Measurement => ({
@@ -161,7 +163,7 @@ async function figures(cluster: BenchCluster, work: Work): Promise<Measurement[]
   return [
     row("elapsed time of each", "ms", (1000 * seconds) / count),
     { ...row("writes of each", "", requests.writes / count), ...defined({ limit }) },
-    { ...row("reads of each", "", requests.reads / count), limit: 0 },
+    { ...row("reads of each", "", requests.reads / count), ...defined({ limit: reads }) },
     row("processor time of each", "ms", (1000 * (after - before)) / count),
     row("resident", "MiB", await cluster.resident()),
     ...(resident === undefined
