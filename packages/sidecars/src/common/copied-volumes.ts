@@ -18,11 +18,13 @@ export function copiedVolume(content: VolumeSnapshotContent): string[] {
   return isCopying(content) ? [`${content.spec.driver}:${content.spec.source.volumeHandle}`] : [];
 }
 
-/** The same of all members of a group. What is deleted while it has its handle is not being made any more. */
+/** The same of all members of a group; its mark stays when it has its handle. What is deleted then is not being made any more. */
 export function copiedVolumes({ metadata, spec, status }: VolumeGroupSnapshotContent): string[] {
   if (status?.readyToUse === true) return [];
-  const isMarked = metadata.annotations?.[GROUP_BEING_CREATED] !== undefined;
-  const isMade = status?.volumeGroupSnapshotHandle !== undefined && metadata.deletionTimestamp === undefined;
-  if (!isMarked && !isMade) return [];
+  const isCopied =
+    status?.volumeGroupSnapshotHandle === undefined
+      ? metadata.annotations?.[GROUP_BEING_CREATED] !== undefined
+      : metadata.deletionTimestamp === undefined;
+  if (!isCopied) return [];
   return (spec.source.volumeHandles ?? []).map((handle) => `${spec.driver}:${handle}`);
 }

@@ -126,6 +126,7 @@ async function writeStatus<T extends ContentTypes>(
     return;
   }
   calls.backoff.reset(uid);
+  calls.uncertainty.settle(uid);
   // What is not ready is asked about less and less often, but never as rarely as what fails.
   if (kind.isReady(data)) calls.finished(uid);
   else calls.polls.fail(uid, kind.handle(left) ?? "");

@@ -25,7 +25,8 @@ function decideMade<T extends ContentTypes>(
 ): ContentStep<T> | Outcome {
   const marked = isMarked(content, kind.names.beingCreated);
   const known = kind.handle(content) !== undefined;
-  if (marked && (known || isSettled(kind, view))) return { do: "clear-being-created" };
+  if (marked && (known ? kind.markStays !== true : isSettled(kind, view)))
+    return { do: "clear-being-created" };
   if (kind.isComplete(content)) return DONE;
   if (view.backoffMs > 0) return wait(view.backoffMs);
   if (known && kind.canInspect(content)) return inspection(kind, view, content);
@@ -56,13 +57,14 @@ function decideDeletion<T extends ContentTypes>(
   const { beingCreated, beingDeleted, finalizer, reasons } = kind.names;
   const handle = kind.handle(content);
   const isMade = kind.isMade(content);
-  if (isMarked(content, beingCreated) && isMade) {
-    if (handle !== undefined || isSettled(kind, view)) return { do: "clear-being-created" };
+  const known = handle !== undefined;
+  if (isMarked(content, beingCreated) && isMade && !(known && kind.markStays === true)) {
+    if (known || isSettled(kind, view)) return { do: "clear-being-created" };
     return backoffMs > 0 ? wait(backoffMs) : creation(kind, view, content, reasons.deletion);
   }
   const neverBound = !isMade && !kind.ref(content).uid;
   if (!neverBound && !isMarked(content, beingDeleted)) return DONE;
-  if (content.spec.deletionPolicy === "Delete" && handle !== undefined && result?.kind !== "removed") {
+  if (content.spec.deletionPolicy === "Delete" && known && result?.kind !== "removed") {
     if (backoffMs > 0) return wait(backoffMs);
     // A driver is not asked to delete a group without members: it first returns which ones there are.
     return isMade && kind.lacksMembers?.(content)

@@ -23,9 +23,11 @@ export async function runContents<T extends ContentTypes>(
   );
   await contents.informer.synced(signal);
   // An earlier process may have created the data of a content that it left marked.
-  for (const { metadata } of contents.list())
-    if (metadata.annotations?.[kind.names.beingCreated] !== undefined)
-      calls.uncertainty.note(metadata.uid ?? "");
+  for (const content of contents.list()) {
+    const { annotations, uid = "" } = content.metadata;
+    const isMarked = annotations?.[kind.names.beingCreated] !== undefined;
+    if (isMarked && kind.handle(content) === undefined) calls.uncertainty.note(uid);
+  }
   await sidecarController(context, {
     name: kind.names.controller,
     failpoints: kind.failpoints.steps,

@@ -120,6 +120,11 @@ export interface ContentKind<T extends ContentTypes> {
   isComplete(content: T["content"]): boolean;
   /** The driver can be asked about made data by their handle; else the create call is repeated, which returns the same. */
   canInspect(content: T["content"]): boolean;
+  /**
+   * The mark of a create call stays when the handle is on record, which says the same: the patch that marks the content as being
+   * deleted takes it away, and that is one write less. A csi-snapshotter that takes over removes it from what is ready.
+   */
+  markStays?: true;
   /** The driver has to say first what there is to delete. */
   lacksMembers?(content: T["content"]): boolean;
   /** What is wrong with a response. Such data are kept on record, to be deleted one day, and never get ready. */

@@ -174,7 +174,7 @@ test("whatever happens between the steps: a group is whole and ready in the end,
       else {
         assert.equal(world.content.status?.readyToUse, true);
         assert.equal(world.content.status?.volumeSnapshotInfoList?.length, 2);
-        assert.equal(world.content.metadata.annotations?.[GROUP_BEING_CREATED], undefined);
+        assert.notEqual(world.content.status?.volumeGroupSnapshotHandle, undefined);
       }
     }),
     { numRuns: howMany({ everyday: 3_000, full: 20_000 }) },

@@ -41,6 +41,7 @@ export const GROUP_CONTENT: ContentKind<GroupContentTypes> = {
     status?.volumeGroupSnapshotHandle ?? spec.source.groupSnapshotHandles?.volumeGroupSnapshotHandle,
   isComplete: (content) => content.status?.readyToUse === true && isOnRecord(content),
   canInspect: isOnRecord,
+  markStays: true,
   lacksMembers: (content) =>
     memberIds(content).length === 0 && content.status?.volumeSnapshotInfoList === undefined,
   fault: faultOf,

@@ -1,6 +1,6 @@
 import { defined, failpoint, isDeleting, type VolumeGroupSnapshot } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
-import { GROUP_BEING_DELETED, GROUP_FINALIZER } from "../common/names.ts";
+import { GROUP_BEING_CREATED, GROUP_BEING_DELETED, GROUP_FINALIZER } from "../common/names.ts";
 import type { ObjectBackoff } from "../common/object-backoff.ts";
 import { SnapshotEvents, writeSnapshotError, writeSnapshotStatus } from "../common/snapshot-writes.ts";
 import { FREEZE_ATTEMPT } from "../common/volume-group-names.ts";
@@ -51,7 +51,10 @@ export async function applyGroup(
       return;
     case "mark-being-deleted": {
       if (content === undefined) return;
-      const annotations = { [GROUP_BEING_DELETED]: "yes" };
+      // Without a handle the mark of the create call is all that is known of its data.
+      const settled =
+        content.status?.volumeGroupSnapshotHandle === undefined ? {} : { [GROUP_BEING_CREATED]: null };
+      const annotations = { [GROUP_BEING_DELETED]: "yes", ...settled };
       await patchMetadata(store, cluster.groupContents, content, { annotations });
       return;
     }

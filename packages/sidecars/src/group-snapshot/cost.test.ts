@@ -12,6 +12,8 @@ interface Cost {
   writes: number;
   reads: number;
   shared?: number;
+  /** Writes of the group's own content. */
+  content?: Record<string, number>;
 }
 
 /** Room for what a group costs whatever is in it: how often progress is reported depends on what is seen together. */
@@ -30,18 +32,19 @@ test(`a group of ${MEMBERS} members costs as many API calls as in docs/reference
   calls.take();
 
   /** `shared`: writes of a member that several may have in common. */
-  const costs = async (what: string, { writes, reads, shared = 0 }: Cost) => {
+  const costs = async (what: string, { writes, reads, shared = 0, content = {} }: Cost) => {
     await calls.quiet();
     const spent = calls.take();
     t.diagnostic(`${what}: ${spent.writes} writes, ${spent.reads} reads (${spent.table})`);
     assert.ok(spent.writes >= writes * MEMBERS, `${what}: ${spent.table}`);
     assert.ok(spent.writes <= (writes + shared) * MEMBERS + OF_GROUP, `${what}: ${spent.table}`);
     assert.ok(spent.reads <= reads * MEMBERS + OF_GROUP, `${what}: ${spent.table}`);
+    assert.deepEqual(spent.writesOf("volumegroupsnapshotcontents"), content, what);
   };
 
   await w.create("group");
   await w.ready();
-  await costs("create", { writes: 4, reads: 0 });
+  await costs("create", { writes: 4, reads: 0, content: { create: 1, patch: 1 } });
   assert.equal(w.h.driver.called("CreateVolumeGroupSnapshot"), 1);
 
   await put(w.h.store, VolumeGroupRestores, groupRestore({ source: { volumeGroupSnapshotName: "group" } }));
@@ -54,7 +57,7 @@ test(`a group of ${MEMBERS} members costs as many API calls as in docs/reference
 
   await w.remove();
   await w.gone();
-  await costs("delete", { writes: 5, reads: 2 });
+  await costs("delete", { writes: 5, reads: 2, content: { patch: 2, delete: 1 } });
   assert.equal(w.h.driver.called("DeleteVolumeGroupSnapshot"), 1);
   assert.equal(w.h.driver.called("DeleteSnapshot"), 0);
 });

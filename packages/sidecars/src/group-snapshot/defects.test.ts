@@ -14,7 +14,6 @@ import {
 } from "@mooring/store";
 import { covers, sample } from "@mooring/store/testing";
 import { memberNames } from "../common/group-snapshot-names.ts";
-import { GROUP_BEING_CREATED } from "../common/names.ts";
 import { fresh, groupWorld, labelled, NS } from "../testing/group-world.ts";
 import { groupClass, groupContent, groupSnapshot, volumeSnapshot } from "../testing/objects.ts";
 
@@ -394,10 +393,6 @@ for (const [title, change, error] of sample(faults, { everyday: 1 }))
     const { status } = await w.error(error);
     assert.equal(status?.readyToUse, false);
     assert.deepEqual(await w.members(), []);
-    await w.h.until(
-      "nothing is uncertain",
-      async () => (await w.content()).metadata.annotations?.[GROUP_BEING_CREATED] === undefined,
-    );
     w.h.driver.changeGroup = (group) => group;
     const ready = await w.ready();
     assert.equal(ready.status?.error, undefined);

@@ -11,6 +11,7 @@ import {
   VolumeSnapshots,
 } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
+import { GROUP_BEING_CREATED, GROUP_BEING_DELETED } from "../common/names.ts";
 import { type GroupWorld, groupWorld, labelled, NS } from "../testing/group-world.ts";
 import { groupClass } from "../testing/objects.ts";
 
@@ -67,7 +68,11 @@ test("policy Retain keeps contents and data; contents deleted later do not touch
   assert.deepEqual(await w.members(), []);
   const contents = await w.memberContents();
   assert.equal(contents.length, 2);
-  assert.equal((await w.content()).spec.deletionPolicy, "Retain");
+  const content = await w.content();
+  assert.equal(content.spec.deletionPolicy, "Retain");
+  const { [GROUP_BEING_CREATED]: created, [GROUP_BEING_DELETED]: deleted } =
+    content.metadata.annotations ?? {};
+  assert.deepEqual([created, deleted], [undefined, "yes"]);
   for (const { metadata } of contents)
     await w.h.store.delete(VolumeSnapshotContents, { name: metadata.name });
   await w.h.store.delete(VolumeGroupSnapshotContents, { name: (await w.content()).metadata.name });

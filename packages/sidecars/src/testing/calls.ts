@@ -13,6 +13,8 @@ export interface Spent {
   reads: number;
   /** By verb and kind, for readers. */
   table: string;
+  /** The writes of one kind, by verb. */
+  writesOf(plural: string): Record<string, number>;
 }
 
 /** Counts the calls of an API server that go through a store. */
@@ -62,6 +64,13 @@ export class Calls {
     const sum = (verbs: ReadonlySet<string>) =>
       all.reduce((total, [key, count]) => total + (verbs.has(key.split(" ")[0] ?? "") ? count : 0), 0);
     const table = all.map(([key, count]) => `${count} ${key}`).join(", ");
-    return { writes: sum(WRITES), reads: sum(READS), table };
+    const writesOf = (plural: string) =>
+      Object.fromEntries(
+        all.flatMap(([key, count]) => {
+          const [verb = "", kind] = key.split(" ");
+          return kind === plural && WRITES.has(verb) ? [[verb, count]] : [];
+        }),
+      );
+    return { writes: sum(WRITES), reads: sum(READS), table, writesOf };
   }
 }
