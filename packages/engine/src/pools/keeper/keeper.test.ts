@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { readdir, readFile, statfs, truncate, writeFile } from "node:fs/promises";
@@ -65,12 +65,42 @@ for (const type of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
   });
 }
 
+test("more volumes are removed at once from a frozen pool than this process has threads for files", async (t) => {
+  const { pool, keeper, mount } = await kept(t, "xfs");
+  const ids = Array.from({ length: 8 }, (_, index) => `v-${index}`);
+  for (const id of ids) await pool.create(id, MIB);
+  await fill(mount, 32 * MIB);
+  await eventually("the writers to be frozen", async () => (await keeper.state()) === "held");
+  await unlessFrozen(mount, () => Promise.all(ids.map((id) => keeper.window(() => pool.remove(id)))));
+});
+
+/** Leaves so many bytes. */
+async function fill(mount: string, left: number): Promise<void> {
+  const { bavail, bsize } = await statfs(mount);
+  await host.exec.run("fallocate", ["--length", String(bavail * bsize - left), join(mount, "filler")]);
+}
+
+/** Work that does not end has kept this process's threads: without them nothing else of it would go on. */
+async function unlessFrozen(mount: string, work: () => Promise<unknown>): Promise<void> {
+  let ended = false;
+  const end = work().finally(() => {
+    ended = true;
+  });
+  end.catch(() => {});
+  try {
+    await eventually("the work to end", () => ended);
+  } catch (error) {
+    spawnSync("fsfreeze", ["--unfreeze", mount]);
+    throw error;
+  }
+  await end;
+}
+
 test("an agent that is killed while its work waits in a frozen pool ends, and the next one has the pool", async (t) => {
   const { folder, keeper, mount } = await kept(t, "xfs");
   const removed = join(mount, "removed");
   await writeFile(removed, "");
-  const { bavail, bsize } = await statfs(mount);
-  await host.exec.run("fallocate", ["--length", String(bavail * bsize - 32 * MIB), join(mount, "filler")]);
+  await fill(mount, 32 * MIB);
   await eventually("the writers to be frozen", async () => (await keeper.state()) === "held");
   const program = `setInterval(() => {}, 1000); require("node:fs").unlink(${JSON.stringify(removed)}, () => {})`;
   const agent = spawn(process.execPath, ["-e", program], { stdio: "ignore" });

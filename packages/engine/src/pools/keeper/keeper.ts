@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { type FileHandle, open, readFile, rm } from "node:fs/promises";
+import { closeSync, openSync, readFileSync } from "node:fs";
+import { open, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { EngineError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
@@ -90,39 +91,49 @@ export class PoolKeeper {
 
   /**
    * Does work that makes room, also in a frozen pool: its writers go on meanwhile, as far as there is room for what they
-   * write. Throws UNAVAILABLE when nothing is left for that, unless the work is itself the way out (`mayBeStuck`).
+   * write. Throws UNAVAILABLE when nothing is left for that, unless the work is itself the way out (`mayBeStuck`). Each work
+   * may keep one of this process's few threads for files waiting in the kernel: nothing here needs one meanwhile.
    */
   async window<T>(work: () => Promise<T>, { mayBeStuck = false } = {}): Promise<T> {
     if (!mayBeStuck && (await this.state()) === "stuck") throw nothingLeft();
-    let window: Promise<FileHandle> | undefined;
-    let isDone = false;
+    let window: Promise<number> | undefined;
     // Asked for when the work waits in the kernel, so that it is first when the pool opens. A freeze may also come while
     // the work is under way. What the keeper does by itself (growing) is not to be disturbed.
     const ask = async (): Promise<void> => {
-      if (window === undefined && (await this.isSuspended()) && !isDone) window ??= this.#ask();
+      if (this.#isSuspendedNow()) window ??= this.#ask();
       await window;
     };
     const watch = setInterval(() => void ask().catch(() => {}), mayBeStuck ? PATIENT_MS : SUSPICIOUS_MS);
     try {
       return await work();
     } finally {
-      isDone = true;
       clearInterval(watch);
-      await (await window?.catch(() => undefined))?.close();
+      const file = await window?.catch(() => undefined);
+      if (file !== undefined) closeSync(file);
     }
   }
 
   /** A shared lock, which the kernel frees when we die. */
-  async #ask(): Promise<FileHandle> {
-    const file = await open(join(this.#folder, "keeper.window"), "a", 0o600);
+  async #ask(): Promise<number> {
+    const file = openSync(join(this.#folder, "keeper.window"), "a", 0o600);
     try {
       const args = ["--shared", "3"];
-      const child = spawn("flock", args, { stdio: ["ignore", "ignore", "ignore", file.fd] });
+      const child = spawn("flock", args, { stdio: ["ignore", "ignore", "ignore", file] });
       await once(child, "exit");
       return file;
     } catch (error) {
-      await file.close();
+      closeSync(file);
       throw error;
+    }
+  }
+
+  /** As {@link isSuspended}, but for whether it is the keeper that lives, and without a thread. */
+  #isSuspendedNow(): boolean {
+    try {
+      const [, state = "open"] = STATE.exec(readFileSync(join(this.#folder, "keeper.state"), "utf8")) ?? [];
+      return state !== "open";
+    } catch {
+      return false;
     }
   }
 
