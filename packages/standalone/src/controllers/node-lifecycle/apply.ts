@@ -1,4 +1,4 @@
-import { EVICTED_ANNOTATION, NodeAgents } from "@mooring/engine";
+import { EVICTED_ANNOTATION, type NodeAgent, NodeAgents } from "@mooring/engine";
 import {
   type EventRecorder,
   isNotFound,
@@ -18,6 +18,7 @@ interface NodeLifeEffects {
   events: EventRecorder;
   nodes: WrittenCache<Node>;
   pods: WrittenCache<Pod>;
+  agents: WrittenCache<NodeAgent>;
   /** RFC 3339. */
   now: string;
 }
@@ -26,7 +27,7 @@ interface NodeLifeEffects {
  * Every write is upon the version that was decided about: another writer that was faster, above all the kubelet, is right.
  */
 export async function apply(step: NodeLifeStep, node: Node, effects: NodeLifeEffects): Promise<void> {
-  const { store, events, nodes } = effects;
+  const { store, events, nodes, agents } = effects;
   const { name } = node.metadata;
   switch (step.do) {
     case "mark-unknown": {
@@ -53,10 +54,13 @@ export async function apply(step: NodeLifeStep, node: Node, effects: NodeLifeEff
       nodes.wrote(await store.update(Nodes, { ...node, spec: { ...node.spec, taints: step.taints } }));
       return;
     case "mark-evicted":
-      await mutate(store, NodeAgents, { name }, ({ metadata }) => {
-        const { [EVICTED_ANNOTATION]: _, ...kept } = metadata.annotations ?? {};
-        metadata.annotations = step.evicted ? { ...kept, [EVICTED_ANNOTATION]: effects.now } : kept;
-      });
+      // Until the watch has delivered it this is not to be done again.
+      agents.wrote(
+        await mutate(store, NodeAgents, { name }, ({ metadata }) => {
+          const { [EVICTED_ANNOTATION]: _, ...kept } = metadata.annotations ?? {};
+          metadata.annotations = step.evicted ? { ...kept, [EVICTED_ANNOTATION]: effects.now } : kept;
+        }),
+      );
       return;
     case "evict":
       await remove(effects, step.pod, {});

@@ -53,27 +53,28 @@ const MOST_STEPS = 1_000;
 /** Reports which nodes are lost, and moves pods off them by their taints and tolerations. Keys are names of nodes. */
 export async function startNodeLifecycle(options: NodeLifecycleOptions): Promise<{ done: Promise<void> }> {
   const { store, view, sinceBoot, graceMs, logger, signal } = options;
-  const agents = createInformer(store, NodeAgents, { logger });
+  const agentsInformer = createInformer(store, NodeAgents, { logger });
   const leases = createInformer(store, Leases, { namespace: LEASE_NAMESPACE, logger });
-  const informers = await openInformers([agents, leases], signal);
+  const informers = await openInformers([agentsInformer, leases], signal);
   const events = new EventRecorder(store, { component: "node-controller", logger });
   const heartbeats = new Heartbeats(graceMs / 2);
   const observe = () => heartbeats.observe(view.nodes.list().map(nameOf), leases.list(), sinceBoot());
   let silence = observe();
   const nodes = new WrittenCache(store, view.nodes);
   const pods = new WrittenCache(store, view.pods);
+  const agents = new WrittenCache(store, agentsInformer);
   const from = { nodes, pods, agents, graceMs, silentMs: (name: string) => silence.get(name) };
   const controller = new Reconciler<NodeLifeView, NodeLifeStep>({
     ...{ name: "node-lifecycle", store, logger, failpoints, mostSteps: MOST_STEPS },
     sources: [source(view.nodes, ({ metadata }) => [metadata.name])],
-    watched: [view.pods, agents],
+    watched: [view.pods, agentsInformer],
     read: (name, context) => readNode(name, from, context),
     decide: decideStep,
     async apply(step, { node, now }) {
       const pod = "pod" in step ? { pod: step.pod.metadata.name } : {};
       logger.info({ node: node.metadata.name, step: step.do, ...pod }, "made a step for a node");
       const time = `${new Date(now).toISOString().slice(0, 19)}Z`;
-      await apply(step, node, { store, events, nodes, pods, now: time });
+      await apply(step, node, { store, events, nodes, pods, agents, now: time });
     },
     isOutdated: (error) => isConflict(error) || isNotFound(error),
   });

@@ -1,12 +1,12 @@
 import { isEvicted, isFencedNode, type NodeAgent } from "@mooring/engine";
-import type { Informer, Node, Pod, ReadContext, WrittenCache } from "@mooring/store";
+import type { Node, Pod, ReadContext, WrittenCache } from "@mooring/store";
 import { type NodeLifeView, nodeLifePod } from "./decide.ts";
 
 interface NodeLifeReads {
   nodes: WrittenCache<Node>;
   /** Indexed by `node`. */
   pods: WrittenCache<Pod>;
-  agents: Informer<NodeAgent>;
+  agents: WrittenCache<NodeAgent>;
   graceMs: number;
   /** For how long each node has been silent, when that was last read. */
   silentMs: (nodeName: string) => number | undefined;
