@@ -26,7 +26,7 @@ import { podsLeft } from "./support/left.ts";
 import { type Neighbour, startNeighbour } from "./support/neighbour.ts";
 import { type MeasuredUp, measuredUp } from "./support/turns.ts";
 
-const ROUNDS = howMany({ everyday: 2, full: 25, deep: 400 });
+const ROUNDS = howMany({ everyday: 2, full: 10, deep: 400 });
 /** `MOORING_SEED` repeats a run. */
 const seed = Number(process.env["MOORING_SEED"] ?? Math.floor(Date.now() / 86_400_000));
 const PODS = 3;
