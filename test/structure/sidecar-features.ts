@@ -8,6 +8,7 @@ const START = `${OF}/start.test.ts`;
 const LEASES = `${OF}/sidecar-leases.test.ts`;
 const HEALTH = `${OF}/health/health.test.ts`;
 const PLAN = `${OF}/provision/plan.test.ts`;
+const PLAN_SOURCE = `${OF}/provision/plan-source.test.ts`;
 const PROVISION = `${OF}/provision/provision.test.ts`;
 const SOURCES = `${OF}/provision/data-sources.test.ts`;
 const PLACES = `${OF}/topology/requirement.test.ts`;
@@ -106,9 +107,9 @@ const PROVISIONER: readonly Feature[] = [
   ["what may have been made", PROVISION, "an uncertain result ("],
   ["UNIMPLEMENTED", `${OF}/csi/not-implemented.test.ts`, "CreateVolume is called once"],
   ["responses that are not what was asked for", PROVISION, "a volume that is too small"],
-  ["restores", PLAN, "restore from a snapshot"],
-  ["conversion of volume modes", PLAN, "restore from a snapshot: "],
-  ["clones", PLAN, "clone of a claim: "],
+  ["restores", PLAN_SOURCE, "restore from a snapshot"],
+  ["conversion of volume modes", PLAN_SOURCE, "restore from a snapshot: "],
+  ["clones", PLAN_SOURCE, "clone of a claim: "],
   ["sources elsewhere", SOURCES, "a clone of a claim in another namespace"],
   ["ReferenceGrants", `${OF}/common/data-source.test.ts`, "a source in another namespace"],
   ["populators", PLAN, "data sources of other kinds are left"],

@@ -56,6 +56,30 @@ test("a volume in a bad state is reported once on its claim, and so is its recov
   );
 });
 
+test("conditions of a volume come from ControllerGetVolume where the driver has no list", async (t) => {
+  const can = ["CREATE_DELETE_VOLUME", "GET_VOLUME", "VOLUME_CONDITION"] as const;
+  const h = await startHarness(t, { driver: { can: [...can] }, sidecars });
+  const { metadata, ...rest } = claim("data");
+  await h.store.create(PersistentVolumeClaims, {
+    ...rest,
+    metadata: { name: metadata.name, namespace: "default" },
+  });
+  const find = async () => h.find(PersistentVolumeClaims, "data", "default");
+  await h.until("it is bound", async () => (await find())?.status?.phase === "Bound");
+  await h.until("it was read", () => h.driver.called("ControllerGetVolume") > 2);
+  assert.equal((await eventsOf(h, "VolumeConditionAbnormal")).length, 0);
+  const [volume] = h.driver.backend.volumes.values();
+  assert.ok(volume);
+  volume.abnormal = "disk 3 has failed";
+  await h.until("it is reported", async () => (await eventsOf(h, "VolumeConditionAbnormal")).length === 1);
+  delete volume.abnormal;
+  await h.until(
+    "recovery is reported",
+    async () => (await eventsOf(h, "VolumeConditionNormal")).length === 1,
+  );
+  assert.equal(h.driver.called("ListVolumes"), 0);
+});
+
 test("whether the driver responds is known all the time, and work goes on when it is back", async (t) => {
   const h = await startHarness(t, { sidecars: { ...sidecars, timeoutMs: 2_000 } });
   await h.until("it responds", () => h.sidecars.health.ready);

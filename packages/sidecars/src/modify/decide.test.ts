@@ -79,6 +79,14 @@ const CASES: [string, ModifyView, string][] = [
     view("gold", "silver", "InProgress gold", result("refused", "gold")),
     "modify gold",
   ],
+  ["what may have been made, and nothing is wished", view("", "", "InProgress gold"), "modify gold"],
+  ["the claim is gone", view("gold", "silver", "", { claim: undefined }), "done"],
+  ["its volume is not there yet", view("gold", "silver", "", { volume: undefined }), "done"],
+  [
+    "its volume is of no driver",
+    view("gold", "silver", "", { volume: persistentVolume("pv", { csi: undefined } as object) }),
+    "done",
+  ],
   [
     "refused, and back",
     view("silver", "silver", "InProgress gold", result("refused", "gold")),

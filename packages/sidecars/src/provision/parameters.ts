@@ -19,15 +19,16 @@ export function fsTypeOf(parameters: Readonly<Record<string, string>>): FsType {
 type DriverParameters = { parameters: Record<string, string> } | { error: string };
 
 /**
- * What the driver gets of a class's parameters: everything that is not ours (K8S-027). Keys that name secrets never
- * reach it, and an unknown key with our prefix is a typing mistake.
+ * What the driver gets of a class's parameters: everything that is not ours (K8S-027). Keys with the reserved prefix never
+ * reach it, and an unknown one is a typing mistake. The keys of secrets from before there was a prefix do, as they always have.
  */
 export function driverParameters(parameters: Readonly<Record<string, string>>): DriverParameters {
-  const kept = Object.entries(parameters).filter(([key]) => !SECRET_KEYS.has(key) && key !== FS_TYPE);
-  const unknown = kept.find(([key]) => key.startsWith(RESERVED_PARAMETERS));
+  const reserved = Object.keys(parameters).filter((key) => key.startsWith(RESERVED_PARAMETERS));
+  const unknown = reserved.find((key) => !SECRET_KEYS.has(key) && key !== FS_TYPE);
+  const kept = Object.entries(parameters).filter(([key]) => !reserved.includes(key));
   return unknown === undefined
     ? { parameters: Object.fromEntries(kept) }
     : {
-        error: `found unknown parameter key "${unknown[0]}" with reserved namespace ${RESERVED_PARAMETERS.slice(0, -1)}`,
+        error: `found unknown parameter key "${unknown}" with reserved namespace ${RESERVED_PARAMETERS.slice(0, -1)}`,
       };
 }

@@ -5,16 +5,7 @@ import { test } from "node:test";
 import type { VolumeAttributesClass } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
 import { SELECTED_NODE } from "../common/names.ts";
-import {
-  claim,
-  csiNode,
-  driverInfo,
-  node,
-  persistentVolume,
-  snapshotContent,
-  storageClass,
-  volumeSnapshot,
-} from "../testing/objects.ts";
+import { claim, csiNode, driverInfo, node, storageClass } from "../testing/objects.ts";
 import { type PlanInput, PROVISION_DEFAULTS, plan } from "./plan.ts";
 
 const P = "csi.storage.k8s.io/";
@@ -82,7 +73,7 @@ test("reserved keys choose secrets and the file system, and never reach the driv
   const legacy = { csiProvisionerSecretName: "s", csiProvisionerSecretNamespace: "n", fsType: "ext4" };
   const old = intentOf({ storageClass: storageClass({ parameters: legacy }) });
   assert.deepEqual(old.secret, { name: "s", namespace: "n" });
-  assert.deepEqual(old.arguments.parameters, { fsType: "ext4" });
+  assert.deepEqual(old.arguments.parameters, legacy, "as external-provisioner passes them on");
   assert.equal(old.volume.fsType, "ext4");
 });
 
@@ -201,145 +192,3 @@ test("a selected node that is gone is chosen again", () => {
   assert.equal(intent.selectedNode, "n1");
   assert.deepEqual(intent.arguments.accessibilityRequirements?.preferred, [{ zone: "a" }]);
 });
-
-const restored = claim("data", {
-  dataSource: { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "snap" },
-});
-const ready = { boundVolumeSnapshotContentName: "content", readyToUse: true, restoreSize: "1Gi" };
-const source = { persistentVolumeClaimName: "src" };
-const snap = volumeSnapshot("snap", { source }, {}, ready);
-const content = snapshotContent("content", {}, {}, { snapshotHandle: "snap-1" });
-
-test("restore from a snapshot", () => {
-  const intent = intentOf({ claim: restored, source: { snapshot: snap, content } });
-  assert.deepEqual(intent.arguments.volumeContentSource, { snapshotId: "snap-1" });
-  assert.deepEqual(intent.source, {
-    kind: "VolumeSnapshot",
-    namespace: "default",
-    name: "snap",
-    uid: "uid-snap",
-  });
-});
-
-const mode = (annotation?: string) =>
-  snapshotContent(
-    "content",
-    { sourceVolumeMode: "Block" },
-    annotation === undefined
-      ? {}
-      : { annotations: { "snapshot.storage.kubernetes.io/allow-volume-mode-change": annotation } },
-    { snapshotHandle: "snap-1" },
-  );
-const snapshotRows: [title: string, source: PlanInput["source"], result: RegExp][] = [
-  ["missing", {}, /snapshot snap does not exist/],
-  [
-    "being deleted",
-    { snapshot: volumeSnapshot("snap", { source }, { deletionTimestamp: "t" }, ready), content },
-    /being deleted/,
-  ],
-  [
-    "being deleted, but kept for us",
-    {
-      snapshot: volumeSnapshot(
-        "snap",
-        { source },
-        {
-          deletionTimestamp: "t",
-          finalizers: ["provisioner.storage.kubernetes.io/volumesnapshot-as-source-protection"],
-        },
-        ready,
-      ),
-      content,
-    },
-    /^intent$/,
-  ],
-  ["not bound", { snapshot: volumeSnapshot("snap") }, /not bound/],
-  ["content missing", { snapshot: snap }, /content of snapshot snap does not exist/],
-  [
-    "content of another snapshot",
-    {
-      snapshot: snap,
-      content: snapshotContent("content", {
-        volumeSnapshotRef: { name: "snap", namespace: "default", uid: "x" },
-      }),
-    },
-    /do not refer to each other/,
-  ],
-  ["other driver", { snapshot: snap, content: snapshotContent("content", { driver: "x" }) }, /of driver x/],
-  [
-    "not ready",
-    { snapshot: volumeSnapshot("snap", { source }, {}, { ...ready, readyToUse: false }), content },
-    /not ready/,
-  ],
-  ["no handle", { snapshot: snap, content: snapshotContent("content") }, /no snapshot handle/],
-  [
-    "too small",
-    { snapshot: volumeSnapshot("snap", { source }, {}, { ...ready, restoreSize: "2Gi" }), content },
-    /smaller than snapshot/,
-  ],
-  [
-    "smaller snapshot",
-    { snapshot: volumeSnapshot("snap", { source }, {}, { ...ready, restoreSize: "1Mi" }), content },
-    /^intent$/,
-  ],
-  ["other volume mode", { snapshot: snap, content: mode() }, /needs the annotation/],
-  ["other volume mode, allowed", { snapshot: snap, content: mode("true") }, /^intent$/],
-  [
-    "other volume mode, nonsense in the annotation",
-    { snapshot: snap, content: mode("yes please") },
-    /needs the annotation/,
-  ],
-];
-for (const [title, objects, result] of snapshotRows)
-  test(`restore from a snapshot: ${title}`, () => rejects({ claim: restored, source: objects }, result));
-
-const cloned = claim("data", { dataSource: { kind: "PersistentVolumeClaim", name: "src" } });
-const bound = { phase: "Bound" };
-const src = claim("src", { volumeName: "pv" }, {}, bound);
-const claimRef = { name: "src", namespace: "default", uid: "uid-src" };
-const pv = persistentVolume("pv", { claimRef }, {}, bound);
-const cloneRows: [title: string, source: PlanInput["source"], result: RegExp][] = [
-  ["ok", { claim: src, volume: pv }, /^intent$/],
-  [
-    "other class",
-    { claim: claim("src", { volumeName: "pv", storageClassName: "slow" }, {}, bound), volume: pv },
-    /^intent$/,
-  ],
-  ["missing", {}, /does not exist/],
-  ["unbound", { claim: claim("src") }, /not bound/],
-  [
-    "being deleted",
-    { claim: claim("src", { volumeName: "pv" }, { deletionTimestamp: "t" }, bound), volume: pv },
-    /being deleted/,
-  ],
-  [
-    "larger",
-    {
-      claim: claim("src", { volumeName: "pv", resources: { requests: { storage: "2Gi" } } }, {}, bound),
-      volume: pv,
-    },
-    /smaller than source/,
-  ],
-  ["volume missing", { claim: src }, /volume pv of source claim src does not exist/],
-  [
-    "other driver",
-    {
-      claim: src,
-      volume: persistentVolume("pv", { claimRef, csi: { driver: "x", volumeHandle: "h" } }, {}, bound),
-    },
-    /of driver x/,
-  ],
-  [
-    "volume of another claim",
-    { claim: src, volume: persistentVolume("pv", { claimRef: { ...claimRef, uid: "x" } }, {}, bound) },
-    /does not belong/,
-  ],
-  ["volume not bound", { claim: src, volume: persistentVolume("pv", { claimRef }) }, /is not bound/],
-  [
-    "other volume mode",
-    { claim: src, volume: persistentVolume("pv", { claimRef, volumeMode: "Block" }, {}, bound) },
-    /different volume modes/,
-  ],
-];
-for (const [title, objects, result] of cloneRows)
-  test(`clone of a claim: ${title}`, () => rejects({ claim: cloned, source: objects }, result));

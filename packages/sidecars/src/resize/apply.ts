@@ -1,4 +1,10 @@
-import { failpoint, formatQuantity, type PersistentVolume, type PersistentVolumeClaim } from "@mooring/store";
+import {
+  defined,
+  failpoint,
+  formatQuantity,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+} from "@mooring/store";
 import { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
 import { NODE_EXPANSION_NOT_REQUIRED, PRE_RESIZE_CAPACITY } from "../common/names.ts";
@@ -59,7 +65,7 @@ export class ResizeEffects {
       case "write-volume":
         return this.#writeVolume(volume, step.bytes, step.nodeExpansion, uid);
       case "hand-to-node":
-        return this.#handToNode(claim);
+        return this.#handToNode(claim, step.allocated);
       case "finish":
         await this.#status(claim, { capacity: step.bytes }, true);
         this.#event(claim, "Normal", "VolumeResizeSuccessful", "Resize volume succeeded");
@@ -86,13 +92,14 @@ export class ResizeEffects {
     this.#event(claim, "Normal", "Resizing", message);
   }
 
-  async #handToNode(claim: PersistentVolumeClaim): Promise<void> {
+  async #handToNode(claim: PersistentVolumeClaim, allocated: bigint | undefined): Promise<void> {
     const change: ResizeStatusChange = {
       condition: {
         type: "FileSystemResizePending",
         message: "Waiting for user to (re-)start a pod to finish file system resize of volume on node.",
       },
       status: "NodeResizePending",
+      ...defined({ allocated }),
     };
     await this.#status(claim, change, false);
     const message = "Require file system resize of volume on node";

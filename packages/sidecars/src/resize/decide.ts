@@ -46,7 +46,8 @@ export type ResizeStep =
   /** For drivers that expand on the node only. */
   | { do: "assume-expanded"; target: bigint }
   | { do: "write-volume"; bytes: bigint; nodeExpansion: boolean }
-  | { do: "hand-to-node" }
+  /** `allocated`: where it is not what was announced. */
+  | { do: "hand-to-node"; allocated?: bigint }
   | { do: "finish"; bytes: bigint }
   | { do: "forget-pre-resize" }
   | { do: "withdraw" }
@@ -97,6 +98,9 @@ function decideExpansion(
     return { do: "write-volume", bytes: result.bytes, nodeExpansion: result.nodeExpansion };
   const announced = sizes.status === "ControllerResizeInProgress" && sizes.allocated === target;
   if (announced && sizes.volume >= target) return decideHandOver(volume, sizes);
+  // The node has failed, so it has a part in it, whatever the volume notes: another sidecar may have expanded it.
+  if (sizes.status === "NodeResizeInfeasible" && sizes.volume >= target)
+    return { do: "hand-to-node", allocated: target };
   if (view.backoffMs > 0) return wait(view.backoffMs);
   if (!announced) return { do: "announce", target };
   if (!controller) return { do: "assume-expanded", target };

@@ -11,6 +11,10 @@ const tokens = storageClassTokens("pvc-1234", claim);
 const resolve = (role: keyof typeof STORAGE_CLASS_ROLES, parameters: Record<string, string>) =>
   secretReference(STORAGE_CLASS_ROLES[role], parameters, tokens);
 
+const BOTH = /must both be set/;
+const EXCLUDE = /exclude each other/;
+
+/** Among them those of external-provisioner's TestGetSecretReference. */
 const rows: [
   title: string,
   role: keyof typeof STORAGE_CLASS_ROLES,
@@ -99,6 +103,83 @@ const rows: [
     "provisioner",
     { [`${P}provisioner-secret-name`]: "Secret", [`${P}provisioner-secret-namespace`]: "n" },
     /not a secret name/,
+  ],
+  [
+    "a namespace without a name",
+    "controllerPublish",
+    { [`${P}controller-publish-secret-namespace`]: "n" },
+    BOTH,
+  ],
+  ["a legacy name without a namespace", "provisioner", { csiProvisionerSecretName: "s" }, BOTH],
+  ["a legacy namespace without a name", "provisioner", { csiProvisionerSecretNamespace: "n" }, BOTH],
+  [
+    "a legacy name and a new one",
+    "provisioner",
+    { csiProvisionerSecretName: "s", [`${P}provisioner-secret-name`]: "s" },
+    EXCLUDE,
+  ],
+  [
+    "a legacy namespace and a new one",
+    "provisioner",
+    { csiProvisionerSecretNamespace: "n", [`${P}provisioner-secret-namespace`]: "n" },
+    EXCLUDE,
+  ],
+  [
+    "a legacy name and a new namespace",
+    "provisioner",
+    { csiProvisionerSecretName: "s", [`${P}provisioner-secret-namespace`]: "n" },
+    EXCLUDE,
+  ],
+  [
+    "a name with the name of the claim in it",
+    "provisioner",
+    { [`${P}provisioner-secret-name`]: "p-${pvc.name}", [`${P}provisioner-secret-namespace`]: "n" },
+    "n/p-data",
+  ],
+  [
+    "the namespace of the claim and a name as it is",
+    "provisioner",
+    { [`${P}provisioner-secret-name`]: "s", [`${P}provisioner-secret-namespace`]: "${pvc.namespace}" },
+    "team/s",
+  ],
+  [
+    "an annotation of the claim for the call that makes its volume",
+    "provisioner",
+    {
+      [`${P}provisioner-secret-name`]: "${pvc.annotations['team.example/key']}",
+      [`${P}provisioner-secret-namespace`]: "${pvc.namespace}",
+    },
+    "team/k1",
+  ],
+  [
+    "an annotation that the claim has not",
+    "nodePublish",
+    {
+      [`${P}node-publish-secret-name`]: "${pvc.annotations['team.example/other']}",
+      [`${P}node-publish-secret-namespace`]: "n",
+    },
+    /invalid tokens/,
+  ],
+  [
+    "a token that there is not, in a name",
+    "nodePublish",
+    { [`${P}node-publish-secret-name`]: "${bogus}", [`${P}node-publish-secret-namespace`]: "n" },
+    /invalid tokens: \["bogus"\]/,
+  ],
+  [
+    "an annotation may not choose a namespace",
+    "nodePublish",
+    {
+      [`${P}node-publish-secret-name`]: "s",
+      [`${P}node-publish-secret-namespace`]: "${pvc.annotations['team.example/key']}",
+    },
+    /invalid tokens/,
+  ],
+  [
+    "a namespace that is not one",
+    "provisioner",
+    { [`${P}provisioner-secret-name`]: "s", [`${P}provisioner-secret-namespace`]: "Bad.Name" },
+    /not a namespace name/,
   ],
 ];
 

@@ -98,6 +98,13 @@ function decideDynamic(view: SnapshotView, snapshot: VolumeSnapshot): SnapshotSt
         reason: "SnapshotContentMisbound",
         message: `content ${content.metadata.name} belongs to another snapshot`,
       };
+    // Somebody else's data under the name of what is to be made.
+    if (content.spec.source.volumeHandle === undefined)
+      return {
+        do: "report",
+        reason: "SnapshotContentMismatch",
+        message: `content ${content.metadata.name} is pre-provisioned, and not made from a volume`,
+      };
     return addFinalizersTo(snapshot, content.spec.deletionPolicy) ?? awaitDriver(view, snapshot, content);
   }
   if (bound !== undefined)
@@ -200,7 +207,9 @@ function decideImported(view: SnapshotView, snapshot: VolumeSnapshot, name: stri
     };
   const step = addFinalizersTo(snapshot, content.spec.deletionPolicy);
   if (step !== undefined) return step;
-  if (!owner) return { do: "bind-content", className: snapshot.spec.volumeSnapshotClassName };
+  const { volumeSnapshotClassName: className } = snapshot.spec;
+  const lacksClass = className !== undefined && content.spec.volumeSnapshotClassName === undefined;
+  if (!owner || lacksClass) return { do: "bind-content", className };
   return decideStatus(view, snapshot, content);
 }
 

@@ -8,15 +8,20 @@ type SelectorTerms = NonNullable<StorageClass["allowedTopologies"]>;
 const entriesOf = (term: Segments): [string, string][] =>
   Object.entries(term).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
 
-/** Equal terms have equal keys, and keys sort as terms do. */
+/** Equal terms have equal keys; keys of terms of one length sort as terms do. */
 export function termKey(term: Segments): string {
   return JSON.stringify(entriesOf(term));
 }
 
-/** Sorted, without repetitions: the same set always gives the same request. */
+/**
+ * Sorted, without repetitions: the same set always gives the same request. Those with fewer segments come first, as they do
+ * for external-provisioner: replicas that it has begun to spread go on in the same order.
+ */
 export function canonicalTerms(terms: readonly Segments[]): Segments[] {
-  const byKey = new Map(terms.map((term) => [termKey(term), Object.fromEntries(entriesOf(term))]));
-  return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, term]) => term);
+  const byKey = new Map(terms.map((term) => [termKey(term), entriesOf(term)]));
+  return [...byKey]
+    .sort(([a, first], [b, second]) => first.length - second.length || (a < b ? -1 : 1))
+    .map(([, entries]) => Object.fromEntries(entries));
 }
 
 /** True when every pair of `smaller` is in `larger`. */
