@@ -4,14 +4,12 @@ import { test } from "node:test";
 import { FLAWS, MORE, type Shown } from "./group-flaws.ts";
 import { SIDECAR_FEATURES } from "./sidecar-features.ts";
 import { SIDECAR_FLAWS } from "./sidecar-flaws.ts";
-
-/** Of a test that is declared there, also in a loop and with a part of its title filled in. */
-const TITLE = /\btest\(\s*(["`])(.*?)\1\s*,/gs;
+import { titlesOf } from "./titles.ts";
 
 /** Whether a file of the repository has a test with this in its title. */
 async function isTested(file: string, title: string): Promise<boolean> {
   const text = await readFile(new URL(`../../${file}`, import.meta.url), "utf8").catch(() => "");
-  return [...text.matchAll(TITLE)].some(([, , each = ""]) => each.includes(title));
+  return titlesOf(text).some((each) => each.includes(title));
 }
 
 /** Of these, those whose test is not there. */

@@ -247,40 +247,8 @@ const SMALLER: readonly Feature[] = [
   ["/healthz", "test/e2e/controller.test.ts", "/healthz is what the driver responds"],
 ];
 
-/** What no test of theirs has (5.7). */
-const UNTESTED: readonly Feature[] = [
-  ["a kill at every step", CRASH, "the next life ends with the same result"],
-  ["a kill, and deletion at once", CRASH, "and everything is deleted at once"],
-  ["what may have been made is forgotten", `${OF}/provision/decide.property.test.ts`, "whatever happens"],
-  ["a handle of somebody else", `${OF}/provision/decide.property.test.ts`, "whatever happens"],
-  ["two restores of one snapshot", `${OF}/source-protection/decide.test.ts`, "source protection: "],
-  ["a group deleted right after its content was made", DEFECTS, "G2 a group deleted"],
-  ["selectors of expressions alone", DEFECTS, "G1 matchExpressions"],
-  ["a group's namespace in a template", GROUP_CLASS, "secrets of the class go to every call"],
-  ["a list of volumes that is not all", ATTACH, "a volume that the driver lost"],
-  [
-    "a socket lost in a call",
-    "test/cluster/several-drivers.test.ts",
-    "a driver that hangs holds up no other",
-  ],
-  ["15,000 snapshots and one more", "nothing asks for all of them at once, so one more waits for none"],
-  ["others write all the time", START, "others may write to every object"],
-  ["sources elsewhere are kept", SOURCES, "a snapshot in another namespace"],
-  ["class, secret or source go in the middle", PROVISION, "a claim deleted during CreateVolume"],
-  ["a CSINode goes in the middle", PROVISION, "the node and its CSINode vanish"],
-  ["kinds of groups are missing", `${OF}/group-snapshot/bad-input.test.ts`, "plain snapshots do not need"],
-  ["a busy server", "packages/store/src/rest/rest-store.test.ts", "a busy server is asked again"],
-  ["expired revisions", "packages/store/src/rest/rest-store.test.ts", "an informer survives refusals"],
-  ["clocks that differ", "packages/store/src/controller/lease.test.ts", "who may take a lease"],
-  [
-    "two leaders for a moment",
-    `${OF}/interleaving.property.test.ts`,
-    "users, faults and restarts in any order",
-  ],
-];
-
-/** By the section of the note on them. */
+/** By the section of the note on them. The cases of their tests are in docs/sidecar-cases.tsv. */
 export const SIDECAR_FEATURES: Readonly<Record<string, readonly Feature[]>> = {
   ...{ "1.0": COMMON, "1.1": PROVISIONER, "1.2": ATTACHER, "1.3": RESIZER, "1.4 and 1.5": SNAPSHOTTER },
-  ...{ "1.6": GROUPS, "1.7 to 1.9": SMALLER, "5.7": UNTESTED },
+  ...{ "1.6": GROUPS, "1.7 to 1.9": SMALLER },
 };
