@@ -6,7 +6,7 @@ import { EngineError } from "../errors.ts";
 import type { Host, LoopAttachment, LoopDevice } from "../host/host.ts";
 import { mountFault } from "../host/mount-fault.ts";
 import { mountedElsewhere } from "../host/mounted-elsewhere.ts";
-import { recordBacking, requireWhole } from "./backing-record.ts";
+import { filesystemSize, recordBacking, requireWhole } from "./backing-record.ts";
 import { resizeFile, syncFile, writeSparse } from "./durable.ts";
 import { absent } from "./file-images.ts";
 import type { PoolLayout } from "./layout.ts";
@@ -72,7 +72,12 @@ export async function openBacking(
   await requireMounted(layout.folder, backing.mount);
   afterMount();
   // Also without news from the file: a kill may have come between its growth and the file system's.
-  if (size !== undefined) await fs.grow(host, backing.mount);
+  if (size !== undefined && (await isLarger(backing.file))) await fs.grow(host, backing.mount);
+}
+
+/** There is more in the file than in its file system. One that is as large as it may be is not grown: where writers are frozen that waits. */
+async function isLarger(file: string): Promise<boolean> {
+  return (await filesystemSize(file)) < (await lstat(file)).size;
 }
 
 /** The file of an open pool, its device and its file system. Each step may have been done before. */

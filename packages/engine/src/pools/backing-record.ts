@@ -45,7 +45,7 @@ const BTRFS_HEAD = 65_536;
 const HEAD_BYTES = 128;
 
 /** Bytes that the file system in the file has, by its head; 0 when it has none that we recognise. */
-async function filesystemSize(file: string): Promise<number> {
+export async function filesystemSize(file: string): Promise<number> {
   const handle = await open(file, "r");
   try {
     const head = Buffer.alloc(HEAD_BYTES);

@@ -42,19 +42,20 @@ export const POOL_STARTS: Readonly<Record<LocalPoolType, PoolStart>> = {
   directory: { makeImages: (_, path) => plainFolder(path) },
 };
 
-/** The images folder of an XFS, directory or shared pool. */
+/** The images folder of an XFS, directory or shared pool. What is there is not made: in a frozen pool that waits, too. */
 export async function plainFolder(path: string): Promise<void> {
-  await mkdir(path, { recursive: true, mode: 0o700 });
+  if ((await stat(path).catch(absent)) === undefined) await mkdir(path, { recursive: true, mode: 0o700 });
 }
 
 /**
  * One subvolume for all images, so that one snapshot can copy them all, without copy-on-write (`+C`): with checksums
  * 4 KiB writes are eight times slower, and a clone's target must have the same attribute as its source (else EINVAL).
- * The attribute is set again at every open, since a kill may have come between the two commands.
+ * Every open sets the attribute where it is missing, since a kill may have come between the two commands.
  */
 async function imagesSubvolume(host: Host, path: string): Promise<void> {
   if ((await stat(path).catch(absent)) === undefined) {
     await host.exec.run("btrfs", ["subvolume", "create", path]);
   }
-  await host.exec.run("chattr", ["+C", path]);
+  const { stdout } = await host.exec.run("lsattr", ["-d", path]);
+  if (!/^\S*C/.test(stdout)) await host.exec.run("chattr", ["+C", path]);
 }

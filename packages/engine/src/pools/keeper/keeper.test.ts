@@ -10,6 +10,7 @@ import { createHost } from "../../host/create-host.ts";
 import { MIB, scratch } from "../../testing/scratch.ts";
 import type { PoolBackend } from "../backend.ts";
 import { createPool } from "../create-pool.ts";
+import { LocalMedium } from "../local-medium.ts";
 import { PoolKeeper } from "./keeper.ts";
 import { keeperLevels } from "./levels.ts";
 
@@ -72,6 +73,19 @@ test("more volumes are removed at once from a frozen pool than this process has 
   await fill(mount, 32 * MIB);
   await eventually("the writers to be frozen", async () => (await keeper.state()) === "held");
   await unlessFrozen(mount, () => Promise.all(ids.map((id) => keeper.window(() => pool.remove(id)))));
+});
+
+test("a frozen btrfs pool in which nothing is left is opened by the next agent", async (t) => {
+  const { folder, keeper, mount } = await kept(t, "btrfs");
+  const { bavail, bsize } = await statfs(mount);
+  spawn("fallocate", ["--length", String(bavail * bsize - MIB), join(mount, "filler")]);
+  await eventually("the writers to be frozen", () => keeper.isSuspended());
+  // Work for which room is asked lets the writers go on, too.
+  await keeper.window(() => eventually("nothing to be left", async () => (await keeper.state()) === "stuck"));
+  // What the next agent does to open it, once it has the pool's lock.
+  const next = new LocalMedium("btrfs", { host, path: folder, size: POOL_MIB * MIB });
+  await unlessFrozen(mount, () => keeper.window(() => next.open(), { mayBeStuck: true }));
+  assert.equal(await keeper.isSuspended(), true);
 });
 
 /** Leaves so many bytes. */

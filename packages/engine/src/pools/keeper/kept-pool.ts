@@ -32,7 +32,8 @@ export function keptPool(pool: PoolBackend, host: Host, layout: PoolLayout, hold
     // A killed predecessor may have left it frozen: whatever is opened for writing would wait in the kernel.
     if (await isMounted()) {
       await kept.watch();
-      await keeper.window(() => pool.open());
+      // Before it is open nobody can make it larger.
+      await keeper.window(() => pool.open(), { mayBeStuck: true });
     } else await pool.open();
     await kept.watch();
     await ballast();
