@@ -68,4 +68,6 @@ test("an object under deletion that loses its last finalizer is gone from the ca
   assert.equal(last.heard, "gone");
   const more = await sent(persistentVolume("pv", {}, { ...leaving, finalizers: [OURS, "a"] }), REMOVE);
   assert.equal(more.heard, "wrote");
+  const staying = await sent(persistentVolume("pv", {}, { finalizers: [OURS] }), REMOVE);
+  assert.equal(staying.heard, "wrote", "nobody deletes it");
 });
