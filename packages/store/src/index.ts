@@ -62,6 +62,7 @@ export { FolderError, makeFolder } from "./runtime/make-folder.ts";
 export { msLeft } from "./runtime/ms-left.ts";
 export { punchHole } from "./runtime/punch-hole.ts";
 export { nextSlice, sliceLasts } from "./runtime/slices.ts";
+export { keepGarbageSmall } from "./runtime/small-garbage.ts";
 export {
   allowManyListeners,
   type BackoffOptions,

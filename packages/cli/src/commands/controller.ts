@@ -11,7 +11,7 @@ import {
   snapshotMetrics,
   volumeMetrics,
 } from "@mooring/sidecars";
-import { defined, type RestStore } from "@mooring/store";
+import { defined, keepGarbageSmall, type RestStore } from "@mooring/store";
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { Logger } from "pino";
 import { type ClientOptions, openCluster } from "../client/client.ts";
@@ -207,6 +207,7 @@ function requireOwnVolumes({ csiAddress, csiDriver, livenessListen }: Options): 
 }
 
 async function controller(options: Options): Promise<void> {
+  keepGarbageSmall();
   requireVolumes(options);
   nodeDeploymentSettings(options, options);
   const blockMaps = snapshotMetadataSettings(options, options.csiAddress?.length ?? 0);
