@@ -64,7 +64,8 @@ async function startWorkloads({ parts, ...manager }: WorkloadsOptions): Promise<
 }
 
 /**
- * The part of the controller manager that reports silent nodes; it starts after the parts that report which node is fenced.
+ * The part of the controller manager that reports silent nodes; it starts after the parts that report which node is fenced, and after
+ * the kubelet of this machine, which may take longer to begin than a node may be silent.
  */
 export async function watchNodes(
   { options, store, parts, logger }: Starting,

@@ -47,13 +47,13 @@ export async function startStandalone(options: StandaloneOptions): Promise<Stand
     await ensureClasses(store);
     const view = await startControllers(starting, api.caPem);
     await startStorage(starting);
-    await watchNodes(starting, view);
     const issueToken: IssueToken = (order, now) => api.tokens.issue(order, now);
     const { nodeName } = options;
     const kubelet = await startNode({
       ...{ ...starting, nodeName, view, issueToken },
       ...(options.driverControllers ? {} : { driverControllers: ["node-registration"] }),
     });
+    await watchNodes(starting, view);
     api.serveStreams(kubelet);
     api.measureVolumes(() => claimMetrics({ store, nodes: view.nodes, nodeName, kubelet, signal }));
     return { url: api.url, kubeconfig: api.kubeconfig, done: untilStopped(signal, failed).finally(stop) };
