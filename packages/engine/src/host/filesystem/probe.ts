@@ -11,6 +11,8 @@ export type ProbeResult =
 
 const MIB = 1024 ** 2;
 const ZEROS = Buffer.alloc(MIB);
+/** Where the superblock of xfs, which is the first block, says that its mkfs has not come to its end. */
+const XFS_IN_PROGRESS = 126;
 /** blkid(8): nothing found, and more than one thing found. */
 const NOTHING = 2;
 const AMBIVALENT = 8;
@@ -23,7 +25,7 @@ export async function probe(exec: Exec, device: string, signal?: AbortSignal): P
   const options = defined({ signal });
   const result = await exec.try("blkid", ["-p", "-o", "export", device], options);
   if (result.exitCode === AMBIVALENT) return { kind: "data", what: "signatures of several formats" };
-  if (result.exitCode === 0) return fromTags(result.stdout);
+  if (result.exitCode === 0) return finished(device, fromTags(result.stdout));
   if (result.exitCode !== NOTHING) throw commandFailed("blkid", ["-p", device], result);
   return probeEdges(device);
 }
@@ -32,6 +34,21 @@ export async function probe(exec: Exec, device: string, signal?: AbortSignal): P
 export async function probeEdges(device: string): Promise<ProbeResult> {
   const zero = await edgesAreZero(device);
   return zero ? { kind: "empty" } : { kind: "data", what: "data of an unknown format" };
+}
+
+/**
+ * An mkfs that was refused a block, in a full pool say, leaves what blkid takes for an xfs and no kernel mounts. The other types
+ * write what they are known by last.
+ */
+async function finished(device: string, found: ProbeResult): Promise<ProbeResult> {
+  if (found.kind !== "filesystem" || found.type !== "xfs") return found;
+  const handle = await open(device, "r");
+  try {
+    const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, XFS_IN_PROGRESS);
+    return buffer[0] === 0 ? found : { kind: "data", what: "an xfs whose mkfs did not end" };
+  } finally {
+    await handle.close();
+  }
 }
 
 function fromTags(text: string): ProbeResult {

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { open } from "node:fs/promises";
+import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { ObjectStore } from "@mooring/store";
 import type { Volume } from "../../api/volume.ts";
 import { createHost } from "../../host/create-host.ts";
-import { probe } from "../../host/filesystems.ts";
+import { FILESYSTEM_TYPES, probe } from "../../host/filesystems.ts";
 import { MIB, scratch, sparse } from "../../testing/scratch.ts";
 import { intendFilesystem, prepareFilesystem } from "./filesystem.ts";
 
@@ -25,12 +25,12 @@ function storeOf(volume: Volume, written: () => Promise<void>): { store: ObjectS
   return { store, now: () => current };
 }
 
-function volumeOf(): Volume {
+function volumeOf(fsType = "ext4"): Volume {
   return {
     apiVersion: "storage.mooring.dev/v1alpha1",
     kind: "Volume",
     metadata: { name: "v-1" },
-    spec: { fsType: "ext4" },
+    spec: { fsType },
     status: {},
   } as unknown as Volume;
 }
@@ -91,6 +91,25 @@ test("what an mkfs of an earlier try still writes is unfinished work, and is mad
   const prepared = await prepareFilesystem({ store, host }, { volume: now(), device }, signal);
   assert.equal(prepared.type, "ext4");
 });
+
+/** Less than an mkfs takes, and enough for its first blocks. */
+const TOO_SMALL = { ext4: "128k", xfs: "1M", btrfs: "1M" } as const;
+
+for (const type of FILESYSTEM_TYPES)
+  test(`an mkfs of ${type} in a full pool is made anew, and can be mounted, when there is room`, async (t) => {
+    const folder = join(await scratch(t, host), "full");
+    await mkdir(folder);
+    await host.exec.run("mount", ["-t", "tmpfs", "-o", `size=${TOO_SMALL[type]}`, "none", folder]);
+    const device = (await host.loops.attach(await sparse(join(folder, "i"), 1024 * MIB))).path;
+    const { store, now } = storeOf(volumeOf(type), async () => {});
+    const make = () => prepareFilesystem({ store, host }, { volume: now(), device }, signal);
+    for (let tries = 0; tries < 2; tries += 1) await assert.rejects(make(), /mkfs/);
+    await host.exec.run("mount", ["-o", "remount,size=512M", folder]);
+    assert.equal((await make()).type, type);
+    const target = join(folder, "mounted");
+    await mkdir(target);
+    await host.exec.run("mount", ["-t", type, device, target]);
+  });
 
 /** The next try must not take what somebody wrote for a half-made file system, and discard it. */
 async function refusedAgain({ store, now }: ReturnType<typeof storeOf>, device: string): Promise<void> {
