@@ -15,7 +15,7 @@ export class FolderError extends Error {
 /**
  * Makes a folder, and those above it, where they are missing. For paths that users name, instead of mkdir with
  * `recursive`: Node tries that for ever where a file system has no folder and refuses to make one, as in /proc. Throws
- * FolderError there, and else the error of mkdir(2) (EACCES, ENOTDIR, EROFS, ...).
+ * FolderError there and where something is that is no folder, and else the error of mkdir(2) (EACCES, ENOTDIR, EROFS, ...).
  */
 export async function makeFolder(folder: string, mode = 0o777): Promise<void> {
   const make = () => mkdir(folder, { mode });
@@ -28,6 +28,6 @@ export async function makeFolder(folder: string, mode = 0o777): Promise<void> {
     .catch(async (error: NodeJS.ErrnoException) => {
       const present = await stat(folder).catch(() => undefined);
       if (present?.isDirectory() === true) return;
-      throw error.code === "ENOENT" ? new FolderError(folder, error) : error;
+      throw error.code === "ENOENT" || error.code === "EEXIST" ? new FolderError(folder, error) : error;
     });
 }
