@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { cgroupName, openCgroups } from "../../packages/standalone/src/runtime/cgroups.ts";
 import { openRunFolder } from "../../packages/standalone/src/runtime/run-folder.ts";
@@ -83,6 +84,44 @@ test("what is swept of a run that a signal ends includes the devices of files in
       await sweep(each);
       await rm(each, { recursive: true, force: true });
     }
+  }
+});
+
+/** A `losetup` that waits for a process, as the real one does for the one that serves a device's file. */
+const WAITING = `#!/bin/sh
+while kill -0 "$SERVER" 2>/dev/null; do sleep 0.1; done
+exec "$LOSETUP" "$@"
+`;
+
+const PATIENCE_MS = 120_000;
+
+test("a sweep ends the process for which the list of loop devices waits, and takes away the devices then", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "mooring-swept-"));
+  const programs = await mkdtemp(join(tmpdir(), "programs-"));
+  const undo: (() => unknown)[] = [];
+  try {
+    const server = spawn("sleep", ["infinity"], { env: { ...process.env, [FOLDER_VARIABLE]: folder } });
+    const image = join(folder, "image");
+    await execute("truncate", ["--size=8M", image]);
+    await execute("losetup", ["--find", image]);
+    await writeFile(join(programs, "losetup"), WAITING, { mode: 0o755 });
+    const found = (await execute("sh", ["-c", "command -v losetup"])).stdout.trim();
+    const program = fileURLToPath(new URL("../../scripts/lib/tests/sweep.mjs", import.meta.url));
+    const PATH = `${programs}:${process.env["PATH"]}`;
+    const sweeping = spawn(process.execPath, [program, folder], {
+      ...{ stdio: ["pipe", "inherit", "inherit"] },
+      env: { ...process.env, PATH, SERVER: String(server.pid), LOSETUP: found },
+    });
+    undo.push(() => sweeping.kill("SIGKILL"));
+    sweeping.stdin?.end();
+    const ended = await once(sweeping, "exit", { signal: AbortSignal.timeout(PATIENCE_MS) });
+    assert.deepEqual(ended, [0, null]);
+    assert.equal(server.signalCode, "SIGKILL");
+    assert.ok(!(await loopDevices()).includes(basename(folder)));
+  } finally {
+    for (const each of undo) each();
+    await sweep(folder);
+    await rm(programs, { recursive: true });
   }
 });
 

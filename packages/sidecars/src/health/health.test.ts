@@ -16,18 +16,28 @@ const sidecars = { health: { probeMs: 10, volumesMs: 10 } };
 const eventsOf = async (h: Harness, reason: string) =>
   (await h.store.list(Events)).items.filter((event) => event.reason === reason);
 
-test("a volume in a bad state is reported once on its claim, and so is its recovery", async (t) => {
-  const can = ["CREATE_DELETE_VOLUME", "LIST_VOLUMES", "GET_VOLUME", "VOLUME_CONDITION"] as const;
-  const h = await startHarness(t, { driver: { can: [...can] }, sidecars });
+async function createClaim(h: Harness): Promise<void> {
   const { metadata, ...rest } = claim("data");
   await h.store.create(PersistentVolumeClaims, {
     ...rest,
     metadata: { name: metadata.name, namespace: "default" },
   });
+}
+
+/** A claim with its volume: how to read the claim, and what the driver has of the volume. */
+async function bound(h: Harness) {
+  await createClaim(h);
   const find = async () => h.find(PersistentVolumeClaims, "data", "default");
   await h.until("it is bound", async () => (await find())?.status?.phase === "Bound");
   const [volume] = h.driver.backend.volumes.values();
   assert.ok(volume);
+  return { find, volume };
+}
+
+test("a volume in a bad state is reported once on its claim, and so is its recovery", async (t) => {
+  const can = ["CREATE_DELETE_VOLUME", "LIST_VOLUMES", "GET_VOLUME", "VOLUME_CONDITION"] as const;
+  const h = await startHarness(t, { driver: { can: [...can] }, sidecars });
+  const { find, volume } = await bound(h);
   volume.abnormal = "disk 3 has failed";
   await h.until(
     "it is reported",
@@ -59,17 +69,9 @@ test("a volume in a bad state is reported once on its claim, and so is its recov
 test("conditions of a volume come from ControllerGetVolume where the driver has no list", async (t) => {
   const can = ["CREATE_DELETE_VOLUME", "GET_VOLUME", "VOLUME_CONDITION"] as const;
   const h = await startHarness(t, { driver: { can: [...can] }, sidecars });
-  const { metadata, ...rest } = claim("data");
-  await h.store.create(PersistentVolumeClaims, {
-    ...rest,
-    metadata: { name: metadata.name, namespace: "default" },
-  });
-  const find = async () => h.find(PersistentVolumeClaims, "data", "default");
-  await h.until("it is bound", async () => (await find())?.status?.phase === "Bound");
+  const { volume } = await bound(h);
   await h.until("it was read", () => h.driver.called("ControllerGetVolume") > 2);
   assert.equal((await eventsOf(h, "VolumeConditionAbnormal")).length, 0);
-  const [volume] = h.driver.backend.volumes.values();
-  assert.ok(volume);
   volume.abnormal = "disk 3 has failed";
   await h.until("it is reported", async () => (await eventsOf(h, "VolumeConditionAbnormal")).length === 1);
   delete volume.abnormal;
@@ -85,11 +87,7 @@ test("whether the driver responds is known all the time, and work goes on when i
   await h.until("it responds", () => h.sidecars.health.ready);
   await h.driver.pause();
   await h.until("it is seen to be gone", () => !h.sidecars.health.ready);
-  const { metadata, ...rest } = claim("data");
-  await h.store.create(PersistentVolumeClaims, {
-    ...rest,
-    metadata: { name: metadata.name, namespace: "default" },
-  });
+  await createClaim(h);
   await h.driver.listen();
   await h.until("it is seen to be back", () => h.sidecars.health.ready);
   await h.until(
