@@ -16,6 +16,17 @@ const usePod = ({ kubectl, namespace }: World) =>
 const running = ({ kubectl, namespace }: World) =>
   kubectl.run("wait", "--for=condition=Ready", "pod/web", "-n", namespace, "--timeout=120s");
 
+/** Takes the mount of the pod's volume away, as an operator may by mistake. */
+async function unmount(world: World): Promise<void> {
+  await running(world);
+  const { kubectl, namespace, up } = world;
+  const uid = await kubectl.run("get", "pod", "web", "-n", namespace, "-o", "jsonpath={.metadata.uid}");
+  const volumes = join(up.stateDir, "kubelet/pods", uid, "volumes/kubernetes.io~csi");
+  const { stdout } = await execute("findmnt", ["-rno", "TARGET"]);
+  for (const target of stdout.split("\n").filter((line) => line.startsWith(volumes)))
+    await execute("umount", ["-l", target]);
+}
+
 export const VOLUMES: readonly Situation[] = [
   {
     name: "a volume whose image somebody has deleted",
@@ -63,24 +74,12 @@ export const VOLUMES: readonly Situation[] = [
     cause: /ticket \S+ \(csi-attacher.*waits for \S+: \w+: /,
     next: /mooring ticket (list|rm) v-/,
   },
-  {
-    name: "a mount that somebody has taken away under a pod",
+  ...(["pod/web", "pvc/data"] as const).map((target) => ({
+    name: `a mount that somebody has taken away under a pod, asked about ${target}`,
     objects: [aClaim("data"), aPod("web", undefined, { "/data": "data" })],
-    breaks: async (world) => {
-      await running(world);
-      const { kubectl, namespace, up } = world;
-      const uid = await kubectl.run("get", "pod", "web", "-n", namespace, "-o", "jsonpath={.metadata.uid}");
-      const { stdout } = await execute("findmnt", ["-rno", "TARGET"]);
-      for (const target of stdout
-        .split("\n")
-        .filter((line) =>
-          line.startsWith(join(up.stateDir, "kubelet/pods", uid, "volumes/kubernetes.io~csi")),
-        ))
-        await execute("umount", ["-l", target]);
-    },
-    target: "pod/web",
-    // The objects are as they should be: only who reads the machine can see it.
-    cause: /Pod \S+\/web: Running/,
-    doctor: /Pod \S+\/web +fail +claim data is not mounted at [\s\S]*next: Pod \S+\/web: delete the pod/,
-  },
+    breaks: unmount,
+    target,
+    cause: /volumes of Pod \S+\/web: claim data is not mounted at \S+: it was unmounted while the pod runs/,
+    next: /delete the pod, and it is mounted anew: kubectl delete pod -n \S+ web/,
+  })),
 ];

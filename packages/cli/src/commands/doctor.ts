@@ -8,7 +8,6 @@ import { checksOrFailure } from "../doctor/checks-or-failure.ts";
 import { diskChecks } from "../doctor/disk-checks.ts";
 import { kubeletMounts } from "../doctor/kubelet-mounts.ts";
 import { machineChecks } from "../doctor/machine-checks.ts";
-import { mountChecks } from "../doctor/mount-checks.ts";
 import { objectChecks } from "../doctor/object-checks.ts";
 import { readinessChecks } from "../doctor/readiness-checks.ts";
 import { rightsChecks } from "../doctor/rights-checks.ts";
@@ -75,7 +74,6 @@ async function doctor(given: DoctorOptions): Promise<void> {
     checks.push(...(await checksOrFailure("API server", readinessChecks(store))));
     checks.push(...(await checksOrFailure("objects", objectChecks(store, new Date()))));
     checks.push(...(await checksOrFailure("rights", rightsChecks(store, options.namespace))));
-    checks.push(...(await checksOrFailure("mounts", mountChecks(store, createHost(), options.stateDir))));
     checks.push(...(await checksOrFailure("leaks", leaks(store, options.stateDir))));
   }
   print(options, checks, () => renderChecks(checks));

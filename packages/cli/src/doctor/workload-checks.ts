@@ -14,6 +14,7 @@ import {
   VolumeSnapshots,
 } from "@mooring/store";
 import { fullClaims } from "../client/claim-room.ts";
+import { hasLostMounts } from "../why/explain-lost-mounts.ts";
 import { causes, type Finding, finding, result } from "../why/finding.ts";
 import { contextOf, explainerOf } from "../why/kinds.ts";
 import { workloadState } from "../why/workload-state.ts";
@@ -74,7 +75,7 @@ const suspects = (full: ReadonlySet<string>): readonly Suspects[] => [
     kind: "pod",
     suspect: (pod) =>
       ["Pending", "Failed"].includes(phaseOf(pod)) ||
-      (phaseOf(pod) === "Running" && (!isPodReady(pod) || hasRestarted(pod))),
+      (phaseOf(pod) === "Running" && (!isPodReady(pod) || hasRestarted(pod) || hasLostMounts(pod))),
   },
   {
     resource: PersistentVolumeClaims,

@@ -4,6 +4,7 @@ import { type Context, lastWarning, read } from "./context.ts";
 import { ofKubernetes } from "./explain-attachment.ts";
 import { explainClaim } from "./explain-claim.ts";
 import { explainContainers } from "./explain-containers.ts";
+import { explainLostMounts } from "./explain-lost-mounts.ts";
 import { type Finding, finding, result } from "./finding.ts";
 
 function claims(context: Context, pod: Pod): Promise<Finding[]> {
@@ -121,7 +122,7 @@ export async function explainPod(context: Context, namespace: string, name: stri
   const storage = [...(await claims(context, pod)), ...(await attachments(context, pod))];
   const phase = pod.status?.phase ?? "Pending";
   const containers = phase === "Succeeded" ? [] : explainContainers(pod, new Date());
-  const children = [...storage, ...containers, ...(await node(context, pod))];
+  const children = [...storage, ...explainLostMounts(pod), ...containers, ...(await node(context, pod))];
   if (["Running", "Succeeded", "Failed"].includes(phase)) return ended(pod, subject, children);
   const scheduled = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
   if (scheduled?.status === "False")

@@ -33,6 +33,7 @@ import { explainClaim } from "./explain-claim.ts";
 import { explainEngineGroup, explainGroupRestore, explainGroupSnapshot } from "./explain-group.ts";
 import { explainGroupClone } from "./explain-group-clone.ts";
 import { explainGroupRevert } from "./explain-group-revert.ts";
+import { lostMountsOf } from "./explain-lost-mounts.ts";
 import { explainPersistentVolume } from "./explain-persistent-volume.ts";
 import { explainPod } from "./explain-pod.ts";
 import { explainPool } from "./explain-pool.ts";
@@ -49,6 +50,11 @@ const whole =
   (explain: (context: Context, name: string) => Promise<Finding>): Explain =>
   (context, _, name) =>
     explain(context, name);
+/** A claim, and what its pods have lost of it. */
+const claimAndUsers: Explain = async (context, namespace, name) => {
+  const found = await explainClaim(context, namespace, name);
+  return { ...found, children: [...found.children, ...(await lostMountsOf(context, namespace, name))] };
+};
 const any =
   (resource: Resource): Explain =>
   (context, namespace, name) =>
@@ -57,7 +63,7 @@ const any =
 /** Every kind, by the names that it may be called by; the first is the one that help and errors give. */
 const KINDS: readonly (readonly [names: readonly string[], explain: Explain])[] = [
   [["pod", "pods", "po"], explainPod],
-  [["pvc", "persistentvolumeclaim", "persistentvolumeclaims", "claim"], explainClaim],
+  [["pvc", "persistentvolumeclaim", "persistentvolumeclaims", "claim"], claimAndUsers],
   [["volumesnapshot", "volumesnapshots", "vs"], explainSnapshot],
   [["volumegroup", "volumegroups", "vg"], explainVolumeGroup],
   [["volumegroupsnapshot", "volumegroupsnapshots", "vgs"], explainGroupSnapshot],
@@ -131,7 +137,8 @@ export function contextOf(store: ObjectStore, way: readonly string[] = []): Cont
         return finding("failed", subject, "waits for what waits for it", {
           next: "delete one of them, and create it again from another source",
         });
-      const explain = BY_NAME.get(kind) as Explain;
+      // What its pods have lost of a claim is in the way of nothing that waits for it.
+      const explain = kind === "pvc" ? explainClaim : (BY_NAME.get(kind) as Explain);
       return explain(contextOf(store, [...way, subject]), namespace, name);
     },
   };

@@ -23,6 +23,8 @@ export const ARBITER_FINALIZER = `${MOORING_GROUP}/arbiter`;
  * evicts its pods puts it there, and takes it off when the node is back.
  */
 export const EVICTED_ANNOTATION = `${MOORING_GROUP}/evicted`;
+/** Condition of a pod: False while one of its volumes is not mounted any more where the kubelet has published it. */
+export const VOLUMES_MOUNTED = `${MOORING_GROUP}/VolumesMounted`;
 /** Name of the volume, on its VolumeAttachment. */
 export const VOLUME_LABEL = `${MOORING_GROUP}/volume`;
 /** On a VolumeAttachment made for a volume that was attached already: its users have to be found first. */

@@ -34,7 +34,9 @@ import { PodWakes } from "./pods/wakes.ts";
 import { type ForwardRequest, openPort } from "./port-forward.ts";
 import { stopPods } from "./stop.ts";
 import { reportConditions } from "./volumes/conditions.ts";
+import type { CsiVolume } from "./volumes/csi-volume.ts";
 import { startVolumeManager, type VolumeManager } from "./volumes/index.ts";
+import { LostMounts } from "./volumes/lost-mounts.ts";
 import { type IssueToken, PodTokens } from "./volumes/tokens.ts";
 import { traceVolume } from "./volumes/trace-volume.ts";
 import { type ClaimUsage, measureClaims, type UsageSources } from "./volumes/usage.ts";
@@ -58,7 +60,7 @@ export interface KubeletOptions {
   issueToken?: IssueToken;
   logger: Logger;
   host?: Host;
-  /** How often it is measured what pods have on disk; default 10 s. */
+  /** How often it is read what pods have on disk (default 10 s), and what is mounted for them (default 5 s). */
   measureMs?: number;
   /**
    * Milliseconds between two publications for drivers with `requiresRepublish`; default a minute, as of upstream's kubelet.
@@ -129,9 +131,15 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
 function usageSources({ view, node, drivers, manager }: Parts): UsageSources {
   return {
     ...{ view, drivers, pods: view.pods.byIndex("node", node.nodeName) },
-    pathOf: (uid, volume) => (manager.isReady(uid, [volume]) ? manager.pathOf(uid, volume) : undefined),
+    pathOf: publishedPath(manager),
   };
 }
+
+/** Where a volume is for a pod; undefined while it is not published for it. */
+const publishedPath =
+  (manager: VolumeManager) =>
+  (uid: string, volume: CsiVolume): string | undefined =>
+    manager.isReady(uid, [volume]) ? manager.pathOf(uid, volume) : undefined;
 
 async function assemble(options: KubeletOptions, working: AbortSignal): Promise<Parts> {
   const { store, nodeName, stateDir, runtime, logger, signal, host = createHost() } = options;
@@ -161,19 +169,14 @@ async function assemble(options: KubeletOptions, working: AbortSignal): Promise<
   const node = { nodeName, address: facts.address, allocatable: resourcesOf(facts) };
   const volumes = createPodVolumes({ store, view, host, paths, node, manager, events, tokens });
   const images = podImages(options, { host, events, wakes });
-  const evictions = new Evictions({
-    ...{ runtime, paths, exec: host.exec, events, logger },
-    pods: () => view.pods.byIndex("node", nodeName),
-    changed: (uid) => wakes.add(uid),
-    ...defined({ everyMs: options.measureMs }),
-  });
+  const measured = measuredPods(options, { ...{ view, host, paths, events, wakes }, manager });
   return {
     store,
     view,
     runtime,
     volumes,
     images,
-    evictions,
+    ...measured,
     users: new UserRanges(paths),
     exec: host.exec,
     node,
@@ -193,6 +196,11 @@ async function assemble(options: KubeletOptions, working: AbortSignal): Promise<
 interface RegistrationParts extends Pick<Parts, "view" | "drivers" | "manager" | "events"> {
   paths: KubeletPaths;
   signal: AbortSignal;
+}
+
+interface MeasuredParts extends Pick<Parts, "view" | "manager" | "events" | "wakes"> {
+  host: Host;
+  paths: KubeletPaths;
 }
 
 /** Registers drivers for as long as volumes are worked on: their drivers are needed until the last volume is gone. */
@@ -226,6 +234,23 @@ function podImages(
   });
   const pods: PodImages = new PodImages({ images, store, events, changed: (uid) => wakes.add(uid) });
   return pods;
+}
+
+/** What is read of the machine again and again, as nothing reports it. */
+function measuredPods(
+  { nodeName, runtime, logger, measureMs }: KubeletOptions,
+  { view, host, paths, events, wakes, manager }: MeasuredParts,
+): Pick<Parts, "evictions" | "lostMounts"> {
+  const shared = {
+    ...{ events, logger },
+    pods: () => view.pods.byIndex("node", nodeName),
+    changed: (uid: string) => wakes.add(uid),
+    ...defined({ everyMs: measureMs }),
+  };
+  return {
+    evictions: new Evictions({ ...shared, runtime, paths, exec: host.exec }),
+    lostMounts: new LostMounts({ ...shared, view, host, pathOf: publishedPath(manager) }),
+  };
 }
 
 /** Asks for the volumes of pods that run, before the kubelet releases any: they keep theirs. */

@@ -3,6 +3,7 @@ import type { EventRecorder, Logger, ObjectStore, Pod, WrittenCache } from "@moo
 import type { ClusterView } from "../../controllers/cluster-view.ts";
 import type { Runtime } from "../../runtime/index.ts";
 import type { Evictions } from "../eviction/evictions.ts";
+import type { LostMounts } from "../volumes/lost-mounts.ts";
 import type { NodeFacts } from "./field-ref.ts";
 import type { PodImages } from "./pod-images.ts";
 import type { PodVolumes } from "./pod-volumes.ts";
@@ -22,6 +23,7 @@ export interface PodControllerOptions {
   volumes: PodVolumes;
   images: PodImages;
   evictions: Evictions;
+  lostMounts: LostMounts;
   users: UserRanges;
   exec: Exec;
   node: NodeFacts;

@@ -53,13 +53,14 @@ export async function runPods(options: PodControllerOptions): Promise<void> {
   wakes.listen((uid) => reconciler.add(uid));
   const unfollow = runtime.onChange((podUID) => wakes.add(podUID));
   const measuring = options.evictions.run(signal);
+  const watching = options.lostMounts.run(signal);
   const asking = asks ? askForReferences(podsHere, (uid) => wakes.remount(uid), signal) : undefined;
   try {
     await reconciler.run(signal);
   } finally {
     unfollow();
     context.prober.close();
-    await Promise.all([context.references?.done, asking, measuring]);
+    await Promise.all([context.references?.done, asking, measuring, watching]);
   }
 }
 
@@ -87,6 +88,7 @@ function reconcilerOf(context: PodContext): Reconciler<PodRead, ActivePodStep | 
       if (view.pods.byIndex("uid", uid).length > 0) return;
       wakes.forget(uid);
       context.evictions.forget(uid);
+      context.lostMounts.forget(uid);
     },
   });
 }

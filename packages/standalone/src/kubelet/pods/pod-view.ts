@@ -49,6 +49,8 @@ export interface PodView {
   now: number;
   /** Why it has to leave the node for good. */
   evicted?: string;
+  /** Which of its volumes are not mounted any more, although they are published. */
+  unmounted?: string;
   /** Why it does not come to this node; it has not begun. */
   rejected?: Rejection;
 }

@@ -39,10 +39,11 @@ export async function readPod(
   const orphaned = mine === undefined;
   const containers = containersOf(context, pod, attempts);
   const evicted = context.evictions.why(uid);
+  const unmounted = context.lostMounts.of(uid);
   const rejected = orphaned || attempts.length > 0 ? undefined : rejectedHere(context, pod, reader);
   const base = {
     ...{ pod, containers, volumesInUse: volumes.isUsing(uid), onDisk, now: Date.now() },
-    ...defined({ evicted, rejected }),
+    ...defined({ evicted, rejected, unmounted }),
   };
   const due = {
     ...{ mount: false, status: false, releasing: volumes.isReleasing(uid) },

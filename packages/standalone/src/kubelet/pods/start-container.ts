@@ -43,6 +43,7 @@ export async function startContainer(
   };
   try {
     await context.seats.run(async () => {
+      await refuseLostMounts(context, pod);
       const config = await containerConfig(sources, pod, container, attempt);
       // The last attempt stays for its log and its exit; the ones before have been reported.
       if (attempt > 1) await runtime.remove(containerID(pod, name, attempt - 2));
@@ -59,6 +60,12 @@ export async function startContainer(
     await noteFailure(context, pod, name, explained);
     throw explained;
   }
+}
+
+/** Where a volume was unmounted there is a folder of the machine's own disk: what is written there is not in the volume. */
+async function refuseLostMounts({ lostMounts }: PodContext, pod: Pod): Promise<void> {
+  const [lost] = await lostMounts.read([pod]);
+  if (lost !== undefined) throw new ContainerConfigError(`${lost}; delete the pod, and it is mounted anew`);
 }
 
 /** What cannot be mounted, by the path of its field. */

@@ -1,3 +1,4 @@
+import { VOLUMES_MOUNTED } from "@mooring/engine";
 import type { Pod } from "@mooring/store";
 import { defined } from "@mooring/store";
 import { type PodCondition, withCondition } from "../../controllers/pod-conditions.ts";
@@ -29,7 +30,7 @@ export function podStatus(view: PodView, address: string): PodStatus {
     hostIP: address,
     hostIPs: [{ ip: address }],
     ...(view.volumesReady ? { podIP: address, podIPs: [{ ip: address }] } : {}),
-    conditions: conditionsOf(view, phase).reduce<PodCondition[]>(
+    conditions: [...conditionsOf(view, phase), ...mountsOf(view)].reduce<PodCondition[]>(
       (list, condition) => withCondition(list, condition, now),
       pod.status?.conditions ?? [],
     ),
@@ -94,6 +95,14 @@ function conditionsOf(view: PodView, phase: string): NewCondition[] {
     { type: "ContainersReady", ...ready },
     { type: "PodScheduled", status: "True" },
   ];
+}
+
+/** Said only of a pod that has lost a mount once. */
+function mountsOf({ pod, unmounted }: PodView): NewCondition[] {
+  if (unmounted !== undefined)
+    return [{ type: VOLUMES_MOUNTED, status: "False", reason: "Unmounted", message: unmounted }];
+  const wasLost = pod.status?.conditions?.some(({ type }) => type === VOLUMES_MOUNTED) ?? false;
+  return wasLost ? [{ type: VOLUMES_MOUNTED, status: "True" }] : [];
 }
 
 function startable(view: PodView, over: boolean): Omit<NewCondition, "type"> {
