@@ -1,3 +1,4 @@
+import { untilBound } from "./bound.ts";
 import { aClaim, aPod, withContainer, withFinalizer, withSpec } from "./objects.ts";
 import type { Situation } from "./situation.ts";
 
@@ -24,6 +25,22 @@ export const PODS: readonly Situation[] = [
     next: /kubectl logs -n \S+ web -c main --previous/,
     // It waits, runs, or has just ended, whenever doctor checks.
     doctor: /Pod \S+\/web +fail +container main: (CrashLoopBackOff|crashed \d+ times|ended with exit code 3)/,
+  },
+  {
+    name: "a container that crashes, beside a claim that cannot grow",
+    objects: [aClaim("data"), aPod("web", "exit 3", { "/data": "data" })],
+    breaks: async (world) => {
+      await untilBound(world);
+      const grow = JSON.stringify({ spec: { resources: { requests: { storage: "100Ti" } } } });
+      await world.kubectl.run("patch", "pvc", "data", "-n", world.namespace, "--type", "merge", "-p", grow);
+    },
+    target: "pod/web",
+    cause:
+      /container main: (CrashLoopBackOff: ended|crashed) \d+ times|container main: ended with exit code 3/,
+    next: /ask for what the driver can do/,
+    // Either is the pod's, and neither hides the other.
+    doctor:
+      /(?=[\s\S]*Pod NS\/web +fail +container main: )(?=[\s\S]*Pod NS\/web +fail +PersistentVolumeClaim NS\/data: )(?=[\s\S]*next: Pod NS\/web: kubectl logs )(?=[\s\S]*next: Pod NS\/web: ask for what)/,
   },
   {
     name: "a pod that has failed for good",

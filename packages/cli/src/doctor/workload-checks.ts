@@ -15,7 +15,7 @@ import {
 } from "@mooring/store";
 import { fullClaims } from "../client/claim-room.ts";
 import { hasLostMounts } from "../why/explain-lost-mounts.ts";
-import { causes, type Finding, finding, result } from "../why/finding.ts";
+import { causes, type Finding, type FindingState, finding, result } from "../why/finding.ts";
 import { contextOf, explainerOf } from "../why/kinds.ts";
 import { workloadState } from "../why/workload-state.ts";
 import { type Check, check } from "./check.ts";
@@ -24,6 +24,8 @@ import { type Check, check } from "./check.ts";
 const SLOW_AFTER_MS = 60_000;
 /** One cause may delay hundreds of objects: so many are reported one by one, the rest as a number. */
 const MOST = 50;
+/** A group may have a fault in each of a hundred members. */
+const MOST_FAULTS = 5;
 
 interface Suspects {
   resource: Resource;
@@ -142,12 +144,21 @@ async function checkOf(store: ObjectStore, kind: string, object: KubeObject, now
   const state = result(root);
   const isNew = now.getTime() - Date.parse(object.metadata.creationTimestamp ?? "") < SLOW_AFTER_MS;
   if (state === "ok" || (state === "waiting" && isNew)) return [];
-  const [cause = root] = causes(root).sort(
-    (a, b) => Number(b.state === "failed") - Number(a.state === "failed"),
-  );
-  return [
-    check(root.subject, state === "failed" ? "fail" : "warn", detailOf(root, cause), cause.next ?? next),
-  ];
+  const severity = state === "failed" ? "fail" : "warn";
+  const found = faultsOf(root, state);
+  const checks = found
+    .slice(0, MOST_FAULTS)
+    .map((cause) => check(root.subject, severity, detailOf(root, cause), cause.next ?? next));
+  if (found.length > MOST_FAULTS)
+    checks.push(check(root.subject, severity, `${found.length - MOST_FAULTS} more faults`, next));
+  return checks;
+}
+
+/** Every fault of an object once: what only waits is one where nothing has failed. */
+function faultsOf(root: Finding, state: FindingState): Finding[] {
+  const found = causes(root).filter((cause) => cause.state === state);
+  const each = new Map((found.length === 0 ? [root] : found).map((cause) => [detailOf(root, cause), cause]));
+  return [...each.values()];
 }
 
 const detailOf = (root: Finding, cause: Finding): string =>
