@@ -129,9 +129,12 @@ export async function explainPod(context: Context, namespace: string, name: stri
     return unscheduled(pod, subject, scheduled.message ?? "no node was found", children);
   if (containers.length > 0) return finding("waiting", subject, phase, { children });
   const hasNode = pod.spec?.nodeName !== undefined;
-  const cause = (await trouble(context, pod)) ?? waitsFor({ hasNode, hasStorage: storage.length > 0 });
+  const problem = await trouble(context, pod);
+  const cause = problem ?? waitsFor({ hasNode, hasStorage: storage.length > 0 });
   const isLost = hasNode && children.every(({ state }) => state === "ok");
-  return finding("waiting", subject, `${phase}: ${cause}`, {
+  // What was reported before its volumes were there is over.
+  const hasFailed = isLost && problem !== undefined && !isReadyToStart(pod);
+  return finding(hasFailed ? "failed" : "waiting", subject, `${phase}: ${cause}`, {
     children,
     ...(isLost
       ? {
@@ -139,4 +142,13 @@ export async function explainPod(context: Context, namespace: string, name: stri
         }
       : {}),
   });
+}
+
+/** Its volumes are mounted: from here on its containers report for themselves. */
+function isReadyToStart({ status }: Pod): boolean {
+  return (
+    status?.conditions?.some(
+      ({ type, status: state }) => type === "PodReadyToStartContainers" && state === "True",
+    ) === true
+  );
 }
