@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { Pools } from "@mooring/engine";
-import { mutate } from "@mooring/store";
+import { Events, mutate } from "@mooring/store";
 import { eventually, thorough } from "@mooring/store/testing";
 import { mooring } from "../support/mooring.ts";
 import { Up } from "../support/up.ts";
@@ -35,9 +35,17 @@ test(
     assert.equal(code, 2, stderr);
     assert.match(stderr, /^error: pool "default" has 2 GiB, and is to have 512 MiB: no pool gets smaller$/m);
     assert.match(stderr, /^next: ask for no size, which leaves it as it is, or for at least 2Gi$/m);
-    // What it was made with, as before.
+    // What it was made with, as before: it starts, and says that the pool has another size, and what to do.
+    assert.doesNotMatch(up.output, /no pool gets smaller/);
     await up.start();
     assert.equal(await sizeOf(), 2 * GIB);
+    const notice =
+      /pool \\?"default\\?" has 2 GiB, more than the 1 GiB that it is started with, and keeps them, as no pool gets smaller: start with --pool-size 2Gi, or without --pool-size/;
+    assert.match(up.output, notice);
+    const { items } = await (await up.store()).list(Events);
+    const event = items.find(({ reason }) => reason === "SettingsDiffer");
+    assert.match(event?.message ?? "", notice);
+    assert.equal(event?.involvedObject?.name, "default");
   },
 );
 

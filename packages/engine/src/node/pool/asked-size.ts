@@ -27,3 +27,10 @@ export function askForSize({ metadata, spec, status }: Pool, bytes: number): voi
   metadata.annotations = { ...metadata.annotations, ...askedSize(bytes) };
   spec.size = Math.max(size, bytes);
 }
+
+/** How a pool is larger than what a start asks for, and what to start with; undefined when it is not. */
+export function describeLarger({ metadata, spec: { size = 0 } }: Pool, bytes: number): string | undefined {
+  if (size <= bytes) return undefined;
+  const sizes = `has ${describeBytes(size)}, more than the ${describeBytes(bytes)} that it is started with`;
+  return `pool "${metadata.name}" ${sizes}, and keeps them, as no pool gets smaller: start with --pool-size ${formatQuantity(BigInt(size))}, or without --pool-size`;
+}

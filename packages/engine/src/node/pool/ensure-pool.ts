@@ -5,7 +5,7 @@ import { isShared, type Pool, Pools } from "../../api/pool.ts";
 import { DEFAULT_POOL_BYTES } from "../../pools/backing-file.ts";
 import type { AgentContext } from "../context.ts";
 import type { AgentPool } from "../options.ts";
-import { askedSize, askForSize } from "./asked-size.ts";
+import { askedSize, askForSize, describeLarger } from "./asked-size.ts";
 
 /** What the agent's start needs of it. */
 type Starting = Pick<AgentContext, "store" | "nodeID" | "stateDir" | "signal" | "logger" | "events">;
@@ -39,8 +39,9 @@ async function changePool(context: Starting, asked: AgentPool & { path: string }
   const { name } = asked;
   const change = (pool: Pool): void => applyTo(pool, asked);
   try {
-    const { spec } = await mutate(store, Pools, { name }, { change, signal });
-    const { type } = spec;
+    const pool = await mutate(store, Pools, { name }, { change, signal });
+    const { type } = pool.spec;
+    reportLarger(context, pool, asked.size);
     if (type !== asked.type)
       logger.warn({ pool: name, type, asked: asked.type }, "the pool exists with another type and stays so");
   } catch (error) {
@@ -49,6 +50,14 @@ async function changePool(context: Starting, asked: AgentPool & { path: string }
     if (!isShared(pool)) throw error;
     reportDifference(context, pool, change);
   }
+}
+
+/** It was made larger by hand since it was asked for last: the start goes on, and says so each time. */
+function reportLarger({ events, logger }: Starting, pool: Pool, size: number | undefined): void {
+  const message = size === undefined ? undefined : describeLarger(pool, size);
+  if (message === undefined) return;
+  logger.warn({ pool: pool.metadata.name }, message);
+  events.event(pool, "Warning", "SettingsDiffer", message);
 }
 
 function applyTo(pool: Pool, { type, path, rbd, size, overcommit, reserve }: AgentPool & { path: string }) {
