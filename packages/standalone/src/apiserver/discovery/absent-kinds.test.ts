@@ -33,6 +33,75 @@ test("a kind that is not there is discovered, and refused with what there is ins
   }
 });
 
+/** As users of Kubernetes call them. */
+const CALLED: Readonly<Record<string, string>> = {
+  ...{
+    ds: "DaemonSet",
+    rc: "ReplicationController",
+    limits: "LimitRange",
+    ep: "Endpoints",
+    cs: "ComponentStatus",
+  },
+  ...{ ing: "Ingress", netpol: "NetworkPolicy", ip: "IPAddress", hpa: "HorizontalPodAutoscaler" },
+  ...{ pdb: "PodDisruptionBudget", pc: "PriorityClass", csr: "CertificateSigningRequest" },
+  ...{ resourceclaims: "ResourceClaim", "resourceclaims.v1beta1.resource.k8s.io": "ResourceClaim" },
+  ...{
+    "hpa.v1.autoscaling": "HorizontalPodAutoscaler",
+    deviceclass: "DeviceClass",
+    flowschemas: "FlowSchema",
+  },
+  ...{ validatingadmissionpolicies: "ValidatingAdmissionPolicy", servicecidr: "ServiceCIDR" },
+};
+
+test("kubectl prints of each absent kind, by all its names, that standalone has none, and what to take instead", async () => {
+  const { kubectl: program } = await programs();
+  const kubectl = runner(program, { folder: server.folder, kubeconfig: server.api.kubeconfig });
+  for (const [name, kind] of Object.entries(CALLED)) {
+    const { code, stderr } = await kubectl(["get", name]);
+    assert.equal(code, 1, name);
+    assert.match(stderr, new RegExp(`standalone has no ${kind}: .*take k3s with Mooring's chart`), name);
+  }
+  const [hpa = "", pdb = ""] = ["autoscaling/v2 HorizontalPodAutoscaler", "policy/v1 PodDisruptionBudget"];
+  for (const each of [
+    hpa,
+    pdb,
+    "resource.k8s.io/v1beta1 ResourceClaim",
+    "networking.k8s.io/v1 NetworkPolicy",
+  ]) {
+    const [apiVersion, kind] = each.split(" ");
+    const input = JSON.stringify({ apiVersion, kind, metadata: { name: "web" }, spec: {} });
+    for (const verb of [
+      ["apply"],
+      ["create"],
+      ["apply", "--server-side"],
+      ["delete"],
+      ["replace"],
+      ["diff"],
+    ]) {
+      const { stderr } = await kubectl([...verb, "-f", "-"], { input });
+      assert.match(stderr, new RegExp(`standalone has no ${kind}: `), `${verb} of ${kind}`);
+      assert.doesNotMatch(stderr, /CRDs|resource type/);
+    }
+  }
+  for (const args of [
+    ["get", "ing", "-A"],
+    ["get", "ing", "-l", "app=web"],
+    ["get", "ing", "--watch"],
+    ["get", "ing/web", "-o", "yaml"],
+    ["describe", "ing"],
+    ["describe", "ing", "web"],
+    ["delete", "ing", "web"],
+    ["edit", "ing", "web"],
+    ["label", "ing", "web", "a=b"],
+    ["patch", "ing", "web", "-p", "{}"],
+    ["wait", "ing/web", "--for=delete"],
+    ["create", "ingress", "web", "--rule=example.com/*=web:80"],
+  ]) {
+    const { stderr } = await kubectl(args);
+    assert.match(stderr, /standalone has no Ingress: /, args.join(" "));
+  }
+});
+
 test("kubectl apply --prune deletes what is not in the files any more, whatever kinds there are", async () => {
   const { kubectl: program } = await programs();
   const kubectl = runner(program, { folder: server.folder, kubeconfig: server.api.kubeconfig });

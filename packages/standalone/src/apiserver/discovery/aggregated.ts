@@ -66,12 +66,14 @@ function subresourceEntries(
   return entries;
 }
 
-function virtualEntry({ group, version, kind, plural, singular, namespaced }: VirtualKind): object {
+function virtualEntry({ plural, singular, namespaced, shortNames = [], ...at }: VirtualKind): object {
+  const { group, version, kind } = at;
   return {
     resource: plural,
     responseKind: { group, version, kind },
     scope: namespaced ? "Namespaced" : "Cluster",
     singularResource: singular,
     verbs: ["create"],
+    ...(shortNames.length === 0 ? {} : { shortNames }),
   };
 }

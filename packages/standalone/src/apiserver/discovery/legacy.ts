@@ -68,6 +68,7 @@ function kindEntries(kind: KindInfo): object[] {
   return entries;
 }
 
-function virtualEntry({ plural, singular, namespaced, kind }: VirtualKind): object {
-  return { name: plural, singularName: singular, namespaced, kind, verbs: ["create"] };
+function virtualEntry({ plural, singular, namespaced, kind, shortNames = [] }: VirtualKind): object {
+  const entry = { name: plural, singularName: singular, namespaced, kind, verbs: ["create"] };
+  return shortNames.length === 0 ? entry : { ...entry, shortNames };
 }

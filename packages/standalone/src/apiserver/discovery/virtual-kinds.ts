@@ -6,6 +6,8 @@ export interface VirtualKind {
   plural: string;
   singular: string;
   namespaced: boolean;
+  /** Short forms for the command line. */
+  shortNames?: readonly string[];
 }
 
 const AUTHENTICATION = { group: "authentication.k8s.io", version: "v1", namespaced: false };

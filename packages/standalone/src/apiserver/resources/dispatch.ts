@@ -2,11 +2,12 @@ import type { Resource, UnstructuredObject } from "@mooring/store";
 import { type Verb, verbsOf } from "../../kinds/kind-info.ts";
 import type { Api } from "../api.ts";
 import { emptyListOfAbsent, refusalOfAbsent } from "../discovery/absent-kinds.ts";
+import { negotiate } from "../http/accept.ts";
 import { type Call, flag, warn } from "../http/call.ts";
 import { send } from "../http/respond.ts";
 import { handleReview } from "../reviews/handle.ts";
 import { handleDelete, handleDeleteCollection } from "./delete.ts";
-import { handleList } from "./list.ts";
+import { handleList, LIST_SHAPES } from "./list.ts";
 import { itemRepresentation, sendObjectJson } from "./representation.ts";
 import { handleScale } from "./scale.ts";
 import { handleSpecial } from "./special.ts";
@@ -40,10 +41,15 @@ export async function handleResource(call: Call, api: Api): Promise<void> {
   return onSubresource(call, target, api);
 }
 
-/** `kubectl apply --prune` and `delete -l` go through a whole list of kinds, and end with the first that is refused. */
-function isSearch({ method, query }: Call, path: ResourcePath): boolean {
-  const isList = method === "GET" && path.name === undefined && flag(query, "watch") !== true;
-  return isList && (query.get("labelSelector") ?? "") !== "";
+/**
+ * `kubectl apply --prune` and `delete -l` go through a whole list of kinds, and end with the first that is refused. Who wants a table
+ * shows it to a user.
+ */
+function isSearch(call: Call, { name }: ResourcePath): boolean {
+  const { method, query } = call;
+  const isList = method === "GET" && name === undefined && flag(query, "watch") !== true;
+  const byLabel = isList && (query.get("labelSelector") ?? "") !== "";
+  return byLabel && negotiate(call.request.headers.accept, LIST_SHAPES).shape !== "Table";
 }
 
 function resolve(api: Api, path: ResourcePath): Target {

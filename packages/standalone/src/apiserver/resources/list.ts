@@ -14,7 +14,8 @@ import { listOptions } from "./options.ts";
 import { includeObject } from "./representation.ts";
 import type { Target } from "./target.ts";
 
-const LIST_SHAPES: readonly Shape[] = ["Object", "Table", "PartialObjectMetadataList"];
+/** What a list may be sent as. */
+export const LIST_SHAPES: readonly Shape[] = ["Object", "Table", "PartialObjectMetadataList"];
 
 /** The pieces that lists of all shapes are put together from. */
 interface ListWriter {
