@@ -71,6 +71,7 @@ export interface PoolStatus {
   /** Nodes that have a shared pool open, in order. */
   nodes?: string[];
   totalBytes?: number;
+  /** What writers can still write; nothing while they are suspended. */
   freeBytes?: number;
   /** Sizes of all volumes. */
   promisedBytes?: number;

@@ -8,7 +8,10 @@ import type { PoolFault } from "./pool-fault.ts";
 /** How full a pool is, in bytes. */
 export interface PoolUsage {
   totalBytes: number;
+  /** What writers can still write. */
   freeBytes: number;
+  /** What is left besides, in a pool that suspends its writers before it is full; absent in others. */
+  keptBytes?: number;
   /** Sum of the sizes of all volumes: what has been promised to users. */
   promisedBytes: number;
   /** The part of it whose room is taken already: the sizes of thick volumes. */

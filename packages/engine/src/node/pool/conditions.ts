@@ -35,9 +35,10 @@ export function openConditions(pool: Pool, usage: PoolUsage, suspended: boolean,
 }
 
 /** Programs in folders of a disk see its end by themselves; what writes into an image hears of it when it syncs, or never. */
-function writesFail(pool: Pool, { freeBytes }: PoolUsage, suspended: boolean): State {
+function writesFail(pool: Pool, { freeBytes, keptBytes = 0 }: PoolUsage, suspended: boolean): State {
+  const left = freeBytes + keptBytes;
   const least = writesFailMessage(pool) === undefined ? NOTHING_LEFT : ROOM_AGAIN;
-  if (suspended || isShared(pool) || pool.spec.type === "directory" || freeBytes >= least)
+  if (suspended || isShared(pool) || pool.spec.type === "directory" || left >= least)
     return { status: "False", reason: "RoomLeft", message: "" };
   const message = `nothing is left in the pool: writes into thin volumes fail, and what is written there without fsync is lost; ${wayToRoom(pool)}`;
   return { status: "True", reason: "PoolFull", message };

@@ -151,11 +151,11 @@ function deletion({ pool, usage, onDisk, images, records }: PoolView): PoolStep 
 /** Undefined when the pool's status has all this already. */
 function readyStatus(
   { pool, nodeID, suspended = false, now }: PoolView,
-  usage: PoolUsage,
+  { keptBytes = 0, ...usage }: PoolUsage,
 ): PoolStatus | undefined {
   const { status } = pool;
   const nodes = isShared(pool) ? { nodes: [...new Set([...poolNodes(pool), nodeID])].sort() } : {};
-  const conditions = openConditions(pool, usage, suspended, now);
+  const conditions = openConditions(pool, { ...usage, keptBytes }, suspended, now);
   const unchanged =
     status?.ready === true &&
     status.totalBytes === usage.totalBytes &&

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Events, mutate } from "@mooring/store";
@@ -62,6 +63,42 @@ test("a full pool reports that it holds its writers, also after a restart, and l
   } finally {
     if (writer.exitCode === null) writer.kill("SIGKILL");
   }
+});
+
+test("what a pool that may hold its writers reports as free is what they can still write: at most an eighth is kept, and nothing is free while they wait", async (t) => {
+  const bench = await Bench.open(t, "xfs", { ...FULL, poolSize: 500 * MIB });
+  await bench.createVolume("v-p-1", { size: GIB, volumeMode: "Block" });
+  await bench.volume("v-p-1", "detached");
+  await bench.place("v-p-1", "node-1");
+  const { status } = await bench.volume("v-p-1", "attached");
+  const before = await until(bench.store, Pools, POOL, (pool) => pool.status?.ready === true);
+  const { freeBytes = 0, totalBytes = 0 } = before.status ?? {};
+  const mount = join(bench.stateDir, "pools", POOL, "mnt");
+  const { bavail, bsize } = await statfs(mount);
+  const kept = bavail * bsize - freeBytes;
+  assert.ok(kept <= totalBytes / 8 + MIB && kept > totalBytes / 16, `${kept} of ${totalBytes} are kept`);
+  const writer = spawn("dd", ["if=/dev/zero", `of=${status?.device}`, "bs=1M", "count=480", "oflag=direct"]);
+  const ended = once(writer, "exit");
+  try {
+    const full = await until(bench.store, Pools, POOL, (pool) => writersHeldMessage(pool) !== undefined);
+    assert.equal(full.status?.freeBytes, 0);
+    const { blocks } = await stat(join(mount, "images/v-p-1.img"));
+    assert.ok(Math.abs(blocks * 512 - freeBytes) < 8 * MIB, `${blocks * 512} of ${freeBytes} were written`);
+    // The keeper counts what is left, and a frozen XFS shows more.
+    assert.match(
+      writersHeldMessage(full) ?? "",
+      /^the pool is full: .*until there is room; delete volumes or snapshots in it, or make it larger$/,
+    );
+  } finally {
+    writer.kill("SIGKILL");
+    await mutate(bench.store, Pools, { name: POOL }, (pool) => {
+      pool.spec.holdWriters = false;
+    });
+    await ended;
+  }
+  // With nothing held back there is as much as the file system has.
+  const after = await until(bench.store, Pools, POOL, (pool) => (pool.status?.freeBytes ?? 0) > kept / 2);
+  assert.equal(writersHeldMessage(after), undefined);
 });
 
 test("a pool that holds its writers gives up a snapshot, and its writers go on with the room", async (t) => {

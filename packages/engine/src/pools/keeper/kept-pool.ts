@@ -2,7 +2,7 @@ import { rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { EngineError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
-import type { PoolBackend } from "../backend.ts";
+import type { PoolBackend, PoolUsage } from "../backend.ts";
 import type { PoolLayout } from "../layout.ts";
 import { PoolKeeper } from "./keeper.ts";
 import { KeeperSwitch } from "./keeper-switch.ts";
@@ -59,7 +59,16 @@ export function keptPool(pool: PoolBackend, host: Host, layout: PoolLayout, hold
     await kept.turn(wanted);
     await (wanted ? ballast() : removeBallast(mount));
   };
+  const usage = async (): Promise<PoolUsage> => {
+    const all = await pool.usage();
+    if (!kept.isOn) return all;
+    // A frozen XFS shows more than there is, too.
+    const isSuspended = await keeper.isSuspended();
+    const freeBytes = isSuspended ? 0 : Math.max(0, all.freeBytes - keeperLevels(all.totalBytes).freeze);
+    return { ...all, freeBytes, keptBytes: all.freeBytes - freeBytes };
+  };
   return overriding(pool, {
+    usage,
     open: () => (pool.isOpen ? kept.watch() : kept.isOn ? openHeld() : openFree()),
     ...{ close, enlarge, holdWriters },
     watch: () => kept.watch(),
