@@ -5,8 +5,10 @@ import { defined, type Resource, RestStore } from "@mooring/store";
 import { eventually, sample } from "@mooring/store/testing";
 import { mooring } from "../support/mooring.ts";
 import { world } from "../support/world.ts";
+import { volumeOf } from "./bound.ts";
 import { CLAIMS } from "./claims.ts";
 import { EVERYDAY } from "./everyday.ts";
+import { aClaim } from "./objects.ts";
 import { PODS } from "./pods.ts";
 import { POOLS } from "./pools.ts";
 import type { Situation } from "./situation.ts";
@@ -110,6 +112,22 @@ test("an object is found by its name alone, and an unknown name is reported", as
   const missing = await mooring("why", "nobody", "-n", "nameless", "--kubeconfig", up.kubeconfig);
   assert.equal(missing.code, 1);
   assert.match(missing.stderr, /nothing in namespace nameless is called "nobody"\nnext: /);
+});
+
+test("kubectl shows sizes of pools and volumes in Gi and Mi, and bytes in their fields", async () => {
+  const [, row = ""] = (await kubectl.run("get", "pools")).split("\n");
+  assert.match(row, /^default +true +xfs +node-a +\d(\.\d)?Gi +\d(\.\d)?Gi +\S+$/);
+  const [, wide = ""] = (await kubectl.run("get", "pools", "-o", "wide")).split("\n");
+  assert.match(wide, /^default +true +xfs +node-a +(<none> +)?\S+Gi +\S+Gi +[0-9.]+[MG]?i? +0 +\//);
+  assert.match(
+    await kubectl.run("get", "pool", "default", "-o", "jsonpath={.status.totalBytes}"),
+    /^\d{10}$/,
+  );
+  await kubectl.run("create", "namespace", "sizes");
+  await kubectl.apply(JSON.stringify(placed(aClaim("data"), "sizes")));
+  const volume = await volumeOf({ kubectl, namespace: "sizes" });
+  const [, shown = ""] = (await kubectl.run("get", "volumes.storage.mooring.dev", volume)).split("\n");
+  assert.match(shown, new RegExp(`^${volume} .* 64Mi `));
 });
 
 test("status shows nodes, pools, objects and troubles on one screen", async () => {

@@ -6,6 +6,7 @@ import type { Schema } from "../schema/model.ts";
 import { objectMetaSchema } from "../schema/object-meta.ts";
 import { unknownFields } from "../schema/prune.ts";
 import { readPath } from "./simple-path.ts";
+import { withReadableSize } from "./size-columns.ts";
 import type { CrdVersion, CustomResourceDefinition } from "./types.ts";
 
 /** What a definition makes known: the kind to the store, and to the API server. */
@@ -61,7 +62,7 @@ export function customKind(crd: CustomResourceDefinition): CustomKind {
       versions: served.map((version) => version.name),
       ...common,
       listKind: names.listKind ?? `${names.kind}List`,
-      columns: Object.fromEntries(served.map((version) => [version.name, columnsOf(version)])),
+      columns: Object.fromEntries(served.map((version) => [version.name, columnsOf(group, version)])),
       subresources: { status: hasStatus, ...defined({ scale }) },
       custom: true,
       ...(Object.keys(warnings).length === 0 ? {} : { deprecationWarnings: warnings }),
@@ -94,10 +95,11 @@ function fullSchema(version: CrdVersion): Schema {
   };
 }
 
-function columnsOf(version: CrdVersion): Column[] {
+function columnsOf(group: string, version: CrdVersion): Column[] {
   const name: Column = { name: "Name", type: "string", format: "name", jsonPath: ".metadata.name" };
   const age: Column = { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" };
-  return [name, ...(version.additionalPrinterColumns ?? [age])];
+  const own: readonly Column[] = version.additionalPrinterColumns ?? [age];
+  return [name, ...own.map((column) => withReadableSize(group, column))];
 }
 
 function selectable(version: CrdVersion, object: UnstructuredObject): Record<string, string> {
