@@ -27,30 +27,70 @@ async function unmount(world: World): Promise<void> {
     await execute("umount", ["-l", target]);
 }
 
+/** A pod has used the volume, and is gone. */
+async function useOnce(world: World): Promise<void> {
+  await usePod(world);
+  await running(world);
+  const { kubectl, namespace } = world;
+  await kubectl.run("delete", "pod", "web", "-n", namespace, "--grace-period=1");
+  const detached = "--for=jsonpath={.status.state}=detached";
+  const volume = `volumes.storage.mooring.dev/${await volumeOf(world)}`;
+  await kubectl.run("wait", detached, volume, "--timeout=120s");
+}
+
+const UNUSED = [
+  ["a file system", aClaim("data")],
+  ["a raw device", { ...aClaim("data"), spec: { ...aClaim("data").spec, volumeMode: "Block" } }],
+] as const;
+
 export const VOLUMES: readonly Situation[] = [
+  ...UNUSED.map(
+    ([what, claim]): Situation => ({
+      name: `a volume that nobody has used yet, ${what}, whose image somebody has deleted`,
+      objects: [claim],
+      breaks: async (world) => {
+        await rm(await imageFile(world));
+      },
+      target: "pvc/data",
+      cause: /Volume v-\S+: DATA_LOSS: the image of volume v-\S+ is gone/,
+      next: /nothing was ever written to it: delete its claim, and create it again: kubectl delete pvc -n \S+ data/,
+      doctor: /Volume v-\S+ \(claim NS\/data\) +fail/,
+    }),
+  ),
+  {
+    name: "a volume that nobody has used yet whose image somebody has truncated",
+    objects: [aClaim("data")],
+    breaks: async (world) => {
+      await truncate(await imageFile(world), 32 << 20);
+    },
+    target: "pvc/data",
+    cause: /Volume v-\S+: DATA_LOSS: the image of volume v-\S+ has 33554432 bytes, but had 67108864/,
+    next: /nothing was ever written to it, and nothing is lost: kubectl patch volumes\.storage\.mooring\.dev/,
+    doctor: /Volume v-\S+ \(claim NS\/data\) +fail/,
+  },
   {
     name: "a volume whose image somebody has deleted",
     objects: [aClaim("data")],
     breaks: async (world) => {
+      await useOnce(world);
       await rm(await imageFile(world));
       await usePod(world);
     },
     target: "pod/web",
     cause: /Volume v-\S+: \w+: .*image.*(missing|gone|does not exist)/,
     next: /put its image back where it was, or restore a snapshot/,
-    doctor: /Volume v-\S+ +fail/,
   },
   {
     name: "a volume whose image somebody has truncated",
     objects: [aClaim("data")],
     breaks: async (world) => {
+      await useOnce(world);
       await truncate(await imageFile(world), 32 << 20);
       await usePod(world);
     },
     target: "pod/web",
     cause: /Volume v-\S+: \w+: the image of volume v-\S+ has 33554432 bytes, but had 67108864/,
     next: /restore a snapshot, or go on with what is left: kubectl patch volumes\.storage\.mooring\.dev/,
-    doctor: /Volume v-\S+ +fail/,
   },
   {
     name: "an operator who has attached the volume that a pod wants, without its device",

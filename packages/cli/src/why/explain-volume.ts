@@ -1,6 +1,7 @@
 import {
   describeMigration,
   isServed,
+  Pools,
   remountsOwed,
   ShareManagers,
   type Volume,
@@ -8,6 +9,7 @@ import {
   VolumeAttachments,
   Volumes,
 } from "@mooring/engine";
+import { claimsByHandle } from "../volume/claims.ts";
 import { type Context, read } from "./context.ts";
 import { explainAttachedNode } from "./explain-attached-node.ts";
 import { explainRoom } from "./explain-room.ts";
@@ -68,18 +70,43 @@ async function share(context: Context, volume: Volume): Promise<Finding[]> {
 }
 
 /** What an operator can do about the error of a volume: some faults are repaired only with their consent to lose data. */
-function afterError({ metadata: { name }, status }: Volume): string {
+async function afterError(context: Context, volume: Volume): Promise<string> {
+  const { metadata, status } = volume;
+  const { name } = metadata;
   const kubectl = `kubectl describe volumes.storage.mooring.dev ${name}`;
   switch (status?.salvage?.state) {
     case "NeedsConsent": {
       const consent = `{"spec":{"acceptDataLoss":"${status.salvage.faultedAt}"}}`;
-      return `restore a snapshot, or go on with what is left: kubectl patch volumes.storage.mooring.dev ${name} --type merge -p '${consent}'`;
+      const patch = `kubectl patch volumes.storage.mooring.dev ${name} --type merge -p '${consent}'`;
+      return (await isUnused(context, volume))
+        ? `nothing was ever written to it, and nothing is lost: ${patch}`
+        : `restore a snapshot, or go on with what is left: ${patch}`;
     }
     case "Lost":
+      if (await isUnused(context, volume)) return createAgain(context, name);
       return `put its image back where it was, or restore a snapshot or a backup of it: ${kubectl}`;
     default:
       return `put right what it says, and it goes on by itself: ${kubectl}`;
   }
+}
+
+/** No workload can have written to it: it was made empty, and was never formatted since, or never attached. */
+async function isUnused(context: Context, { metadata, spec, status }: Volume): Promise<boolean> {
+  // What was taken in is no request's; it has the data that it came with.
+  if (spec.source !== undefined || spec.request === undefined || status?.formatted !== undefined)
+    return false;
+  const pool = await read(context, Pools, { name: spec.pool });
+  if (pool !== undefined && pool.spec.type !== "directory" && spec.volumeMode === "Filesystem") return true;
+  const attachment = await read(context, VolumeAttachments, { name: metadata.name });
+  return (attachment?.status?.generationCounter ?? 0) === 0;
+}
+
+async function createAgain({ store }: Context, name: string): Promise<string> {
+  const claim = (await claimsByHandle(store)).get(name);
+  const unused = "nothing was ever written to it";
+  if (claim === undefined) return `${unused}: delete it, and create another one: mooring volume list`;
+  const [namespace, own] = claim.split("/");
+  return `${unused}: delete its claim, and create it again: kubectl delete pvc -n ${namespace} ${own}`;
 }
 
 /** Mooring's own volume: its state, its last error, and every ticket on it. */
@@ -96,7 +123,7 @@ export async function explainVolume(context: Context, name: string): Promise<Fin
     ...(await tickets(context, volume)),
   ];
   if (status?.error !== undefined) {
-    const next = afterError(volume);
+    const next = await afterError(context, volume);
     return finding("failed", subject, `${status.error.code}: ${status.error.message}`, { children, next });
   }
   if (volume.metadata.deletionTimestamp !== undefined) {
