@@ -3,7 +3,7 @@ import { rm, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { mooring } from "../support/mooring.ts";
-import { imageOf, volumeOf } from "./bound.ts";
+import { imageOf, pvOf, volumeOf } from "./bound.ts";
 import { aClaim, aPod } from "./objects.ts";
 import type { Situation, World } from "./situation.ts";
 
@@ -37,6 +37,13 @@ async function useOnce(world: World): Promise<void> {
   const volume = `volumes.storage.mooring.dev/${await volumeOf(world)}`;
   await kubectl.run("wait", detached, volume, "--timeout=120s");
 }
+
+const UNMOUNTED: readonly { asked: string; target: Situation["target"] }[] = [
+  { asked: "the pod", target: "pod/web" },
+  { asked: "its claim", target: "pvc/data" },
+  { asked: "the volume", target: async (world) => `volume/${await volumeOf(world)}` },
+  { asked: "the PersistentVolume", target: async (world) => `pv/${await pvOf(world)}` },
+];
 
 const UNUSED = [
   ["a file system", aClaim("data")],
@@ -114,8 +121,8 @@ export const VOLUMES: readonly Situation[] = [
     cause: /ticket \S+ \(csi-attacher.*waits for \S+: \w+: /,
     next: /mooring ticket (list|rm) v-/,
   },
-  ...(["pod/web", "pvc/data"] as const).map((target) => ({
-    name: `a mount that somebody has taken away under a pod, asked about ${target}`,
+  ...UNMOUNTED.map(({ asked, target }) => ({
+    name: `a mount that somebody has taken away under a pod, asked about ${asked}`,
     objects: [aClaim("data"), aPod("web", undefined, { "/data": "data" })],
     breaks: unmount,
     target,

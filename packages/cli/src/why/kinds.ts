@@ -33,16 +33,14 @@ import { explainClaim } from "./explain-claim.ts";
 import { explainEngineGroup, explainGroupRestore, explainGroupSnapshot } from "./explain-group.ts";
 import { explainGroupClone } from "./explain-group-clone.ts";
 import { explainGroupRevert } from "./explain-group-revert.ts";
-import { lostMountsOf } from "./explain-lost-mounts.ts";
-import { explainPersistentVolume } from "./explain-persistent-volume.ts";
 import { explainPod } from "./explain-pod.ts";
 import { explainPool } from "./explain-pool.ts";
 import { EndpointSlices, Endpoints, explainService } from "./explain-service.ts";
 import { explainEngineSnapshot, explainSnapshot } from "./explain-snapshot.ts";
-import { explainVolume } from "./explain-volume.ts";
 import { explainVolumeGroup } from "./explain-volume-group.ts";
 import { workloadExplainer } from "./explain-workload.ts";
 import { type Finding, finding } from "./finding.ts";
+import { claimAndUsers, persistentVolumeAndUsers, volumeAndUsers } from "./with-users.ts";
 
 type Explain = (context: Context, namespace: string, name: string) => Promise<Finding>;
 
@@ -50,11 +48,6 @@ const whole =
   (explain: (context: Context, name: string) => Promise<Finding>): Explain =>
   (context, _, name) =>
     explain(context, name);
-/** A claim, and what its pods have lost of it. */
-const claimAndUsers: Explain = async (context, namespace, name) => {
-  const found = await explainClaim(context, namespace, name);
-  return { ...found, children: [...found.children, ...(await lostMountsOf(context, namespace, name))] };
-};
 const any =
   (resource: Resource): Explain =>
   (context, namespace, name) =>
@@ -70,8 +63,8 @@ const KINDS: readonly (readonly [names: readonly string[], explain: Explain])[] 
   [["volumegrouprestore", "volumegrouprestores", "vgr"], explainGroupRestore],
   [["volumegroupclone", "volumegroupclones", "vgclone"], explainGroupClone],
   [["volumegrouprevert", "volumegroupreverts", "vgrv"], explainGroupRevert],
-  [["pv", "persistentvolume", "persistentvolumes"], whole(explainPersistentVolume)],
-  [["volume", "volumes"], whole(explainVolume)],
+  [["pv", "persistentvolume", "persistentvolumes"], whole(persistentVolumeAndUsers)],
+  [["volume", "volumes"], whole(volumeAndUsers)],
   [["volumeattachment", "volumeattachments", "mva"], whole(explainAttachment)],
   [["snapshot", "snapshots"], whole(explainEngineSnapshot)],
   [["groupsnapshot", "groupsnapshots"], whole(explainEngineGroup)],
