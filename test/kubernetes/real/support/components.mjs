@@ -17,6 +17,8 @@ export const PROGRAMS = ["etcd", ...COMPONENTS];
 export const SUITE = ["e2e.test", "ginkgo", "agnhost"];
 /** What two of the tests populate volumes with. Not every proxy has its module: those two are left out then. */
 export const POPULATOR = "hello-populator";
+/** The Kubernetes project's driver of folders, around which Mooring's control plane is tested. */
+export const HOST_PATH_DRIVER = "hostpathplugin";
 
 /** Packages of the module of Kubernetes, and one that it requires, by the program that is made of each. */
 const PACKAGES = {
@@ -41,6 +43,10 @@ function sourceOf(name) {
   if (name === POPULATOR) {
     const module = "github.com/kubernetes-csi/lib-volume-populator";
     return { module, version: "v1.0.1", pkg: `${module}/example/${POPULATOR}` };
+  }
+  if (name === HOST_PATH_DRIVER) {
+    const [module, version] = ["github.com/kubernetes-csi/csi-driver-host-path", "v1.18.0"];
+    return { module, version, pkg: `${module}/cmd/${name}`, flags: [`-X main.version=${version}`] };
   }
   const [major, minor] = KUBERNETES.split(".");
   const at = "k8s.io/component-base/version";
@@ -80,6 +86,23 @@ export async function buildPopulator(say) {
 }
 
 /**
+ * The path of the host-path driver: that of the folder which `MOORING_SIDECARS_BIN` names, or one that is built if it can be. Throws
+ * what to do where it cannot: not every proxy has its module.
+ */
+export async function hostPathDriver(say) {
+  const sidecars = process.env.MOORING_SIDECARS_BIN;
+  const theirs = sidecars === undefined ? undefined : join(sidecars, HOST_PATH_DRIVER);
+  if (theirs !== undefined && existsSync(theirs)) return theirs;
+  const { module, version } = sourceOf(HOST_PATH_DRIVER);
+  await buildPrograms([HOST_PATH_DRIVER], say).catch((cause) => {
+    const by = `go build -mod=vendor -ldflags "-X main.version=${version}" ./cmd/${HOST_PATH_DRIVER}`;
+    const next = `In a checkout of ${module} run ${by}, and name the program's folder in MOORING_SIDECARS_BIN`;
+    throw new Error(`${HOST_PATH_DRIVER} cannot be built from its Go module. ${next}`, { cause });
+  });
+  return join(programFolder(), HOST_PATH_DRIVER);
+}
+
+/**
  * A module whose go.mod replaces others cannot be installed as it is, because replacements count in the main module only: so
  * a main module of ours requires it, and replaces the same.
  */
@@ -95,7 +118,8 @@ async function build(name, bin) {
     await writeFile(join(folder, "tools.go"), `//go:build tools\n\npackage tools\n\nimport _ "${pkg}"\n`);
     await go(["mod", "tidy"], folder).catch(() => {});
     const made = join(folder, "program");
-    const how = name.endsWith(".test") ? ["test", "-c"] : ["build"];
+    // Go would check all sources that a test is made of, which takes longer than to compile them.
+    const how = name.endsWith(".test") ? ["test", "-c", "-vet=off"] : ["build"];
     await go([...how, "-trimpath", "-ldflags", ["-s", "-w", ...flags].join(" "), "-o", made, pkg], folder);
     await execute("install", ["-m", "0755", made, join(bin, `.${name}`)]);
     await rename(join(bin, `.${name}`), join(bin, name));
@@ -104,8 +128,11 @@ async function build(name, bin) {
   }
 }
 
-/** Its own requirements, pinned as it has them; Kubernetes' staging modules by the versions that they are published as. */
-function mainModule(theirs, module, version) {
+/**
+ * Its own requirements, pinned as it has them, and what it replaces by other versions; Kubernetes' staging modules by the versions that
+ * they are published as.
+ */
+export function mainModule(theirs, module, version) {
   const language = /^go .*$/m.exec(theirs)?.[0] ?? "go 1.24";
   const required = [...theirs.matchAll(/^\s+(\S+) (v\S+)( \/\/ indirect)?$/gm)]
     .filter(([, name, at]) => at !== "v0.0.0" && name !== module)
@@ -114,7 +141,12 @@ function mainModule(theirs, module, version) {
   const staging = [
     ...theirs.matchAll(/^\s*(k8s\.io\/[a-z0-9-]+) (?:=> \.\/staging|v0\.0\.0(?:$| \/\/))/gm),
   ].map(([, name]) => name);
-  const replaced = [...new Set(staging)].map((name) => `\t${name} => ${name} v0.${KUBERNETES.slice(2)}`);
+  const versions = [...theirs.matchAll(/^(?:replace|\t) ?(\S+) => (\S+ v\S+)$/gm)];
+  const replacements = new Map([
+    ...staging.map((name) => [name, `${name} v0.${KUBERNETES.slice(2)}`]),
+    ...versions.map(([, name, by]) => [name, by]),
+  ]);
+  const replaced = [...replacements].map(([name, by]) => `\t${name} => ${by}`);
   return [
     ...["module built", language, `require ${module} ${version}`],
     ...["require (", ...required, ")", "replace (", ...replaced, ")", ""],
