@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 // `npm run test:kubernetes`: Mooring on a real Kubernetes. First an API server with RBAC, NodeRestriction and an audit log, the
 // chart by helm, and both processes with their own rights; `--short` ends there. Then a cluster with a kubelet and pods, and one
-// with two nodes, which lose their API server and are upgraded. By name only: Kubernetes' own storage tests.
+// with two nodes, which lose their API server and are upgraded. By name only: Kubernetes' own storage tests, of Mooring's volumes and of
+// drivers of others.
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -16,6 +17,7 @@ import { WORKERS } from "./flow/two-nodes.mjs";
 import {
   buildPopulator,
   buildPrograms,
+  hostPathDriver,
   missingPrograms,
   PROGRAMS,
   programFolder,
@@ -30,8 +32,11 @@ import { makeVersionBefore } from "./support/version-before.mjs";
 const USAGE = `npm run test:kubernetes -- [OPTION...]
   --short         the API server only: no pods
   --cached        only where the programs are built already; says so where they are not, and tests nothing
-  --only STEP     one of them: api-server, cluster, nodes, storage-suite (which runs by its name only)
-  --focus REGEX   of the storage suite: specs whose name has it
+  --only STEP     one of them: api-server, cluster, nodes; by their names only: storage-suite, Kubernetes' own storage tests of
+                  Mooring's volumes, and hostpath-suite and minimal-suite, the same of drivers of others around which
+                  \`mooring controller\` runs: the Kubernetes project's host-path driver, and that of examples/driver-minimal
+  --focus REGEX   of a suite: specs whose name has it
+  --at-once N     of a suite: so many specs at once (3)
   --record        keep what was shown of requirements, for \`npm run conformance\`
 MOORING_KUBERNETES_BIN=FOLDER has the programs, MOORING_KEEP=1 keeps what a run leaves`;
 
@@ -51,6 +56,7 @@ const { values } = parseArgs({
     cached: { type: "boolean", default: false },
     only: { type: "string" },
     focus: { type: "string", default: "" },
+    "at-once": { type: "string", default: "3" },
     record: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
@@ -85,15 +91,19 @@ async function step(name, work, always = true) {
   say(`=== ${name}: ${Math.round((Date.now() - from) / 1000)} s`);
 }
 
+async function mooringImage(file) {
+  const made = await run("node", ["scripts/image.mjs", "--out", file], { cwd: ROOT });
+  if (made !== 0) throw new Error("there is no image");
+}
+
 /**
- * A cluster with Mooring's image, in namespaces of its own. `groups`: control groups that its script needs below its own;
- * `more`: makes what else it needs in its folder, and returns further arguments.
+ * A cluster in namespaces of its own, with Mooring's image unless `image` is false. `groups`: control groups that its script needs below
+ * its own; `more`: makes what else it needs in its folder, and returns further arguments.
  */
-async function clusterStep(at, script, { groups = [], more = () => [] } = {}) {
+async function clusterStep(at, script, { groups = [], more = () => [], image = true } = {}) {
   await mkdir(at);
   await busyboxImage(join(at, "busybox.tar"));
-  const made = await run("node", ["scripts/image.mjs", "--out", join(at, "mooring.tar")], { cwd: ROOT });
-  if (made !== 0) throw new Error("there is no image");
+  if (image) await mooringImage(join(at, "mooring.tar"));
   const args = await more(at);
   const cgroup = `mooring-cluster-${process.pid}`;
   for (const group of ["", ...groups]) await makeCgroups(join(cgroup, group));
@@ -113,11 +123,22 @@ const versionBefore = async (at) => [await makeVersionBefore(at)];
 /** The images that the suite names. */
 async function suite(at) {
   const images = ["mooring.tar", "busybox.tar", ...(await suiteImages(at, bin))];
-  return [images.join(","), values.focus];
+  return [images.join(","), values["at-once"], values.focus];
 }
 
+/** Suites of drivers of others, by their steps. */
+const DRIVER_SUITES = { "hostpath-suite": "hostpath", "minimal-suite": "minimal" };
+
+/** What driver-suite.mjs needs for one of them. `program`: see there. */
+const driverSuite = (driver, program) => async (at) => {
+  const images = ["busybox.tar", ...(await suiteImages(at, bin))];
+  const settings = { driver, program, images, focus: values.focus, atOnce: Number(values["at-once"]) };
+  return [JSON.stringify(settings)];
+};
+
 const needed = values.short ? ["etcd", "kube-apiserver"] : [...PROGRAMS];
-if (values.only === "storage-suite") needed.push(...SUITE);
+const isSuite = values.only === "storage-suite" || values.only in DRIVER_SUITES;
+if (isSuite) needed.push(...SUITE);
 const missing = missingPrograms(needed);
 if (values.cached && missing.length > 0) {
   say(`NOT TESTED: Mooring on a real Kubernetes. ${missing.join(", ")} not in ${programFolder()}.`);
@@ -131,7 +152,9 @@ await bundle();
 const { kubectl } = await kubectlPaths();
 process.env.PATH = `${dirname(kubectl)}:${process.env.PATH}`;
 const bin = await buildPrograms(needed, say);
-if (values.only === "storage-suite") await buildPopulator(say);
+if (isSuite) await buildPopulator(say);
+// Its module is not with every proxy: it is asked for where it is needed only.
+const program = values.only === "hostpath-suite" ? await hostPathDriver(say) : undefined;
 const folder = await mkdtemp(join(tmpdir(), "mooring-kubernetes-"));
 try {
   await step("api-server", () => apiServerStep({ folder: join(folder, "api"), bin, say }));
@@ -140,6 +163,11 @@ try {
   await cluster("cluster");
   await cluster("nodes", { groups: WORKERS, more: versionBefore });
   await cluster("storage-suite", { groups: WORKERS, more: suite }, false);
+  for (const [name, driver] of Object.entries(DRIVER_SUITES)) {
+    const at = join(folder, "d");
+    const options = { more: driverSuite(driver, program), image: false };
+    await step(name, () => clusterStep(at, "driver-suite.mjs", options), false);
+  }
   await compareRights();
 } finally {
   if (process.env.MOORING_KEEP === undefined) await rm(folder, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 // The first process of a machine of its own: a cluster with two nodes and Mooring, and Kubernetes' own storage tests on it.
-// `node storage-suite.mjs FOLDER BIN CGROUP IMAGES [FOCUS]`.
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+// `node storage-suite.mjs FOLDER BIN CGROUP IMAGES AT-ONCE [FOCUS]`, so many specs at once.
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import { ROOT } from "../../../scripts/lib/setup.mjs";
@@ -8,43 +8,20 @@ import { nothingOfVolumes } from "./flow/leave.mjs";
 import { containers } from "./flow/restarts.mjs";
 import { helmOf } from "./helm.mjs";
 import { AT_ONCE, LEAVE_THEMSELVES_OUT, leastPassed, leftOut } from "./suite/left-out.mjs";
-import { countsOf, printReport, problemsOf, readReport, together } from "./suite/report.mjs";
+import { countsOf, printReport, problemsOf, together } from "./suite/report.mjs";
+import { runSuite } from "./suite/run.mjs";
 import { nothingRefused } from "./support/audit.mjs";
 import { SERVICE_ADDRESS, startControlPlane } from "./support/control-plane.mjs";
 import { Kube } from "./support/kube.mjs";
 import { furnish } from "./support/namespaces.mjs";
-import { Program } from "./support/program.mjs";
 import { explain, keepCounts, say, timed } from "./support/report.mjs";
 import { ADDRESS, installOn, startWorkers } from "./support/two-workers.mjs";
 import { makeBridge } from "./support/worker.mjs";
 
-const [folder, bin, cgroup, names, focus = ""] = process.argv.slice(2);
+const [folder, bin, cgroup, names, atOnce, focus = ""] = process.argv.slice(2);
 const DRIVER = join(ROOT, "deploy/e2e-driver.yaml");
 const left = leftOut(bin);
 const images = names.split(",").map((name) => join(folder, name));
-
-/**
- * Runs the specs whose name has `focus` and none of `without`; returns the file of the report. Three at once: most of the time they
- * wait. `name`: of its logs.
- */
-async function runSuite(cluster, { name, driver, focus: wanted, without }) {
-  const out = join(cluster.logs, name);
-  await mkdir(out);
-  const program = new Program(
-    "ginkgo",
-    [
-      ...[join(bin, "ginkgo"), "--procs=3", "--timeout=4h", "--no-color"],
-      ...["--poll-progress-after=10m", "--json-report=report.json", `--output-dir=${out}`],
-      ...["--focus", `External.Storage.*(${wanted})`, ...without.flatMap((pattern) => ["--skip", pattern])],
-      ...[join(bin, "e2e.test"), "--", `--kubeconfig=${cluster.admin}`, "--provider=skeleton"],
-      ...[`--repo-root=${ROOT}`, `--storage.testdriver=${driver}`, "--dump-logs-on-failure=false"],
-      ...[`--e2e-output-dir=${out}`, `--report-dir=${out}`],
-    ],
-    { log: join(cluster.logs, `${name}.log`) },
-  ).start();
-  await program.ended();
-  return readReport(join(out, "report.json"), { left, themselves: LEAVE_THEMSELVES_OUT }, wanted);
-}
 
 /** The same driver, with a class as the API server makes one of which nothing is said: it binds at once. */
 async function driverThatBindsAtOnce() {
@@ -57,11 +34,12 @@ async function driverThatBindsAtOnce() {
 /** All specs with the chart's class, then those that need another one. */
 async function runSpecs(cluster) {
   const without = left.map(([pattern]) => pattern);
-  const first = { name: "suite", driver: DRIVER, focus, without: [...without, AT_ONCE] };
+  const common = { bin, atOnce: Number(atOnce), reasons: { left, themselves: LEAVE_THEMSELVES_OUT } };
+  const first = { ...common, name: "suite", driver: DRIVER, focus, without: [...without, AT_ONCE] };
   const results = await runSuite(cluster, first);
   if (![...results.unexplained.keys()].some((name) => name.includes(AT_ONCE))) return results;
   const driver = await driverThatBindsAtOnce();
-  const second = { name: "suite-at-once", driver, focus: AT_ONCE, without };
+  const second = { ...common, name: "suite-at-once", driver, focus: AT_ONCE, without };
   return together(results, await runSuite(cluster, second));
 }
 

@@ -105,9 +105,12 @@ async function removeTree(group) {
   return true;
 }
 
+/** Files that are devices: pools, and raw volumes of another vendor's driver. */
+const IMAGES = ["-name", "pool.img", "-o", "-path", "*/csi-hostpath-data/*", "-type", "f"];
+
 /** Loop devices on files below a folder that a test which failed has left: its mounts are gone, and so are their paths. */
 export async function detachLoops(folder) {
-  const { stdout } = await execute("find", [folder, "-name", "pool.img", "-printf", "%i\n"]);
+  const { stdout } = await execute("find", [folder, "(", ...IMAGES, ")", "-printf", "%i\n"]);
   const inodes = new Set(stdout.split("\n").filter((line) => line !== ""));
   const loops = await attachedLoops();
   const pools = loops.filter(({ inode }) => inodes.has(inode));
