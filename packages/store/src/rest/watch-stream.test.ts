@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import type { IncomingMessage } from "node:http";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { Shelves, shelf } from "../contract/kinds.ts";
@@ -22,7 +21,7 @@ test("a watch outlives a request without a response when it has brought somethin
   const report = (since: number) => {
     for (const listener of listeners) listener(since);
   };
-  const events = watchEvents(Shelves, response as unknown as IncomingMessage, { client, idleMs: NEVER_MS });
+  const events = watchEvents(Shelves, response, { client, idleMs: NEVER_MS });
   const began = performance.now();
   response.write(`${JSON.stringify({ type: "ADDED", object: shelf("one") })}\n`);
   assert.equal((await events.next()).value?.object.metadata.name, "one");

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { Readable } from "node:stream";
 import type { KubeObject } from "../object/meta.ts";
 import type { Resource } from "../object/resource.ts";
 import type { WatchEvent } from "../object-store.ts";
@@ -17,7 +17,7 @@ const TYPES = new Set(["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]);
  */
 export async function* watchEvents<T extends KubeObject>(
   resource: Resource<T>,
-  response: IncomingMessage,
+  response: Readable,
   { client, idleMs }: { client: Pick<HttpClient, "onSilence">; idleMs: number },
 ): AsyncGenerator<WatchEvent<T>, void> {
   response.setEncoding("utf8");
