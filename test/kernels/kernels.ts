@@ -49,6 +49,7 @@ export class Kernels {
   readonly network: Network;
   /** The cluster's own on this machine, so that a node can lose the one and keep the other. */
   cephAddress = "";
+  #disposing: Promise<void> | undefined;
   readonly #undo: (() => Promise<unknown>)[] = [];
   readonly #taps = new Map<string, { name: string; address: string }>();
   #ceph: CephCluster | undefined;
@@ -251,7 +252,13 @@ export class Kernels {
     return (await Promise.all([...this.nodes.values()].map(ask))).join("\n");
   }
 
-  async dispose(): Promise<void> {
+  /** Called again, while it is under way, it is the same end: whoever leaves after it leaves nothing. */
+  dispose(): Promise<void> {
+    this.#disposing ??= this.#dispose();
+    return this.#disposing;
+  }
+
+  async #dispose(): Promise<void> {
     this.#csi?.close();
     for (const undo of this.#undo.splice(0).reverse()) await undo().catch(() => {});
   }
