@@ -6,6 +6,13 @@ export function sleepersSocket(path: string): Record<string, string> {
   return { MOORING_SLEEPERS_SOCKET: path };
 }
 
+/** Whether a process can be asked there. */
+export const listens = (path: string): Promise<boolean> =>
+  text(connect(path)).then(
+    () => true,
+    () => false,
+  );
+
 /** Fails when a process, asked at its socket, has work to do that no event has asked for. */
 export async function nothingSleeps(path: string): Promise<void> {
   const socket = connect(path);

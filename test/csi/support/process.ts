@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { nothingSleeps } from "../../support/sleepers.ts";
+import { eventually } from "@mooring/store/testing";
+import { listens, nothingSleeps } from "../../support/sleepers.ts";
 
 const BUNDLE = fileURLToPath(new URL("../../../dist/mooring.mjs", import.meta.url));
 
@@ -42,8 +43,11 @@ export class MooringProcess {
 
   /** Fails when it has slept through an event; its environment has a `sleepersSocket`. */
   async atRest(): Promise<void> {
-    if (this.#sleepers === undefined) throw new Error("it was started without a socket to ask it at");
-    await nothingSleeps(this.#sleepers).catch((cause: unknown) => {
+    const socket = this.#sleepers;
+    if (socket === undefined) throw new Error("it was started without a socket to ask it at");
+    // One that has just been started has it a moment later, and its predecessor's until then.
+    await eventually("it to listen, or to end", async () => !this.alive || (await listens(socket)));
+    await nothingSleeps(socket).catch((cause: unknown) => {
       throw new Error(`not at rest; it printed:\n${this.stderr.slice(-4000)}`, { cause });
     });
   }
