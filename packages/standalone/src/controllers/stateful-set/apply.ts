@@ -3,6 +3,7 @@ import {
   ControllerRevisions,
   type EventRecorder,
   isNotFound,
+  type KubeObject,
   keyOf,
   type ObjectStore,
   ownerReferenceTo,
@@ -38,6 +39,9 @@ export async function applyStep(
       revisions.wrote(await store.create(ControllerRevisions, newRevision(set, known)));
       return;
     }
+    case "adopt-revision":
+      revisions.wrote(await store.update(ControllerRevisions, adopted(step.revision, set)));
+      return;
     case "raise-revision": {
       const raised = { ...step.revision, revision: step.number };
       revisions.wrote(await store.update(ControllerRevisions, raised));
@@ -51,12 +55,9 @@ export async function applyStep(
       sets.wrote(await store.updateStatus(StatefulSets, { ...set, status: counted }));
       return;
     }
-    case "adopt-pod": {
-      const ownerReferences = [...(step.pod.metadata.ownerReferences ?? []), ownerReferenceTo(set)];
-      const metadata = { ...step.pod.metadata, ownerReferences };
-      pods.wrote(await store.update(Pods, { ...step.pod, metadata }));
+    case "adopt-pod":
+      pods.wrote(await store.update(Pods, adopted(step.pod, set)));
       return;
-    }
     case "create-pod":
       return createPod(step.pod, set, effects);
     case "delete-pod":
@@ -67,6 +68,11 @@ export async function applyStep(
     default:
       return applyToClaim(step, set, effects);
   }
+}
+
+function adopted<T extends KubeObject>(object: T, set: StatefulSet): T {
+  const ownerReferences = [...(object.metadata.ownerReferences ?? []), ownerReferenceTo(set)];
+  return { ...object, metadata: { ...object.metadata, ownerReferences } };
 }
 
 async function applyToClaim(

@@ -25,7 +25,14 @@ test("a pod that comes back waits until the claim that goes with the one before 
   const [claim] = claimsOf(set, 0);
   assert.ok(claim);
   const view: StatefulSetView = {
-    ...{ set, owned: [], orphans: [], foreignNames: new Set<string>(), revisions: [update] },
+    ...{
+      set,
+      owned: [],
+      orphans: [],
+      orphanRevisions: [],
+      foreignNames: new Set<string>(),
+      revisions: [update],
+    },
     ...{ nameTaken: false, claims: [{ claim, ordinal: 0 }], refused: false, now: 0 },
   };
   assert.equal(decide(view).do, "create-pod");

@@ -18,6 +18,7 @@ import { type SetStatus, statusOf } from "./status.ts";
 
 export type StatefulSetStep =
   | { do: "create-revision" }
+  | { do: "adopt-revision"; revision: ControllerRevision }
   | { do: "count-collision" }
   | { do: "raise-revision"; revision: ControllerRevision; number: number }
   | { do: "delete-revision"; revision: ControllerRevision }
@@ -33,9 +34,11 @@ type Next = StatefulSetStep | Outcome | undefined;
 /** One change at a time. Upstream: stateful_set_control.go. */
 export function decide(view: StatefulSetView): StatefulSetStep | Outcome {
   const { set } = view;
+  if (set.metadata.deletionTimestamp !== undefined) return DONE;
+  const [orphan] = view.orphanRevisions;
+  if (orphan !== undefined) return { do: "adopt-revision", revision: orphan };
   const update = equalRevision(set, view.revisions);
-  if (set.metadata.deletionTimestamp !== undefined || update === undefined)
-    return set.metadata.deletionTimestamp === undefined ? beginRevision(view) : DONE;
+  if (update === undefined) return beginRevision(view);
   const newest = inOrder(view.revisions).at(-1);
   if (newest !== undefined && newest !== update)
     return { do: "raise-revision", revision: update, number: nextNumber(view.revisions) };

@@ -9,6 +9,7 @@ import type { StatefulSetView } from "./rollout.ts";
 
 const failpoints = stepFailpoints<StatefulSetStep>("standalone/stateful-set", {
   "create-revision": true,
+  "adopt-revision": true,
   "count-collision": true,
   "raise-revision": true,
   "delete-revision": true,

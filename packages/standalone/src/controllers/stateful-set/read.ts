@@ -1,5 +1,6 @@
 import {
   type ControllerRevision,
+  type KubeObject,
   keyOf,
   type PersistentVolumeClaim,
   type Pod,
@@ -8,7 +9,6 @@ import {
   type WrittenCache,
 } from "@mooring/store";
 import { controllerUid, selects } from "../workloads/owners.ts";
-import { isActive } from "../workloads/pods.ts";
 import type { SetClaim } from "./claims.ts";
 import { claimsOf, ordinalOf, ordinalsOf } from "./identity.ts";
 import { nameOf } from "./revisions.ts";
@@ -42,10 +42,14 @@ export async function readStatefulSet(
   const names = ordinalsOf(set).map((ordinal) => `${set.metadata.name}-${ordinal}`);
   const named = names.flatMap((name) => reader.over(pods).get(at(name)) ?? []);
   const history = reader.over(revisions).byIndex("controller", uid);
+  const loose = reader.over(revisions).byIndex("orphan", namespace);
   const taken = reader.over(revisions).get(at(nameOf(set)));
   return {
     ...{ set, owned, revisions: history, now: Date.now() },
-    orphans: orphans.filter((pod) => isActive(pod) && ordinalOf(set, pod) !== undefined && selects(set, pod)),
+    orphans: orphans.filter(
+      (pod) => !isBeingDeleted(pod) && ordinalOf(set, pod) !== undefined && selects(set, pod),
+    ),
+    orphanRevisions: loose.filter((revision) => !isBeingDeleted(revision) && selects(set, revision)),
     foreignNames: new Set(
       named.filter((pod) => controllerUid(pod) !== uid).map(({ metadata }) => metadata.name),
     ),
@@ -54,6 +58,8 @@ export async function readStatefulSet(
     refused: caches.refused.get(key) === uid,
   };
 }
+
+const isBeingDeleted = ({ metadata }: KubeObject) => metadata.deletionTimestamp !== undefined;
 
 function readClaims(
   set: StatefulSet,

@@ -10,6 +10,8 @@ export interface StatefulSetView {
   /** Names of its ordinals that pods of others have. */
   foreignNames: ReadonlySet<string>;
   revisions: readonly ControllerRevision[];
+  /** Revisions that have no controller and that the selector matches: those of a set that was deleted without its pods. */
+  orphanRevisions: readonly ControllerRevision[];
   /** Another set's revision has the name that the next one would get. */
   nameTaken: boolean;
   /** Its claims that exist, also of ordinals that it does not want any more. */

@@ -268,3 +268,22 @@ test("while a claim is refused the status is that of now, and the set goes on wh
   }
   await world.rolledOut(StatefulSets, "quota");
 });
+
+test("a set that adopts the pods of one that was deleted without them goes on with their revision", async () => {
+  await world.store.create(StatefulSets, statefulSet("heir"));
+  await world.rolledOut(StatefulSets, "heir");
+  const uids = async () => (await world.pods("heir")).map(({ metadata }) => metadata.uid).sort();
+  const before = await uids();
+  await world.store.delete(StatefulSets, at("heir"), { propagationPolicy: "Orphan" });
+  await eventually("the set has gone and its pods are orphans", async () =>
+    (await world.pods("heir")).every(({ metadata }) => (metadata.ownerReferences ?? []).length === 0),
+  );
+  await world.store.create(StatefulSets, statefulSet("heir"));
+  await world.rolledOut(StatefulSets, "heir");
+  await world.rest();
+  assert.deepEqual(await uids(), before, "no pod is replaced: the template is the same");
+  const { items } = await world.store.list(ControllerRevisions, { namespace: NAMESPACE });
+  const ofHeir = items.filter(({ metadata }) => metadata.name.startsWith("heir-"));
+  assert.equal(ofHeir.length, 1, "the history is adopted, not begun anew");
+  assert.equal(ofHeir[0]?.metadata.ownerReferences?.length, 1, "no revision is left without an owner");
+});

@@ -39,7 +39,7 @@ function looseSet(name: string, app: string): ReplicaSet {
   };
 }
 
-/** A set to adopt; and the names that the first set and the first revision would get are taken. */
+/** A set and a revision to adopt; and the names that the first set and the first revision would get are taken. */
 await once("scene", async () => {
   await ensure(ReplicaSets, looseSet("loose", "web"));
   await ensure(Deployments, web);
@@ -54,6 +54,8 @@ await once("scene", async () => {
     revision: 1,
   };
   await ensure<ControllerRevision>(ControllerRevisions, revision);
+  const loose = { ...revision, metadata: { ...at("db-loose"), labels: { app: "db" } } };
+  await ensure<ControllerRevision>(ControllerRevisions, loose);
 });
 const world = await workloadsWorldOver(life);
 await once("first", async () => {
