@@ -1,3 +1,5 @@
+import { FileKindError } from "@mooring/store";
+
 /** Codes carry the meaning (and the names) of gRPC's, so that `driver` can pass them on; `engine` has no gRPC. */
 export type EngineErrorCode =
   | "INVALID_ARGUMENT"
@@ -51,5 +53,7 @@ export function asRecorded(error: unknown): RecordedError {
     const hint = error.hint === undefined ? "" : ` (${error.hint})`;
     return { code: error.code, message: `${error.message}${hint}` };
   }
+  if (error instanceof FileKindError)
+    return { code: "FAILED_PRECONDITION", message: `${error.message} (${error.hint})` };
   return { code: "INTERNAL", message: error instanceof Error ? error.message : String(error) };
 }

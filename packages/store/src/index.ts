@@ -54,6 +54,7 @@ export { ifNeverBegun } from "./runtime/abandon.ts";
 export { keepHeapSmall, trimHeap } from "./runtime/c-heap.ts";
 export { type EventuallyOptions, eventually, WaitedInVain } from "./runtime/eventually.ts";
 export * from "./runtime/failpoint.ts";
+export { type ExpectedKind, FileKindError, fileKind, requireKind } from "./runtime/file-kind.ts";
 export { collectWhenIdle } from "./runtime/idle-memory.ts";
 export { allInParallel } from "./runtime/in-parallel.ts";
 export { KeyedLock } from "./runtime/keyed-lock.ts";

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { checkStore, lockFolder, StoreOpenError, storeFile } from "@mooring/store";
+import { checkStore, FileKindError, lockFolder, StoreOpenError, storeFile } from "@mooring/store";
 import { storeFolder } from "../state/options.ts";
 import { type Check, check } from "./check.ts";
 
@@ -23,6 +23,7 @@ export async function stateChecks(stateDir: string): Promise<Check[]> {
     }
   } catch (error) {
     if (error instanceof StoreOpenError && error.reason === "Locked") return [];
+    if (error instanceof FileKindError) return [check("store", "fail", error.message, error.hint)];
     throw error;
   }
 }

@@ -1,9 +1,9 @@
-import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import {
   checkStore,
   copyFolder,
+  describeBytes,
   listCopies,
   lockFolder,
   type StateCopy,
@@ -15,17 +15,12 @@ import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
 import { print } from "../output/print.ts";
 import { table } from "../output/table.ts";
-import { listDamage, type StateOptions, storeFolder } from "./options.ts";
+import { listDamage, NAME_COPY, requireFile, type StateOptions, storeFolder } from "./options.ts";
 
 interface Checked {
   file: string;
   running: boolean;
   report: StoreReport;
-}
-
-async function requireFile(file: string, next: string): Promise<void> {
-  if (existsSync(file)) return;
-  throw new CommandError(`${file} is not there`, { next });
 }
 
 /**
@@ -34,7 +29,7 @@ async function requireFile(file: string, next: string): Promise<void> {
  */
 async function checkOwn(folder: string): Promise<Checked> {
   const file = storeFile(folder);
-  await requireFile(file, `mooring state restore --state-dir ${dirname(folder)} puts back a copy`);
+  requireFile(file, `mooring state restore --state-dir ${dirname(folder)} puts back a copy`);
   try {
     const unlock = await lockFolder(folder);
     try {
@@ -49,12 +44,20 @@ async function checkOwn(folder: string): Promise<Checked> {
   try {
     return { file, running: true, report: await copyFolder(folder, copy) };
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOSPC") throw noRoom(copy, error);
     if (!(error instanceof StoreOpenError && error.reason === "Damaged")) throw error;
     const report = { format: undefined, revision: 0, objects: 0, events: 0, bytes: 0, damage: error.damage };
     return { file, running: true, report };
   } finally {
     await rm(copy, { force: true });
   }
+}
+
+function noRoom(copy: string, cause: unknown): CommandError {
+  return new CommandError(`no space left on the disk of ${copy}: a store in use is checked by a copy of it`, {
+    next: "make room there, or stop Mooring: a store that is not in use is read where it is",
+    cause,
+  });
 }
 
 type CheckedCopy = StateCopy & { damage: StoreReport["damage"] };
@@ -69,7 +72,7 @@ async function checkCopies(stateDir: string): Promise<CheckedCopy[]> {
 function summaryOf({ file, running, report }: Checked): string {
   if (report.damage.length > 0) return `${file} is damaged:${listDamage(report.damage)}`;
   const { format = "none yet", revision, objects, events, bytes } = report;
-  const size = `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
+  const size = describeBytes(bytes);
   const state = running ? ", in use" : "";
   return `${file} is whole: ${objects} objects, ${events} events, revision ${revision}, format ${format}, ${size}${state}`;
 }
@@ -77,14 +80,14 @@ function summaryOf({ file, running, report }: Checked): string {
 function copyTable(copies: readonly CheckedCopy[]): string {
   if (copies.length === 0) return "\nno copies";
   const rows = copies.map(({ path, time, bytes, damage }) => [
-    ...[path, time, `${(bytes / 1024 ** 2).toFixed(1)}Mi`, damage.length === 0 ? "whole" : "damaged"],
+    ...[path, time, describeBytes(bytes), damage.length === 0 ? "whole" : "damaged"],
   ]);
   return `\n${table(["COPY", "TIME", "SIZE", "STATE"], rows).trimEnd()}`;
 }
 
 /** `mooring state check [FILE]`: 1 when the store, or the file, is damaged. */
 export async function checkState(file: string | undefined, options: StateOptions): Promise<void> {
-  if (file !== undefined) await requireFile(file, "name a file that is");
+  if (file !== undefined) requireFile(file, NAME_COPY);
   const checked =
     file === undefined
       ? await checkOwn(storeFolder(options.stateDir))

@@ -1,9 +1,8 @@
-import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { checkStore, listCopies, restoreStore } from "@mooring/store";
+import { checkStore, listCopies, restoreStore, StoreOpenError } from "@mooring/store";
 import { CommandError } from "../output/command-error.ts";
 import { print } from "../output/print.ts";
-import { type StateOptions, storeFolder } from "./options.ts";
+import { NAME_COPY, requireFile, type StateOptions, storeFolder } from "./options.ts";
 
 /** The newest copy that is whole. */
 async function newestWhole(stateDir: string): Promise<string> {
@@ -15,12 +14,27 @@ async function newestWhole(stateDir: string): Promise<string> {
   });
 }
 
+function isDamaged(error: unknown, copy: string): error is StoreOpenError {
+  return error instanceof StoreOpenError && error.file === copy;
+}
+
+/** The copy's own folder is not where the store is to be put back. */
+function unusable(cause: StoreOpenError, stateDir: string): CommandError {
+  return new CommandError(cause.message, {
+    next: `put back another copy; without FILE it is the newest that is whole: mooring state restore --state-dir ${stateDir}`,
+    cause,
+  });
+}
+
 /** `mooring state restore [FILE]`: 3 while Mooring runs. The store that was there is kept beside the new one. */
 export async function restoreState(file: string | undefined, options: StateOptions): Promise<void> {
   const stateDir = resolve(options.stateDir);
   const from = file === undefined ? await newestWhole(stateDir) : resolve(file);
-  if (!existsSync(from)) throw new CommandError(`${from} is not there`, { next: "name a file that is" });
-  const { objects, revision, kept } = await restoreStore(storeFolder(stateDir), from);
+  requireFile(from, NAME_COPY);
+  const restoring = restoreStore(storeFolder(stateDir), from);
+  const { objects, revision, kept } = await restoring.catch((error: unknown) => {
+    throw isDamaged(error, from) ? unusable(error, stateDir) : error;
+  });
   const lines = [
     `restored ${objects} objects of revision ${revision} from ${from}`,
     ...(kept === undefined ? [] : [`what was there before is kept as ${kept}`]),

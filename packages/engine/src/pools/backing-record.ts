@@ -1,6 +1,6 @@
 import { lstat, open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { syncFolder } from "@mooring/store";
+import { requireKind, syncFolder } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import { absent } from "./file-images.ts";
 
@@ -14,6 +14,8 @@ function recordPath(folder: string): string {
 
 /** Bytes that the file had; 0 when the record cannot be read, undefined when there never was a file. */
 async function recordedSize(folder: string): Promise<number | undefined> {
+  const hint = "move it away: it is made anew from the pool's file";
+  requireKind({ path: recordPath(folder), kind: "file", hint });
   const text = await readFile(recordPath(folder), "utf8").catch(absent);
   if (text === undefined) return undefined;
   return Number(/^\{"size":(\d+)\}\n$/.exec(text)?.[1] ?? 0);

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
+import { requireKind } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import { cannotStart } from "../host/exec.ts";
 import type { Clock, Host } from "../host/host.ts";
@@ -25,6 +26,7 @@ export interface PoolLock {
  * keeps the lock until it has ended, and so cannot pull a device from under the next process.
  */
 export async function acquirePoolLock(path: string, host: Host): Promise<PoolLock> {
+  requireKind({ path, kind: "file", hint: "move it away: it is made anew" });
   const file = await open(path, "a+", 0o600);
   try {
     await lock(file, path, host.clock);

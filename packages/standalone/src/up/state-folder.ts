@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { chmod, realpath } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { poolBelow } from "@mooring/engine";
-import { makeFolder } from "@mooring/store";
+import { makeFolder, requireKind } from "@mooring/store";
 
 /** Where everything is below the state folder. */
 export interface StateFolder {
@@ -15,12 +15,37 @@ export interface StateFolder {
   kubelet: string;
 }
 
-/** Makes the folder, which no other user can read: it contains a token, secrets and data. Throws FolderError. */
+const ANEW = "move it away: it is made anew";
+const COPY = "move it away, and put back what was there from a copy of the state folder";
+
+/** What is below a state folder, and what to do where something of another kind is. The store sees to its own files. */
+const FILES: readonly (readonly [path: string, hint: string])[] = [
+  ["node-name", ANEW],
+  ["kubeconfig", ANEW],
+  ["pki/ca.crt", COPY],
+  ["pki/ca.key", COPY],
+  ["pki/server.crt", ANEW],
+  ["pki/server.key", ANEW],
+  ["pki/service-accounts.key", COPY],
+  ["pki/token", COPY],
+];
+const FOLDERS: typeof FILES = [
+  ["store", "move it away, and put back the newest copy with `mooring state restore`"],
+  ["pki", COPY],
+  ["pools", COPY],
+  ["kubelet", ANEW],
+  ["kubelet/pods", ANEW],
+  ["backups", ANEW],
+];
+
+/** Makes the folder, which no other user can read: it contains a token, secrets and data. Throws FolderError, FileKindError. */
 export async function openStateFolder(path: string): Promise<StateFolder> {
   await makeFolder(resolve(path), 0o700);
   // As the kernel names it: mounts, devices and sockets below a symbolic link would not be found again under its name.
   const root = await realpath(path);
   await chmod(root, 0o700);
+  for (const [name, hint] of FOLDERS) requireKind({ path: join(root, name), kind: "folder", hint });
+  for (const [name, hint] of FILES) requireKind({ path: join(root, name), kind: "file", hint });
   const [store, kubelet] = [join(root, "store"), join(root, "kubelet")];
   return { root, store, socket: join(root, "csi.sock"), streams: join(root, "pods.sock"), kubelet };
 }

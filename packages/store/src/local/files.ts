@@ -1,5 +1,6 @@
 import { open, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { requireKind } from "../runtime/file-kind.ts";
 import { checkStore } from "./check/check-store.ts";
 import type { Damage } from "./check/damage.ts";
 import { StoreOpenError } from "./open-error.ts";
@@ -16,6 +17,20 @@ export function storeFile(folder: string): string {
 /** Records that a store was made here: from then on a file that is not there was lost, and is not made anew. */
 function madeFile(folder: string): string {
   return join(folder, "made");
+}
+
+/** Names in the folder of a store who has it. */
+export function ownerFile(folder: string): string {
+  return join(folder, "owner");
+}
+
+/** Before anything of a store is opened. Throws FileKindError for what is no file there. */
+export function requireFiles(folder: string): void {
+  const restore = `mooring state restore --state-dir ${dirname(resolve(folder))}`;
+  const hint = `move it away, and put back the newest copy: ${restore}`;
+  requireKind({ path: storeFile(folder), kind: "file", hint });
+  for (const path of [`${storeFile(folder)}-lock`, ownerFile(folder), madeFile(folder)])
+    requireKind({ path, kind: "file", hint: "move it away: it is made anew" });
 }
 
 const MADE = "A store was made here. Without store.mdb beside it, it has been lost.\n";

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
-import { join } from "node:path";
+import { ownerFile, requireFiles } from "./files.ts";
 import { StoreOpenError } from "./open-error.ts";
 
 /**
@@ -10,11 +10,12 @@ import { StoreOpenError } from "./open-error.ts";
  * can stay. The birth is in it because a file system gives the inode of a removed folder, whose process may still run,
  * to the next folder that is made; a file system that knows no birth says zero of every folder.
  * The file `owner` beside the data only names who has it, and covers processes in another network namespace, which
- * cannot see the socket. Returns the release. Throws StoreOpenError (Locked).
+ * cannot see the socket. Returns the release. Throws StoreOpenError (Locked), FileKindError.
  */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
+  requireFiles(folder);
   const { dev, ino, birthtimeNs } = await stat(folder, { bigint: true });
-  const file = join(folder, "owner");
+  const file = ownerFile(folder);
   const server = createServer((socket) => socket.destroy());
   try {
     await listen(server, `\0mooring-store-${dev}-${ino}-${birthtimeNs}`);

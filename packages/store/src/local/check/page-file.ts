@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { requireKind } from "../../runtime/file-kind.ts";
 import { DamageError } from "./damage.ts";
 
 /** Bytes of a page's header; node offsets count from its end. */
@@ -19,6 +20,7 @@ export class PageFile {
   #windowBytes = 0;
 
   constructor(path: string) {
+    requireKind({ path, kind: "file", hint: "name the file of a store, or a copy of one" });
     this.#fd = openSync(path, "r");
     this.size = fstatSync(this.#fd).size;
   }

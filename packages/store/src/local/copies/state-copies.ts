@@ -1,10 +1,9 @@
 import { existsSync } from "node:fs";
-import { readdir, rm, statfs } from "node:fs/promises";
+import { readdir, rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { describeBytes } from "../../object/describe-bytes.ts";
 import { StatusError } from "../../object/status-error.ts";
 import { makeFolder } from "../../runtime/make-folder.ts";
-import { sizeOf } from "../files.ts";
 
 /** Copies kept: with one an hour, and one at every start, what happened today can be undone. */
 const KEPT_COPIES = 6;
@@ -46,8 +45,9 @@ export async function listCopies(stateDir: string): Promise<StateCopy[]> {
     if (revision === undefined) continue;
     const path = join(folder, name);
     const time = `${year}-${month}-${day}T${hour}:${minute}:${second}Z`;
-    const bytes = await sizeOf(path);
-    // Another process drops the oldest meanwhile.
+    // Another process drops the oldest meanwhile. What is no file is no copy.
+    const info = await stat(path).catch(() => undefined);
+    const bytes = info?.isFile() ? info.size : undefined;
     if (bytes !== undefined) copies.push({ path, time, revision: Number(revision), bytes });
   }
   return copies;
