@@ -1,3 +1,4 @@
+import { lstat, readFile } from "node:fs/promises";
 import { stringify } from "yaml";
 import { writePrivateFile } from "./private-file.ts";
 
@@ -25,7 +26,15 @@ function kubeconfigText({ url, caPem, token }: KubeconfigInput): string {
   });
 }
 
-/** Writes a kubeconfig that its owner alone can read; whole or not at all. */
+/** Writes a kubeconfig that its owner alone can read; whole or not at all. One that is right stays: a full disk takes no other. */
 export async function writeKubeconfig(path: string, input: KubeconfigInput): Promise<void> {
-  await writePrivateFile(path, kubeconfigText(input));
+  const text = kubeconfigText(input);
+  if (await isWritten(path, text)) return;
+  await writePrivateFile(path, text);
+}
+
+async function isWritten(path: string, text: string): Promise<boolean> {
+  const info = await lstat(path).catch(() => undefined);
+  if (!info?.isFile() || (info.mode & 0o777) !== 0o600) return false;
+  return (await readFile(path, "utf8").catch(() => undefined)) === text;
 }

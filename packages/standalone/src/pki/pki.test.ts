@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -28,6 +28,20 @@ test("secrets are made once and are readable by nobody else", async (t) => {
   for (const name of ["localhost", "kubernetes.default.svc"]) assert.ok(cert.checkHost(name));
   for (const address of ["127.0.0.1", "::1"]) assert.ok(cert.checkIP(address));
   assert.ok(cert.verify(new X509Certificate(first.caPem).publicKey));
+});
+
+test("a kubeconfig that is right is not written again, and one that others can read is", async (t) => {
+  const path = join(await folder(t), "kubeconfig");
+  const input = { url: "https://127.0.0.1:1", caPem: "ca", token: "token" };
+  await writeKubeconfig(path, input);
+  const { ino } = await stat(path);
+  await writeKubeconfig(path, input);
+  assert.equal((await stat(path)).ino, ino);
+  await chmod(path, 0o644);
+  await writeKubeconfig(path, input);
+  assert.equal((await stat(path)).mode & 0o777, 0o600);
+  await writeKubeconfig(path, { ...input, url: "https://127.0.0.1:2" });
+  assert.equal(parse(await readFile(path, "utf8")).clusters[0].cluster.server, "https://127.0.0.1:2");
 });
 
 test("the server's certificate is renewed a month before it ends, the authority stays", async (t) => {

@@ -2,6 +2,13 @@ import { randomBytes } from "node:crypto";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
+/** A write(2) that fails names no file: a full disk, or one that fails. */
+function named(path: string, cause: unknown): unknown {
+  if (!(cause instanceof Error) || cause.message.includes(path)) return cause;
+  const { code } = cause as NodeJS.ErrnoException;
+  return Object.assign(new Error(`${path} cannot be written: ${cause.message}`, { cause }), { code });
+}
+
 /**
  * Writes a file that only its owner may read, whole or not at all: a crash leaves the old content or the new one.
  * The temporary file is created with its final mode, so the content is never readable by others.
@@ -19,7 +26,7 @@ export async function writePrivateFile(path: string, content: string, mode = 0o6
   } catch (error) {
     await file.close().catch(() => {});
     await rm(temporary, { force: true });
-    throw error;
+    throw named(path, error);
   }
   const directory = await open(folder, "r");
   try {
