@@ -6,9 +6,9 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { ROOT } from "../../../scripts/lib/setup.mjs";
 import { nothingOfVolumes } from "./flow/leave.mjs";
-import { leastPassedOf, reasonsOf } from "./suite/others.mjs";
+import { lateSpecsOf, leastPassedOf, reasonsOf } from "./suite/others.mjs";
 import { countsOf, printReport, problemsOf } from "./suite/report.mjs";
-import { runSuite } from "./suite/run.mjs";
+import { runSuite, runWithTwoClasses } from "./suite/run.mjs";
 import { ANY_DRIVERS, startAnyDriver, startControlling, volumesOf } from "./support/any-driver.mjs";
 import { nothingRefused } from "./support/audit.mjs";
 import { SERVICE_ADDRESS, startControlPlane } from "./support/control-plane.mjs";
@@ -63,7 +63,10 @@ try {
   const file = `test/kubernetes/real/suite/drivers/${which}.yaml`;
   const without = reasons.left.map(([pattern]) => pattern);
   const specs = { bin, name: "suite", driver: join(ROOT, file), focus, without, reasons, atOnce };
-  const results = await timed("Kubernetes' storage tests", () => runSuite(cluster, specs));
+  const late = lateSpecsOf(which);
+  const results = await timed("Kubernetes' storage tests", () =>
+    late === undefined ? runSuite(cluster, specs) : runWithTwoClasses(cluster, specs, late),
+  );
   printReport(results, say);
   await keepCounts(countsOf(results));
   await timed("their results", async () => {

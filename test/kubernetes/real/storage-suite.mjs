@@ -1,15 +1,13 @@
 // The first process of a machine of its own: a cluster with two nodes and Mooring, and Kubernetes' own storage tests on it.
 // `node storage-suite.mjs FOLDER BIN CGROUP IMAGES AT-ONCE [FOCUS]`, so many specs at once.
-import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { parse, stringify } from "yaml";
 import { ROOT } from "../../../scripts/lib/setup.mjs";
 import { nothingOfVolumes } from "./flow/leave.mjs";
 import { containers } from "./flow/restarts.mjs";
 import { helmOf } from "./helm.mjs";
 import { AT_ONCE, LEAVE_THEMSELVES_OUT, leastPassed, leftOut } from "./suite/left-out.mjs";
-import { countsOf, printReport, problemsOf, together } from "./suite/report.mjs";
-import { runSuite } from "./suite/run.mjs";
+import { countsOf, printReport, problemsOf } from "./suite/report.mjs";
+import { runWithTwoClasses } from "./suite/run.mjs";
 import { nothingRefused } from "./support/audit.mjs";
 import { SERVICE_ADDRESS, startControlPlane } from "./support/control-plane.mjs";
 import { Kube } from "./support/kube.mjs";
@@ -23,24 +21,12 @@ const DRIVER = join(ROOT, "deploy/e2e-driver.yaml");
 const left = leftOut(bin);
 const images = names.split(",").map((name) => join(folder, name));
 
-/** The same driver, with a class as the API server makes one of which nothing is said: it binds at once. */
-async function driverThatBindsAtOnce() {
-  const driver = { ...parse(await readFile(DRIVER, "utf8")), StorageClass: { FromName: true } };
-  const file = join(folder, "e2e-driver-at-once.yaml");
-  await writeFile(file, stringify(driver));
-  return file;
-}
-
-/** All specs with the chart's class, then those that need another one. */
-async function runSpecs(cluster) {
+/** All specs with the chart's class, then those that need one as the API server makes it of which nothing is said: it binds at once. */
+function runSpecs(cluster) {
   const without = left.map(([pattern]) => pattern);
-  const common = { bin, atOnce: Number(atOnce), reasons: { left, themselves: LEAVE_THEMSELVES_OUT } };
-  const first = { ...common, name: "suite", driver: DRIVER, focus, without: [...without, AT_ONCE] };
-  const results = await runSuite(cluster, first);
-  if (![...results.unexplained.keys()].some((name) => name.includes(AT_ONCE))) return results;
-  const driver = await driverThatBindsAtOnce();
-  const second = { ...common, name: "suite-at-once", driver, focus: AT_ONCE, without };
-  return together(results, await runSuite(cluster, second));
+  const reasons = { left, themselves: LEAVE_THEMSELVES_OUT };
+  const specs = { bin, name: "suite", driver: DRIVER, focus, without, reasons, atOnce: Number(atOnce) };
+  return runWithTwoClasses(cluster, specs, { text: AT_ONCE, StorageClass: { FromName: true } });
 }
 
 await furnish(folder, { hostname: "control-plane", addresses: [SERVICE_ADDRESS] });

@@ -28,10 +28,6 @@ export const OF_THE_TESTS = [
   ['volume type "PreprovisionedPV"', `pre-provisioned volumes, ${BY_FILE}`],
   ['volume type "InlineVolume"', `in-line volumes, ${BY_FILE}`],
   ["^No SSH Key", "want SSH to the nodes"],
-  [
-    '^volume type "\\w+" is (not )?ephemeral',
-    "a spec for ephemeral volumes with those that have a claim, or the other way round",
-  ],
   ["should be covered by block volume case", "what another spec has with a raw volume"],
   [
     '^Suite "volumeLimits" does not support',
@@ -46,10 +42,22 @@ export const OF_THE_TESTS = [
 /** The same of specs with raw volumes. */
 export const OF_RAW_VOLUMES = [
   ["^raw block volumes cannot be read-only", OF_RAW],
-  ["^Block volumes do not support mount options", OF_RAW],
   ["^skipping multiple PV mount test for block mode", OF_RAW],
   ["^Test is not valid for Block volume mode", OF_RAW],
   ["^Test for Block volumes is not implemented", OF_RAW],
+];
+
+/** The same of specs with snapshots, of a driver that has some. */
+export const OF_SNAPSHOTS = [
+  [
+    '^volume type "\\w+" is (not )?ephemeral',
+    "a spec for ephemeral volumes with those that have a claim, or the other way round",
+  ],
+  // It says so of a pattern of the tests that has no snapshots.
+  [
+    '^Driver "[\\w.]+" does not support snapshots',
+    "a restored snapshot with volumes that the tests have without snapshots",
+  ],
 ];
 
 const BEFORE_PODS =
@@ -59,6 +67,8 @@ const BEFORE_PODS =
 export const LEAVE_THEMSELVES_OUT = [
   ...OF_THE_TESTS,
   ...OF_RAW_VOLUMES,
+  ["^Block volumes do not support mount options", OF_RAW],
+  ...OF_SNAPSHOTS,
   ['volume type "CSIInlineVolume"', "CSI in-line volumes, which Mooring does not have"],
   ["No topology with at least 2 nodes", "two nodes in one topology: every node is one of its own"],
   [
@@ -71,11 +81,6 @@ export const LEAVE_THEMSELVES_OUT = [
   ["with immediate binding", BEFORE_PODS],
   ["doesn't support ext3", "ext3, which Mooring does not make"],
   ["does not support volume limits", "volume limits: a node takes 1000 volumes, and the spec makes one more"],
-  // It says so of a pattern of the tests that has no snapshots.
-  [
-    '^Driver "[\\w.]+" does not support snapshots',
-    "a restored snapshot with volumes that the tests have without snapshots",
-  ],
 ];
 
 export const WANTS_POPULATOR = [

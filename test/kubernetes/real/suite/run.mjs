@@ -1,9 +1,10 @@
 // Kubernetes' storage tests as a program on a cluster.
-import { mkdir } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { parse, stringify } from "yaml";
 import { ROOT } from "../../../../scripts/lib/setup.mjs";
 import { Program } from "../support/program.mjs";
-import { readReport } from "./report.mjs";
+import { readReport, together } from "./report.mjs";
 
 /**
  * Runs the specs of the driver whose name has `focus` and none of `without`; returns what `readReport` makes of them. `name`: of its
@@ -27,4 +28,17 @@ export async function runSuite(cluster, { bin, name, driver, focus, without, rea
   ).start();
   await program.ended();
   return readReport(join(out, "report.json"), reasons, focus);
+}
+
+/**
+ * The same, where specs whose name has the text `text` want another class than the others: `StorageClass` as a file of a driver has it. They are
+ * run by themselves.
+ */
+export async function runWithTwoClasses(cluster, specs, { text, StorageClass }) {
+  const results = await runSuite(cluster, { ...specs, without: [...specs.without, text] });
+  if (![...results.unexplained.keys()].some((name) => name.includes(text))) return results;
+  const driver = join(cluster.folder, "e2e-driver.yaml");
+  await writeFile(driver, stringify({ ...parse(await readFile(specs.driver, "utf8")), StorageClass }));
+  const others = { ...specs, name: `${specs.name}-other-class`, driver, focus: text };
+  return together(results, await runSuite(cluster, others));
 }
