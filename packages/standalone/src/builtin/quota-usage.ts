@@ -37,6 +37,11 @@ export function isCounted(resource: string): boolean {
   return CLAIMS.includes(resource) || resource === STORAGE || OF_CLASS.test(resource);
 }
 
+/** Only the sum of all classes may have a fraction, as in Kubernetes: names with a path are extended resources there. */
+export function isWhole(resource: string): boolean {
+  return resource !== STORAGE;
+}
+
 /** How much of a resource the claim takes: bytes, or 1 for a claim that counts. */
 export function amountOf(resource: string, usage: ClaimUsage, defaultClass: string | undefined): bigint {
   const [, storageClass, what = resource] = OF_CLASS.exec(resource) ?? [];

@@ -40,6 +40,11 @@ export function normalizeQuantity(text: string | number): string | undefined {
   return readQuantity(canonical) === undefined ? undefined : canonical;
 }
 
+/** Whether the amount has no fraction; texts that are no quantities count as 0. */
+export function isInteger(text: string | number): boolean {
+  return (readQuantity(text)?.nano ?? 0n) % NANO === 0n;
+}
+
 /** -1, 0 or 1; texts that are no quantities count as 0. */
 export function compareQuantities(a: string | number | undefined, b: string | number | undefined): number {
   const left = a === undefined ? 0n : (readQuantity(a)?.nano ?? 0n);

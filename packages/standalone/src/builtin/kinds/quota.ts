@@ -1,17 +1,17 @@
 import { ResourceQuotas } from "@mooring/store";
 import { ageColumn, type BuiltinKind, column, digObject, digText } from "../../kinds/builtin-kind.ts";
 import { type FieldError, forbidden, invalid, notSupported } from "../../schema/field-error.ts";
-import { compareQuantities } from "../../schema/quantity.ts";
-import { isCounted, SUPPORTED } from "../quota-usage.ts";
+import { compareQuantities, isInteger } from "../../schema/quantity.ts";
+import { isCounted, isWhole, SUPPORTED } from "../quota-usage.ts";
 import { quotaTypes } from "../types/workloads.ts";
 
 function hardErrors(hard: Record<string, unknown>): FieldError[] {
   return Object.entries(hard).flatMap(([name, amount]): FieldError[] => {
     const path = `spec.hard[${name}]`;
     if (!isCounted(name)) return [notSupported(path, name, SUPPORTED)];
-    return compareQuantities(String(amount), "0") < 0
-      ? [invalid(path, amount, "must be greater than or equal to 0")]
-      : [];
+    if (compareQuantities(String(amount), "0") < 0)
+      return [invalid(path, amount, "must be greater than or equal to 0")];
+    return isWhole(name) && !isInteger(String(amount)) ? [invalid(path, amount, "must be an integer")] : [];
   });
 }
 

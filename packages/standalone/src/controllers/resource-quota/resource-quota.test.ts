@@ -172,3 +172,10 @@ test("what is limited but not counted here is refused", thorough(), async () => 
   const refused = await run(["create", "quota", "cpu", "--hard=requests.cpu=1"]);
   assert.match(refused.stderr, /Unsupported value: "requests.cpu"/);
 });
+
+test("a number of claims is a whole number", async () => {
+  for (const name of ["persistentvolumeclaims", "count/persistentvolumeclaims"]) {
+    const refused = await run(["create", "quota", "half", `--hard=${name}=1500m`]);
+    assert.match(refused.stderr, /Invalid value: .*must be an integer/);
+  }
+});
