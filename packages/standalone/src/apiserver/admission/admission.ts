@@ -18,7 +18,7 @@ export async function admission(call: Call, target: Target, api: Api): Promise<A
   const checks = [
     escalationCheck({ user, target, held, store: api.store }),
     nodeRestriction(call, target, api),
-    podAdmission(target),
+    podAdmission(target, api),
     podSecurity(call, target, api),
     await namespaceSecurity(call, target, api),
     sizeCheck(call),

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { LocalStore, Namespaces, type Pod, Pods, ResourceRegistry } from "@mooring/store";
+import { LocalStore, Namespaces, type Pod, Pods, ResourceRegistry, ServiceAccounts } from "@mooring/store";
 import { admittingPods } from "./made-pods.ts";
 
 const podIn = (namespace: string, spec: object = {}): Pod => ({
@@ -12,9 +12,9 @@ const podIn = (namespace: string, spec: object = {}): Pod => ({
   spec: { containers: [{ name: "main", image: "host" }], ...spec },
 });
 
-test("a controller makes no pod that the labels of a namespace, or a missing priority, rule out", async (t) => {
+test("a controller makes no pod that the labels of a namespace, a missing priority or a missing account rule out", async (t) => {
   const path = await mkdtemp(join(tmpdir(), "mooring-made-pods-"));
-  const kinds = [Namespaces, Pods].map((resource) => ({ resource, hasStatus: true }));
+  const kinds = [Namespaces, Pods, ServiceAccounts].map((resource) => ({ resource, hasStatus: true }));
   const bare = await LocalStore.open({ path, registry: new ResourceRegistry(kinds) });
   t.after(async () => {
     await bare.close();
@@ -36,6 +36,15 @@ test("a controller makes no pod that the labels of a namespace, or a missing pri
     code: 403,
     message: /no PriorityClass with name first was found/,
   });
-  await store.create(Pods, podIn("privileged"));
-  assert.equal((await store.list(Pods)).items.length, 1);
+  const robots = podIn("privileged", { serviceAccountName: "robot" });
+  await assert.rejects(store.create(Pods, robots), {
+    code: 403,
+    message: `pods "web-" is forbidden: error looking up service account privileged/robot: serviceaccount "robot" not found`,
+  });
+  // Their own is made by itself, so that it may come later.
+  await store.create(Pods, podIn("privileged", { serviceAccountName: "default" }));
+  const metadata = { name: "robot", namespace: "privileged" };
+  await store.create(ServiceAccounts, { apiVersion: "v1", kind: "ServiceAccount", metadata });
+  await store.create(Pods, robots);
+  assert.equal((await store.list(Pods)).items.length, 2);
 });

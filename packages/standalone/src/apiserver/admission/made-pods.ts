@@ -1,6 +1,13 @@
-import { Namespaces, type ObjectStore, Pods, type UnstructuredObject } from "@mooring/store";
+import {
+  getIfAny,
+  Namespaces,
+  type ObjectStore,
+  Pods,
+  ServiceAccounts,
+  type UnstructuredObject,
+} from "@mooring/store";
 import { requireSecure } from "./pod-security/admit.ts";
-import { requireKnownPriority } from "./pods.ts";
+import { accountOf, requireKnownPriority, withoutAccount } from "./pods.ts";
 
 /**
  * The same store for controllers that make pods of other objects, and write without the API server: a pod that no user may
@@ -27,6 +34,9 @@ async function admit(store: ObjectStore, object: object): Promise<void> {
   // Sound: only what pods have is read of it.
   const pod = object as UnstructuredObject;
   requireKnownPriority(pod);
+  const account = accountOf(pod);
+  if (account !== undefined && (await getIfAny(store, ServiceAccounts, account)) === undefined)
+    throw withoutAccount(pod, account);
   const namespace = await store.get(Namespaces, { name: pod.metadata.namespace ?? "" });
   requireSecure(pod, namespace as unknown as UnstructuredObject);
 }

@@ -103,6 +103,21 @@ test("an unknown level is refused, and a stricter one warns of the pods that bre
   );
 });
 
+test("a pod of a service account that is not there is refused, but for the one that is made by itself", async () => {
+  const path = await namespace("accounts", {});
+  const refused = await server.http.post(path, pod({ serviceAccountName: "robot" }));
+  assert.equal(refused.status, 403);
+  assert.equal(
+    refused.json.message,
+    'pods "p" is forbidden: error looking up service account accounts/robot: serviceaccount "robot" not found',
+  );
+  assert.equal((await server.http.post(path, pod())).status, 201, "at once, with its namespace");
+  const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "robot" } };
+  await server.http.post("/api/v1/namespaces/accounts/serviceaccounts", account);
+  const robot = { ...pod({ serviceAccountName: "robot" }), metadata: { name: "robot" } };
+  assert.equal((await server.http.post(path, robot)).status, 201);
+});
+
 test("a priority class that is not there is refused, and those of the system have their priority", async () => {
   const path = "/api/v1/namespaces/default/pods";
   const refused = await server.http.post(path, pod({ priorityClassName: "mine" }));
