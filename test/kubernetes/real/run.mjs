@@ -76,7 +76,9 @@ const used = {};
 
 /** No role gives what no step has used, now or when it was recorded. */
 async function compareRights() {
-  const unused = await unusedInManifests({ ...(await recordedRights()), ...used });
+  // Some specs of a suite use less than all of them have, which is recorded.
+  const now = values.focus === "" ? used : {};
+  const unused = await unusedInManifests({ ...(await recordedRights()), ...now });
   for (const line of unused) say(`given, and used neither now nor in recorded runs: ${line}`);
   if (unused.length > 0) throw new Error("roles give what nobody uses: see above");
 }
