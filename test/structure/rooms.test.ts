@@ -20,6 +20,8 @@ const OF_EVERY_CALL = { "errors.ts": "a failure", "objects/pool-room.ts": "the P
 const OF_NODE_CALLS = {
   ...OF_EVERY_CALL,
   "node/context.ts": "the Volume",
+  "node/damaged-record.ts": "nothing, or a record that cannot be read",
+  "node/drop-damaged.ts": "the Volume's name",
   "objects/writers-not-held.ts": "the Volume",
   "request/parameters.ts": "the Volume's parameters",
 };

@@ -141,6 +141,13 @@ async function ownerOf(
   return basename(loop.backingFile) === `${volumeId}.img` ? "volume" : "other";
 }
 
+/** Whether the kernel shows the volume mounted anywhere on this node. */
+export async function isMountedHere(node: NodeContext, volumeId: string): Promise<boolean> {
+  for (const entry of await node.host.mounts.list())
+    if ((await ownerOf(node, volumeId, entry)) === "volume") return true;
+  return false;
+}
+
 /** The folder of a volume in a directory pool: its data is below what has the volume's name. */
 export function isMountOfFolder(volumeId: string, { root }: MountEntry): boolean {
   return root.endsWith(`/${volumeId}/data`);

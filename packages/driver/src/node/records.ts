@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Volume } from "@mooring/engine";
 import { defined, KeyedLock, syncFolder } from "@mooring/store";
 import { codeOf } from "../errors.ts";
+import { parseRecord, unlessDamaged } from "./damaged-record.ts";
 
 /** How a volume is staged: what a second NodeStageVolume is compared with. */
 export interface StageRecord {
@@ -50,10 +51,11 @@ export class NodeRecords {
     this.#folder = join(stateDir, "node-volumes");
   }
 
-  /** Undefined when the volume was never staged here. Volume ids are checked by the caller: they become file names. */
+  /** Undefined when the volume was never staged here; throws a DamagedRecord. Volume ids are checked by the caller: they become file names. */
   async find(volumeId: string): Promise<NodeRecord | undefined> {
+    const file = this.#file(volumeId);
     try {
-      return JSON.parse(await readFile(this.#file(volumeId), "utf8")) as NodeRecord;
+      return parseRecord<NodeRecord>(file, await readFile(file, "utf8"));
     } catch (error) {
       if (codeOf(error) === "ENOENT") return undefined;
       throw error;
@@ -91,7 +93,8 @@ export class NodeRecords {
     keep: (record: NodeRecord) => Promise<boolean>,
   ): Promise<NodeRecord | undefined> {
     return this.#writing.run(volumeId, async () => {
-      const record = await this.find(volumeId);
+      const blank: NodeRecord = { volumeId, published: {} };
+      const record = await this.find(volumeId).catch(unlessDamaged(blank));
       if (record === undefined || (await keep(record))) return undefined;
       await this.#remove(volumeId);
       return record;

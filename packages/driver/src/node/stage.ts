@@ -28,6 +28,7 @@ import {
 } from "../request/capability.ts";
 import { bindFlags, bindFlagsAmong, checkMountFlags } from "../request/mount-flags.ts";
 import { type AttachedVolume, type NodeContext, withAttached } from "./context.ts";
+import { dropDamaged } from "./drop-damaged.ts";
 import { isMountOfFolder, kindOf, makeTarget, parsePath, requireFree } from "./mount-points.ts";
 import type { StageRecord } from "./records.ts";
 import { noteRemounted } from "./remounted.ts";
@@ -62,6 +63,7 @@ async function stage(node: NodeContext, request: StageRequest, { signal }: CallC
   await requireLimitsHere(node, volume);
   const readOnly = isReadOnlyUse(capability, request.publishContext);
   const wanted = stageRecord(path, capability, readOnly);
+  await dropDamaged(node, volume.metadata.name);
   if (await isStaged(node, volume, wanted, flags)) return {};
   if (!readOnly) await requireWritersNotHeld(node.store, volume, signal);
   if (isServed(volume)) {

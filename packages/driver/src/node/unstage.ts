@@ -2,6 +2,7 @@ import { type CallContext, CsiError, type v1 } from "@mooring/csi";
 import { failpoint } from "@mooring/store";
 import { findVolume } from "../objects/find.ts";
 import type { NodeContext } from "./context.ts";
+import { dropDamaged } from "./drop-damaged.ts";
 import { mountedAs, parsePath, removeTarget } from "./mount-points.ts";
 import { mountedTargets, recordOf } from "./published.ts";
 
@@ -39,5 +40,6 @@ export async function unstageVolume(
     await node.records.put(rest);
     forgotten();
   }
+  if (record === undefined && volume !== undefined) await dropDamaged(node, volumeId);
   return {};
 }

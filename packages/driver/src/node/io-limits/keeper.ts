@@ -4,6 +4,7 @@ import type { IoController } from "../../context.ts";
 import { findVolume } from "../../objects/find.ts";
 import { hasLimits, type IoLimits, ioLimitsOf } from "../../request/parameters.ts";
 import { attachedHere, type NodeContext } from "../context.ts";
+import { unlessDamaged } from "../damaged-record.ts";
 import { ioController } from "./controller.ts";
 import { groupsOf, limitGroup, workloadsOf } from "./groups.ts";
 
@@ -89,7 +90,7 @@ export class IoLimitKeeper {
   async #read(volume: Volume): Promise<Kept | undefined> {
     const limits = ioLimitsOf(volume.spec.mutableParameters);
     if (!hasLimits(limits)) return undefined;
-    const record = await this.#node.records.findOf(volume);
+    const record = await this.#node.records.findOf(volume).catch(unlessDamaged(undefined));
     const workloads = new Set(Object.keys(record?.published ?? {}).flatMap(workloadsOf));
     if (workloads.size === 0) return undefined;
     const attached = await attachedHere(this.#node, volume).catch(() => undefined);
