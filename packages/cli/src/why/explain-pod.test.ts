@@ -84,3 +84,42 @@ test("a container that was stopped with the machine and runs again has not crash
   assert.deepEqual(findings("Shutdown"), []);
   assert.match(String(findings("Error")), /crashed 1 times, the last time with exit code 143/);
 });
+
+test("a pod whose volume is not mounted any more after a stop has that for its cause, not how its program ended", async (t) => {
+  const store = await storeOf(t, [Pods, Events, Nodes, KubeVolumeAttachments] as Resource[]);
+  const terminated = { exitCode: 143, reason: "Shutdown", finishedAt: NOW };
+  const status = {
+    name: "main",
+    ready: false,
+    restartCount: 0,
+    image: "",
+    imageID: "",
+    state: { terminated },
+  };
+  const pod = await store.create(Pods, {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { namespace: "shop", name: "web" },
+    spec: { containers: [{ name: "main", image: "" }] },
+    status: { phase: "Running", containerStatuses: [status] },
+  });
+  const report = (name: string, message: string, lastTimestamp: string) =>
+    store.create(Events, {
+      apiVersion: "v1",
+      kind: "Event",
+      metadata: { namespace: "shop", name },
+      involvedObject: { ...pod.metadata, apiVersion: "v1", kind: "Pod" } as object,
+      ...{ type: "Warning", reason: "FailedMount", message, lastTimestamp },
+    });
+  const found = async () => (await explainPod(contextOf(store), "shop", "web")).children;
+  await report("web.1", "before the stop", "2029-12-31T23:59:59Z");
+  const [waits] = await found();
+  assert.equal(waits?.state, "waiting");
+  assert.match(String(waits?.message), /have not begun again$/);
+  await report("web.2", 'volume "pvc-1": bad superblock', "2030-01-01T00:00:05Z");
+  const [fails, ...others] = await found();
+  assert.equal(fails?.state, "failed");
+  assert.match(String(fails?.message), /begun again: FailedMount: volume "pvc-1": bad superblock$/);
+  assert.match(String(fails?.next), /^put right what it says, .*kubectl describe pod -n shop web$/);
+  assert.deepEqual(others, []);
+});

@@ -5,6 +5,7 @@ import { ofKubernetes } from "./explain-attachment.ts";
 import { explainClaim } from "./explain-claim.ts";
 import { explainContainers } from "./explain-containers.ts";
 import { explainLostMounts } from "./explain-lost-mounts.ts";
+import { explainStopped } from "./explain-stopped.ts";
 import { type Finding, finding, result } from "./finding.ts";
 
 function claims(context: Context, pod: Pod): Promise<Finding[]> {
@@ -121,8 +122,10 @@ export async function explainPod(context: Context, namespace: string, name: stri
   if (pod.metadata.deletionTimestamp !== undefined) return deleting(context, pod, subject);
   const storage = [...(await claims(context, pod)), ...(await attachments(context, pod))];
   const phase = pod.status?.phase ?? "Pending";
+  const stopped = await explainStopped(context, pod);
   const containers = phase === "Succeeded" ? [] : explainContainers(pod, new Date());
-  const children = [...storage, ...explainLostMounts(pod), ...containers, ...(await node(context, pod))];
+  const own = stopped === undefined ? containers : [stopped];
+  const children = [...storage, ...explainLostMounts(pod), ...own, ...(await node(context, pod))];
   if (["Running", "Succeeded", "Failed"].includes(phase)) return ended(pod, subject, children);
   const scheduled = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
   if (scheduled?.status === "False")
