@@ -90,6 +90,31 @@ export const EVERYDAY: readonly Situation[] = [
     next: /see on which node its volumes are, .*kubectl describe pv, kubectl get nodes/,
   },
   {
+    name: "a volume by name that another claim has",
+    objects: [withSpec(aClaim("data", { className: "" }), { volumeName: "old-4" })],
+    breaks: ({ kubectl, namespace }) =>
+      kubectl.apply(
+        JSON.stringify(aVolume("old-4", namespace, { claimRef: { namespace, name: "first", uid: "none" } })),
+      ),
+    target: "pvc/data",
+    cause: /names PersistentVolume old-4, which claim \S+\/first has/,
+    next: /delete it, and create it again .*kubectl delete pvc -n \S+ data/,
+  },
+  {
+    name: "a volume of a kind that the kubelet does not mount",
+    objects: [
+      withSpec(aClaim("data", { className: "" }), { volumeName: "old-5" }),
+      aPod("web", undefined, { "/data": "data" }),
+    ],
+    breaks: ({ kubectl, namespace }) => {
+      const nfs = { server: "192.0.2.1", path: "/export" };
+      return kubectl.apply(JSON.stringify(aVolume("old-5", namespace, { csi: undefined, nfs })));
+    },
+    target: "pod/web",
+    cause: /Pod \S+\/web: Pending: FailedMount: .*PV old-5 is not a CSI volume/,
+    next: /create the pod again with a claim of a CSI driver's class/,
+  },
+  {
     name: "a volume that is too small for the claim that names it",
     objects: [withSpec(aClaim("data", { className: "", size: "1Gi" }), { volumeName: "old-3" })],
     breaks: ({ kubectl, namespace }) =>

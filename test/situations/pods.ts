@@ -110,6 +110,13 @@ export const PODS: readonly Situation[] = [
     next: /kubectl describe nodes/,
   },
   {
+    name: "a scheduling gate that nobody has taken away",
+    objects: [withSpec(aPod("web"), { schedulingGates: [{ name: "example.com/wait" }] })],
+    target: "pod/web",
+    cause: /Pod \S+\/web: Pending: held by its scheduling gates example\.com\/wait/,
+    next: /takes it out of spec\.schedulingGates/,
+  },
+  {
     name: "a node name that is none",
     objects: [withSpec(aPod("web"), { nodeName: "nowhere" })],
     target: "pod/web",

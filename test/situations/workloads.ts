@@ -1,4 +1,4 @@
-import { aClaim, aPod, withContainer } from "./objects.ts";
+import { aClaim, aPod, withContainer, withSpec } from "./objects.ts";
 import type { Situation } from "./situation.ts";
 
 const labels = { app: "web" };
@@ -63,6 +63,32 @@ export const WORKLOADS: readonly Situation[] = [
     cause: /Job \S+\/once: has failed: BackoffLimitExceeded[\s\S]*container main: ended with exit code 4/,
     next: /kubectl logs -n \S+ once-\S+ -c main/,
     doctor: /Job \S+\/once +fail +container main: ended with exit code 4/,
+  },
+  {
+    name: "a Deployment that was paused before it began",
+    objects: [aSet("Deployment", "web", forever(aPod("web")), { paused: true })],
+    target: "deploy/web",
+    cause: /Deployment \S+\/web: .*is paused/,
+    next: /kubectl rollout resume -n \S+ deployment\/web/,
+  },
+  {
+    name: "a StatefulSet whose pod's name somebody else's pod has",
+    objects: [
+      { ...aPod("db-0"), metadata: { name: "db-0", namespace: "here", labels: { app: "other" } } },
+      aSet("StatefulSet", "db", forever(aPod("db")), { serviceName: "db" }),
+    ],
+    target: "sts/db",
+    cause: /pod db-0 is somebody else's/,
+    next: /kubectl describe pod -n \S+ db-0/,
+  },
+  {
+    name: "a Job that was ended by its deadline",
+    objects: [
+      withSpec(aJob("late", "exec sleep infinity") as { spec: object }, { activeDeadlineSeconds: 1 }),
+    ],
+    target: "job/late",
+    cause: /Job \S+\/late: has failed: DeadlineExceeded: Job was active longer than specified deadline$/m,
+    next: /delete it, and create it again: kubectl delete job -n \S+ late/,
   },
 ];
 

@@ -24,14 +24,23 @@ const SELECTED_NODE = "volume.kubernetes.io/selected-node";
 async function missing(
   context: Context,
   subject: string,
-  { spec = {} }: PersistentVolumeClaim,
+  { metadata, spec = {} }: PersistentVolumeClaim,
   storageClass: StorageClass | undefined,
 ): Promise<Finding | undefined> {
   const { storageClassName: className, volumeName } = spec;
-  if (
-    volumeName !== undefined &&
-    (await read(context, PersistentVolumes, { name: volumeName })) === undefined
-  ) {
+  const named =
+    volumeName === undefined ? undefined : await read(context, PersistentVolumes, { name: volumeName });
+  const other = named?.spec?.claimRef;
+  const { name, namespace, uid } = metadata;
+  const isTaken =
+    other !== undefined &&
+    (other.namespace !== namespace || other.name !== name || (other.uid ?? uid) !== uid);
+  if (isTaken) {
+    const what = `names PersistentVolume ${volumeName}, which claim ${other.namespace}/${other.name} has`;
+    const next = `a claim's volume cannot be changed: delete it, and create it again with another spec.volumeName or none, kubectl delete pvc -n ${namespace} ${name}`;
+    return finding("failed", subject, what, { next });
+  }
+  if (volumeName !== undefined && named === undefined) {
     const next = `create PersistentVolume ${volumeName}, or create the claim again without spec.volumeName`;
     return finding("waiting", subject, `names PersistentVolume ${volumeName}, which does not exist`, {
       next,

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { Events, KubeVolumeAttachments, Nodes, Pods, type Resource } from "@mooring/store";
 import { explainContainers } from "./explain-containers.ts";
 import { explainPod } from "./explain-pod.ts";
+import { explainPodDeletion } from "./explain-pod-deletion.ts";
 import { contextOf } from "./kinds.ts";
 import { storeOf } from "./testing.ts";
 
@@ -122,4 +123,25 @@ test("a pod whose volume is not mounted any more after a stop has that for its c
   assert.match(String(fails?.message), /begun again: FailedMount: volume "pvc-1": bad superblock$/);
   assert.match(String(fails?.next), /^put right what it says, .*kubectl describe pod -n shop web$/);
   assert.deepEqual(others, []);
+});
+
+test("a pod in its grace is deleted since when it was, with the time that it has and its hooks", async (t) => {
+  const end = Math.ceil(Date.now() / 1000) * 1000 + 500_000;
+  const at = (time: number) => new Date(time).toISOString().replace(".000Z", "Z");
+  const lifecycle = { preStop: { exec: { command: ["sleep", "600"] } } };
+  const pod = {
+    ...{ apiVersion: "v1", kind: "Pod" },
+    metadata: {
+      ...{ namespace: "shop", name: "web" },
+      ...{ deletionTimestamp: at(end), deletionGracePeriodSeconds: 600 },
+    },
+    spec: { containers: [{ name: "main", image: "", lifecycle }] },
+  };
+  const context = contextOf(await storeOf(t, [Pods, Events] as Resource[]));
+  const found = await explainPodDeletion(context, pod, "Pod shop/web", []);
+  assert.equal(
+    found.message,
+    `is being deleted since ${at(end - 600_000)}: its containers have 600 s to end, until ${at(end)}; first the preStop hook runs in main`,
+  );
+  assert.match(String(found.next), /kubectl delete pod -n shop web --grace-period=1$/);
 });

@@ -5,6 +5,7 @@ import { ofKubernetes } from "./explain-attachment.ts";
 import { explainClaim } from "./explain-claim.ts";
 import { explainContainers } from "./explain-containers.ts";
 import { explainLostMounts } from "./explain-lost-mounts.ts";
+import { explainPodDeletion } from "./explain-pod-deletion.ts";
 import { explainStopped } from "./explain-stopped.ts";
 import { type Finding, finding, result } from "./finding.ts";
 
@@ -79,32 +80,21 @@ function stepFor(message: string, { metadata: { name, namespace } }: Pod): strin
 /** Why it has no node, and what to do: what the scheduler lists decides. */
 function unscheduled(pod: Pod, subject: string, message: string, children: Finding[]): Finding {
   const { name, namespace } = pod.metadata;
+  const gates = (pod.spec?.schedulingGates ?? []).map((gate) => gate.name).join(", ");
   // A claim that is not bound has its own next step, unless that is to look here.
   const here = `mooring why pod/${name} -n ${namespace}`;
   const others = children.filter(({ next }) => next !== here);
+  if (gates !== "") {
+    const next = `whoever has set a gate takes it out of spec.schedulingGates: kubectl get pod -n ${namespace} ${name} -o yaml`;
+    return finding("waiting", subject, `Pending: held by its scheduling gates ${gates}`, {
+      ...{ children: others, next },
+    });
+  }
   if (others.some(({ state }) => state !== "ok"))
     return finding("waiting", subject, `Pending: ${message}`, { children });
   const next = stepFor(message, pod);
   // Failed, so that what waits for it is not taken for the cause.
   return finding("failed", subject, `Pending: ${message}`, { children, next });
-}
-
-async function deleting(context: Context, pod: Pod, subject: string): Promise<Finding> {
-  const { name, namespace, finalizers = [], deletionTimestamp } = pod.metadata;
-  // What waits in a full pool, say, waits there in its deletion as well.
-  const children = (await claims(context, pod)).filter((claim) => result(claim) !== "ok");
-  const warning = await lastWarning(context, pod, "FailedScheduling");
-  const reason =
-    finalizers.length === 0 ? "its node has not ended it yet" : `held by ${finalizers.join(", ")}`;
-  const cause = warning === undefined ? reason : `${reason}; ${warning.reason}: ${warning.message}`;
-  const next =
-    finalizers.length === 0
-      ? `see its node: mooring why node/${pod.spec?.nodeName ?? "NODE"}`
-      : `the controller that set the finalizer has to remove it: kubectl get pod -n ${namespace} ${name} -o yaml`;
-  return finding("waiting", subject, `is being deleted since ${deletionTimestamp}: ${cause}`, {
-    ...(children.some((claim) => result(claim) === "failed") ? {} : { next }),
-    children,
-  });
 }
 
 /** What comes next for one of which nobody has reported anything. */
@@ -119,7 +109,10 @@ export async function explainPod(context: Context, namespace: string, name: stri
   const pod = await read(context, Pods, { namespace, name });
   if (pod === undefined)
     return finding("failed", subject, "does not exist", { next: `kubectl get pods -n ${namespace}` });
-  if (pod.metadata.deletionTimestamp !== undefined) return deleting(context, pod, subject);
+  if (pod.metadata.deletionTimestamp !== undefined) {
+    const unwell = (await claims(context, pod)).filter((claim) => result(claim) !== "ok");
+    return explainPodDeletion(context, pod, subject, unwell);
+  }
   const storage = [...(await claims(context, pod)), ...(await attachments(context, pod))];
   const phase = pod.status?.phase ?? "Pending";
   const stopped = await explainStopped(context, pod);
@@ -139,12 +132,16 @@ export async function explainPod(context: Context, namespace: string, name: stri
   const hasFailed = isLost && problem !== undefined && !isReadyToStart(pod);
   return finding(hasFailed ? "failed" : "waiting", subject, `${phase}: ${cause}`, {
     children,
-    ...(isLost
-      ? {
-          next: `put right what it says, and it starts by itself: kubectl describe pod -n ${namespace} ${name}`,
-        }
-      : {}),
+    ...(isLost ? { next: nextStart(cause, namespace, name) } : {}),
   });
+}
+
+/** What to do about what the node has reported. */
+function nextStart(cause: string, namespace: string, name: string): string {
+  // What kind a PersistentVolume is cannot be changed.
+  return cause.includes("is not a CSI volume")
+    ? `a claim's volume cannot be changed: create the pod again with a claim of a CSI driver's class, kubectl get sc; kubectl delete pod -n ${namespace} ${name}`
+    : `put right what it says, and it starts by itself: kubectl describe pod -n ${namespace} ${name}`;
 }
 
 /** Its volumes are mounted: from here on its containers report for themselves. */

@@ -7,6 +7,7 @@ import {
   Pods,
   ReplicaSets,
   type Resource,
+  type StatefulSet,
   StatefulSets,
 } from "@mooring/store";
 import { type Context, lastWarning, read } from "./context.ts";
@@ -35,9 +36,12 @@ export function workloadExplainer(resource: Resource): typeof explainPod {
     const object = await read(context, resource, { namespace, name });
     if (object === undefined || object.metadata.deletionTimestamp !== undefined)
       return explainAny(context, resource, { namespace, name });
-    const { state, message } = workloadState(resource, object);
+    const { state, message, next } = workloadState(resource, object);
     const children = await parts(context, resource, object);
-    if (state === "ok" || children.length > 0) return finding(state, subject, message, { children });
+    if (resource === StatefulSets && state !== "ok")
+      children.push(...(await othersInPlace(context, object as StatefulSet)));
+    if (state === "ok" || next !== undefined || children.length > 0)
+      return finding(state, subject, message, { children, ...defined({ next }) });
     return withoutParts(context, object, subject, { state, message });
   };
 }
@@ -56,6 +60,28 @@ async function parts(context: Context, resource: Resource, owner: KubeObject): P
     if (result(found) !== "ok") findings.push(found);
   }
   return findings;
+}
+
+/** Pods of others that have the name of one that the set has to make. */
+async function othersInPlace(context: Context, { metadata, spec }: StatefulSet): Promise<Finding[]> {
+  const { name, namespace = "default", uid } = metadata;
+  const { replicas = 1, ordinals, selector } = spec ?? {};
+  const labels = Object.entries(selector?.matchLabels ?? {});
+  const first = ordinals?.start ?? 0;
+  const names = new Set(Array.from({ length: replicas }, (_, index) => `${name}-${first + index}`));
+  const { items } = await context.store.list(Pods, { namespace });
+  const others = items.filter((pod) => {
+    const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller === true);
+    // One without an owner, with the set's labels, is adopted.
+    const isAdopted =
+      owner === undefined && labels.every(([key, value]) => pod.metadata.labels?.[key] === value);
+    return names.has(pod.metadata.name) && owner?.uid !== uid && !isAdopted;
+  });
+  return others.slice(0, MOST).map((pod) => {
+    const message = `pod ${pod.metadata.name} is somebody else's, and the set cannot make its own of that name`;
+    const next = `see whose it is, and delete it: kubectl describe pod -n ${namespace} ${pod.metadata.name}`;
+    return finding("failed", `Pod ${namespace}/${pod.metadata.name}`, message, { next });
+  });
 }
 
 /** Nothing of it is there that could be the reason: it has not been made, and the last warning has why. */

@@ -15,6 +15,8 @@ import type { FindingState } from "./finding.ts";
 export interface WorkloadState {
   state: FindingState;
   message: string;
+  /** Where it does not go on by itself. */
+  next?: string;
 }
 
 /** Of a Deployment, ReplicaSet, StatefulSet, Job or CronJob. */
@@ -24,19 +26,31 @@ export function workloadState(resource: Resource, object: KubeObject): WorkloadS
   return ofReplicas(object as Deployment | ReplicaSet | StatefulSet);
 }
 
-function ofReplicas({ spec, status }: Deployment | ReplicaSet | StatefulSet): WorkloadState {
+function ofReplicas({ metadata, spec, status }: Deployment | ReplicaSet | StatefulSet): WorkloadState {
   const [wanted, ready] = [spec?.replicas ?? 1, status?.readyReplicas ?? 0];
-  return { state: ready < wanted ? "waiting" : "ok", message: `${ready} of ${wanted} pods are ready` };
+  const count = `${ready} of ${wanted} pods are ready`;
+  if (ready >= wanted) return { state: "ok", message: count };
+  const { name, namespace } = metadata;
+  return (spec as Deployment["spec"])?.paused === true
+    ? {
+        ...{ state: "waiting", message: `${count}, and its rollout is paused` },
+        next: `kubectl rollout resume -n ${namespace} deployment/${name}`,
+      }
+    : { state: "waiting", message: count };
 }
 
-function ofJob({ spec, status }: Job): WorkloadState {
+function ofJob({ metadata, spec, status }: Job): WorkloadState {
   const { succeeded = 0, failed = 0, active = 0, conditions = [] } = status ?? {};
   const { completions, parallelism = 1, suspend = false } = spec ?? {};
   const ended = (wanted: string) =>
     conditions.find(({ type, status: state }) => type === wanted && state === "True");
   const failure = ended("Failed");
+  const { name, namespace } = metadata;
   if (failure !== undefined)
-    return { state: "failed", message: `has failed: ${failure.reason}: ${failure.message}` };
+    return {
+      ...{ state: "failed", message: `has failed: ${failure.reason}: ${failure.message}` },
+      next: `put right what ended it, delete it, and create it again: kubectl delete job -n ${namespace} ${name}`,
+    };
   const count = `${succeeded} of ${completions ?? parallelism} pods have succeeded, ${failed} failed`;
   if (ended("Complete") !== undefined) return { state: "ok", message: `is complete: ${count}` };
   if (suspend) return { state: "ok", message: `is suspended: ${count}` };
