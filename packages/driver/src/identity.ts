@@ -1,5 +1,5 @@
 import { CsiError, type Services } from "@mooring/csi";
-import { DRIVER_NAME, hasFailedFilesystem, type Pool, Pools } from "@mooring/engine";
+import { DRIVER_NAME, hasFailedFilesystem, isMissing, type Pool, Pools } from "@mooring/engine";
 import { pluginCapabilities } from "./capabilities.ts";
 import type { DriverContext } from "./context.ts";
 import { listObjects } from "./objects/find.ts";
@@ -28,8 +28,7 @@ export function identityService(driver: DriverContext): NonNullable<Services["id
       if (first !== undefined && broken.length === own.length) {
         throw CsiError.failedPrecondition(`pool "${first.metadata.name}" is not usable: ${whyNot(first)}`);
       }
-      const isSettled = (pool: Pool) =>
-        pool.status?.ready === true || isBroken(pool) || hasFailedFilesystem(pool);
+      const isSettled = (pool: Pool) => pool.status?.ready === true || isBroken(pool) || needsPlugin(pool);
       return { ready: own.every(isSettled) };
     },
   };
@@ -38,12 +37,17 @@ export function identityService(driver: DriverContext): NonNullable<Services["id
 const notReady = (pool: Pool) =>
   pool.status?.conditions?.find((c) => c.type === "Ready" && c.status === "False");
 
-/**
- * A pool without a result is still being opened. One whose file system has failed under open volumes needs this plugin to
- * close them: an orchestrator that restarts or shuns an unhealthy plugin would keep it as it is.
- */
+/** A pool without a result is still being opened. */
 function isBroken(pool: Pool): boolean {
-  return pool.status?.ready === false && notReady(pool) !== undefined && !hasFailedFilesystem(pool);
+  return pool.status?.ready === false && notReady(pool) !== undefined && !needsPlugin(pool);
+}
+
+/**
+ * One whose file system has failed under open volumes needs this plugin to close them, one that is missing to give them up: an
+ * orchestrator that restarts or shuns an unhealthy plugin would keep it as it is.
+ */
+function needsPlugin(pool: Pool): boolean {
+  return hasFailedFilesystem(pool) || isMissing(pool);
 }
 
 function whyNot(pool: Pool): string {

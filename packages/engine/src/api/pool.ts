@@ -133,6 +133,9 @@ export const Pools = defineResource<Pool>({
 /** Reason of the condition `Ready` of a pool whose file system has given up under its volumes. */
 export const FILESYSTEM_FAILED = "FilesystemFailed";
 
+/** Reason of the condition `Ready` of a pool that has been made, with volumes, and is not where its object says. */
+export const POOL_MISSING = "PoolMissing";
+
 /** Reason of the condition `Ready` of a shared pool in which no node takes part. */
 export const NO_NODE = "NoNode";
 
@@ -141,6 +144,14 @@ export function hasFailedFilesystem(pool: Pool): boolean {
   const { ready, conditions = [] } = pool.status ?? {};
   return (
     ready === false && conditions.some(({ type, reason }) => type === "Ready" && reason === FILESYSTEM_FAILED)
+  );
+}
+
+/** The pool is not where its object says: it is opened once it is there, or made anew once nothing in it is wanted any more. */
+export function isMissing({ status }: Pool): boolean {
+  const { ready, conditions = [] } = status ?? {};
+  return (
+    ready === false && conditions.some(({ type, reason }) => type === "Ready" && reason === POOL_MISSING)
   );
 }
 

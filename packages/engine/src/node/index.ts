@@ -15,6 +15,7 @@ import { OpenPools } from "./open-pools.ts";
 import type { AgentOptions } from "./options.ts";
 import { detachFenced, detachOrphans } from "./orphans.ts";
 import { ensurePool } from "./pool/ensure-pool.ts";
+import { followStateFolder } from "./pool/follow-state-folder.ts";
 import { runPools } from "./pool/index.ts";
 import { releaseDevices } from "./release-devices.ts";
 import { endShare, presentShares, runShares } from "./share/index.ts";
@@ -49,6 +50,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   let pooling: ReturnType<typeof runPools> | undefined;
   try {
     await context.freezes.undoLeftovers(host.exec);
+    await followStateFolder(context);
     for (const pool of options.pools ?? []) await ensurePool(context, pool);
     const informing = watched.map((informer) => informer.run(signal));
     await Promise.all(watched.map((informer) => informer.synced(signal)));

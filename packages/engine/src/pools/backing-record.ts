@@ -69,7 +69,7 @@ export async function filesystemSize(file: string): Promise<number> {
 export async function requireWhole(folder: string, file: string): Promise<void> {
   const recorded = await recordedSize(folder);
   const present = await lstat(file).catch(absent);
-  const hint = `put the file back from a copy; to give up all volumes in it, remove ${folder} and start again`;
+  const hint = `put the file back from a copy; only if none of its volumes is needed: delete them, then move ${folder} away`;
   if (present === undefined) {
     if (recorded === undefined) return;
     throw new EngineError("DATA_LOSS", `the pool's file ${file} is missing, and had ${recorded} bytes`, {

@@ -108,6 +108,6 @@ function recordLeak(kind: string, id: string, path: string): Leak {
     kind: "record-without-image",
     subject: `${kind}/${id}`,
     message: `${kind} ${id} records that its image is there, but ${path} does not exist`,
-    fix: `put the image back from a backup, or delete the ${kind}`,
+    fix: `put the image back; delete the ${kind} only if its data is lost for good or not needed`,
   };
 }

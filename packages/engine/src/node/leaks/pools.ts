@@ -19,6 +19,6 @@ export async function strayPools(stateDir: string, pools: readonly KnownPool[]):
       kind: "pool-without-record" as const,
       subject: folder,
       message: `${folder} seems to be a pool, but no Pool object names it`,
-      fix: `create a Pool with spec.path ${folder}, or remove the folder if its data is not needed`,
+      fix: `create a Pool with spec.path ${folder}, or move the folder away; it may have the only copy of its volumes`,
     }));
 }

@@ -5,6 +5,7 @@ import type { PoolLimits, PoolUsage } from "../../pools/backend.ts";
 import type { PoolFault } from "../../pools/pool-fault.ts";
 import { fail } from "../../refused.ts";
 import { condition, openConditions, sameConditions } from "./conditions.ts";
+import { type GonePool, refuseAnew } from "./gone.ts";
 
 /** Everything that a decision about a pool may depend on. */
 export interface PoolView {
@@ -27,6 +28,8 @@ export interface PoolView {
   unreported?: readonly string[];
   /** There is something of the pool on the disk. */
   onDisk: boolean;
+  /** It has been made, with what is in it, and nothing of it is there. */
+  gone?: GonePool | undefined;
   /** Ids of the images that are in the pool. */
   images: readonly string[];
   /** Volumes and snapshots that are in this pool by their records. */
@@ -63,6 +66,7 @@ export function decide(view: PoolView): PoolStep {
   const protectedByUs = hasFinalizer(pool, ENGINE_FINALIZER);
   if (isDeleting(pool)) return protectedByUs ? deletion(view) : DONE;
   if (!protectedByUs) return { do: "add-finalizer" };
+  if (view.gone !== undefined) return refuseAnew(pool.metadata.name, view.gone);
   if (usage === undefined) return { do: "open" };
   if (fault !== undefined) return underFault(fault);
   const limits = limitsOf(pool);

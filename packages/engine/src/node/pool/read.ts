@@ -8,6 +8,7 @@ import type { PoolBackend, PoolUsage } from "../../pools/backend.ts";
 import { absent } from "../../pools/file-images.ts";
 import type { AgentContext } from "../context.ts";
 import type { PoolView } from "./decide.ts";
+import { goneWith } from "./gone.ts";
 import { canJoin, isPoolHere, layoutOf } from "./layout-of.ts";
 import { unreportedVolumes, writersReport, writersState } from "./report-to-volumes.ts";
 
@@ -55,7 +56,8 @@ export async function readPool(
   if (!isPoolHere(context, pool)) return isShared(pool) ? apartFrom(context, pool) : undefined;
   const backend = context.pools.get(name)?.backend;
   const deleting = pool.metadata.deletionTimestamp !== undefined;
-  const { backing, images } = layoutOf(context, pool);
+  const layout = layoutOf(context, pool);
+  const { backing, images } = layout;
   const suspended = (await backend?.writersSuspended()) === true;
   const state = writersState(pool);
   // While all is well, only those count that say otherwise: a pool may have ten thousand volumes, and each change asks here.
@@ -65,6 +67,7 @@ export async function readPool(
   return {
     ...{ pool, nodeID, suspended, unreported, fault: await backend?.fault() },
     onDisk: existsSync(backing?.file ?? images),
+    gone: backend === undefined ? goneWith(layout, name, { reader, volumes, snapshots }) : undefined,
     // What is kept is for the steps that follow: a dry read has none.
     usage: dry ? await backend?.usage() : await usage.of(name, backend),
     limits: backend?.limits,

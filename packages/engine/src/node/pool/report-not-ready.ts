@@ -1,8 +1,11 @@
 import { mutate } from "@mooring/store";
-import { FILESYSTEM_FAILED, isShared, type Pool, Pools, poolNodes } from "../../api/pool.ts";
+import { FILESYSTEM_FAILED, isShared, POOL_MISSING, type Pool, Pools, poolNodes } from "../../api/pool.ts";
 import { asRecorded } from "../../errors.ts";
+import { Refused } from "../../refused.ts";
 import type { AgentContext } from "../context.ts";
 import { condition } from "./conditions.ts";
+import { isPoolThere } from "./gone.ts";
+import { layoutOf } from "./layout-of.ts";
 
 /** A pool that is open stays ready, whatever else failed, unless its file system has. */
 export async function reportNotReady(context: AgentContext, name: string, error: unknown): Promise<void> {
@@ -19,7 +22,10 @@ export async function reportNotReady(context: AgentContext, name: string, error:
       // Other nodes' failures to open a shared pool are theirs alone.
       const elsewhere = isShared(pool) && poolNodes(pool).some((node) => node !== nodeID);
       const ready = openHere || elsewhere;
-      const reason = fault === undefined ? code : FILESYSTEM_FAILED;
+      // Refused before anything was attempted.
+      const missing = error instanceof Refused && !isPoolThere(layoutOf(context, pool));
+      const refused = missing ? POOL_MISSING : code;
+      const reason = fault === undefined ? refused : FILESYSTEM_FAILED;
       const state = {
         ...({ status: ready ? "True" : "False", reason } as const),
         message: elsewhere ? `on node ${nodeID}: ${message}` : message,
