@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { lstat, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { failpoint, syncFolder } from "@mooring/store";
+import { failpoint, requireKind, syncFolder } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import type { Host, LoopAttachment, LoopDevice } from "../host/host.ts";
 import { mountFault } from "../host/mount-fault.ts";
@@ -45,6 +45,9 @@ export async function openBacking(
 ): Promise<void> {
   const { backing } = layout;
   if (backing === undefined) throw new EngineError("INTERNAL", "a directory pool has no backing file");
+  // What is mounted may have failed, and not even be read.
+  if ((await host.mounts.at(backing.mount)).length === 0)
+    requireKind({ path: backing.mount, kind: "folder", hint: "move it away: it is made anew" });
   await requireWhole(layout.folder, backing.file);
   await ensureFile(host, layout.folder, { file: backing.file, fs, size: size ?? DEFAULT_POOL_BYTES });
   const grown = await growFile(backing.file, size);

@@ -89,8 +89,8 @@ class Pool implements PoolBackend {
     try {
       await this.#load();
     } catch (error) {
-      await this.#lock.release();
-      this.#lock = undefined;
+      await this.#medium.undoOpen?.().catch(() => {});
+      await this.leave();
       throw error;
     }
   }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { appendFile, mkdir, readdir, truncate, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { LocalPoolType } from "../api/pool.ts";
@@ -70,9 +70,21 @@ export function fileContract(type: LocalPoolType, host: Host): void {
       assert.equal(await failure(host.loops.attach(image.path)), "DATA_LOSS");
       await mkdir(join(poolLayout(type, folder).images, "v-p-2.img"));
       assert.equal(await failure(pool.find("v-p-2")), "DATA_LOSS");
+      await symlink(image.path, join(poolLayout(type, folder).images, "v-p-3.img"));
+      assert.equal(await failure(pool.find("v-p-3")), "DATA_LOSS");
     } else {
-      await appendFile(join(image.path, "..", "size"), "nonsense");
+      await pool.create("v-p-2", 10 * MIB);
+      const size = join(image.path, "..", "size");
+      await appendFile(size, "nonsense");
+      assert.equal(await failure(pool.find("v-p-1")), "DATA_LOSS");
+      await rm(size);
+      await mkdir(size);
       assert.equal(await failure(pool.find("v-p-1")), "DATA_LOSS");
     }
+    // Theirs alone: the pool opens, and has all others.
+    await pool.close();
+    await pool.open();
+    const ids = (await pool.list()).map(({ id }) => id);
+    assert.deepEqual(ids, [blocks ? "v-p-1" : "v-p-2"]);
   });
 }

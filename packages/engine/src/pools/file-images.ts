@@ -8,7 +8,14 @@ import type { MakeOptions } from "./backend.ts";
 import { resizeFile, writeSparse } from "./durable.ts";
 import { fileMadeAt } from "./file-made-at.ts";
 import type { Image } from "./image.ts";
-import { type ImageStore, orRemove, TEMPORARY, temporaryName } from "./image-store.ts";
+import {
+  type ImageStore,
+  notRegular,
+  orRemove,
+  TEMPORARY,
+  temporaryName,
+  unlessDamaged,
+} from "./image-store.ts";
 import type { ThickFiles } from "./thick-files.ts";
 import { isThick, markThick, THICK_SUFFIX, unmarkThick } from "./thick-mark.ts";
 
@@ -122,13 +129,14 @@ export class FileImages implements ImageStore {
       throw new EngineError("UNAVAILABLE", `${path} cannot be read: its file system has failed`);
     }
     if (info === undefined) return undefined;
-    if (!info.isFile()) throw new EngineError("DATA_LOSS", `${path} is not a regular file`);
+    if (!info.isFile()) throw notRegular(path, info);
     return image(this.#folder, { id, size: info.size, thick: isThick(this.#folder, id) });
   }
 
   async list(): Promise<Image[]> {
     const names = (await readdir(this.#folder)).filter((name) => /^[vs]-.*\.img$/.test(name));
-    const images = await Promise.all(names.map((name) => this.find(name.slice(0, -IMAGE_SUFFIX.length))));
+    const found = names.map((name) => this.find(name.slice(0, -IMAGE_SUFFIX.length)).catch(unlessDamaged));
+    const images = await Promise.all(found);
     return images.filter((image) => image !== undefined);
   }
 

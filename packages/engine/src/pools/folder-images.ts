@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { defined, failpoint, syncFolder } from "@mooring/store";
 import { EngineError } from "../errors.ts";
@@ -10,7 +10,16 @@ import { absent } from "./file-images.ts";
 import { fileMadeAt } from "./file-made-at.ts";
 import { folderUsers } from "./folder-users.ts";
 import type { Image } from "./image.ts";
-import { GOING, type ImageStore, NEXT, orRemove, TEMPORARY, temporaryName } from "./image-store.ts";
+import {
+  GOING,
+  type ImageStore,
+  NEXT,
+  notRegular,
+  orRemove,
+  TEMPORARY,
+  temporaryName,
+  unlessDamaged,
+} from "./image-store.ts";
 
 const afterTemporary = failpoint("engine/pool/folder-written");
 const afterNext = failpoint("engine/pool/folder-next");
@@ -35,7 +44,11 @@ export class FolderImages implements ImageStore {
 
   async find(id: string): Promise<Image | undefined> {
     const path = this.#pathOf(id);
-    const size = await readFile(join(path, "size"), "utf8").catch(absentFile);
+    const file = join(path, "size");
+    const info = await lstat(file).catch(absentFile);
+    if (info === undefined) return undefined;
+    if (!info.isFile()) throw notRegular(file, info);
+    const size = await readFile(file, "utf8").catch(absentFile);
     if (size === undefined) return undefined;
     if (!/^\d+\n$/.test(size)) throw new EngineError("DATA_LOSS", `${path}/size is damaged`);
     return { id, path: join(path, "data"), size: Number(size) };
@@ -43,7 +56,7 @@ export class FolderImages implements ImageStore {
 
   async list(): Promise<Image[]> {
     const names = (await readdir(this.#folder)).filter((name) => /^[vs]-/.test(name));
-    const images = await Promise.all(names.map((name) => this.find(name)));
+    const images = await Promise.all(names.map((name) => this.find(name).catch(unlessDamaged)));
     return images.filter((image) => image !== undefined);
   }
 

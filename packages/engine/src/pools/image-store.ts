@@ -1,5 +1,8 @@
 import { randomUUID } from "node:crypto";
+import type { Stats } from "node:fs";
 import { rm } from "node:fs/promises";
+import { fileKind } from "@mooring/store";
+import { EngineError } from "../errors.ts";
 import type { MakeOptions } from "./backend.ts";
 import type { Image } from "./image.ts";
 
@@ -10,6 +13,7 @@ import type { Image } from "./image.ts";
 export interface ImageStore {
   /** Removes what a killed process left half-made. */
   sweep(): Promise<void>;
+  /** Without those that are damaged: theirs alone is the fault, and `find` reports it to who has such an image. */
   list(): Promise<Image[]>;
   find(id: string): Promise<Image | undefined>;
   madeAt(image: Image): Promise<Date>;
@@ -38,6 +42,18 @@ export const NEXT = ".next-";
  */
 export function temporaryName(id: string, maker = ""): string {
   return `${TEMPORARY}${maker}${id}-${randomUUID().slice(0, 8)}`;
+}
+
+/** Something else is where a file of an image was. */
+export function notRegular(path: string, info: Stats): EngineError {
+  return new EngineError("DATA_LOSS", `${path} is ${fileKind(info)}, not a regular file`, {
+    hint: "move it away, and put the image back from a copy, or restore it from a snapshot",
+  });
+}
+
+/** For `catch` of one image among many. */
+export function unlessDamaged(error: unknown): undefined {
+  if (!(error instanceof EngineError && error.code === "DATA_LOSS")) throw error;
 }
 
 /** Failed work takes its temporary file or folder along. */

@@ -39,6 +39,8 @@ export class LocalMedium implements Medium {
   readonly #type: LocalPoolType;
   readonly #options: LocalOptions;
   readonly #layout: PoolLayout;
+  /** What was mounted before the last `open` is another agent's, or its keeper's, as well. */
+  #wasMounted = true;
 
   constructor(type: LocalPoolType, options: LocalOptions) {
     const { path, shared, host } = options;
@@ -61,11 +63,17 @@ export class LocalMedium implements Medium {
 
   async open(): Promise<void> {
     const { host, size } = this.#options;
-    const { images, shared } = this.#layout;
+    const { images, shared, backing } = this.#layout;
+    const mount = (shared ?? backing)?.mount;
+    this.#wasMounted = mount === undefined || (await host.mounts.at(mount)).length > 0;
     if (shared !== undefined) return openShared(host, this.#layout, shared);
     const { filesystem, makeImages } = POOL_STARTS[this.#type];
     if (filesystem !== undefined) await openBacking(host, this.#layout, filesystem, size);
     if ((await this.fault()) === undefined) await makeImages(host, images);
+  }
+
+  async undoOpen(): Promise<void> {
+    if (!this.#wasMounted && (await this.users()).length === 0) await this.close();
   }
 
   async fault(): Promise<PoolFault | undefined> {

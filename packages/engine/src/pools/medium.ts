@@ -30,6 +30,8 @@ export interface Medium {
   readonly description: string;
   /** Makes it where it is not there, and brings it within reach; one that has failed anew, unless its images are in use. */
   open(): Promise<void>;
+  /** Closes again what the last `open` has mounted or attached, after a failure in it or behind it. */
+  undoOpen?(): Promise<void>;
   /** Undefined while it works. */
   fault(): Promise<PoolFault | undefined>;
   /** Closes it; images stay. None is in use. */

@@ -68,6 +68,24 @@ test("xfs: a pool grows when it is opened with a larger size", async (t) => {
   assert.ok(after.totalBytes > 1.8 * before.totalBytes);
 });
 
+test("xfs: a pool that cannot be opened leaves no mount and no device", async (t) => {
+  const path = join(await scratch(t, host), "pool");
+  const made = createPool("xfs", { host, path, size: GIB });
+  t.after(() => made.close().catch(() => {}));
+  await made.open();
+  const { images, backing } = poolLayout("xfs", path);
+  await rm(images, { recursive: true });
+  await writeFile(images, "");
+  await made.close();
+  await assert.rejects(made.open(), /images/);
+  assert.deepEqual(await host.mounts.at(backing?.mount ?? ""), []);
+  assert.equal(await host.loops.find(backing?.file ?? ""), undefined);
+  await rm(backing?.mount ?? "", { recursive: true });
+  await writeFile(backing?.mount ?? "", "");
+  await assert.rejects(made.open(), /mnt is a regular file, not a folder/);
+  assert.equal(await host.loops.find(backing?.file ?? ""), undefined);
+});
+
 for (const type of sample(["xfs", "btrfs"] as const, { everyday: 1 }))
   test(`${type}: a pool file that was truncated is not made longer, and one that has gone is not made anew`, async (t) => {
     const path = join(await scratch(t, host), "pool");
