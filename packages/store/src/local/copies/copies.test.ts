@@ -167,6 +167,20 @@ test("copies are made by themselves when something has changed, and the oldest g
   await store.close();
 });
 
+test("many starts in an hour leave the copies of the hours before", async (t) => {
+  const folder = await tempFolder(t);
+  await mkdir(copiesFolder(folder));
+  const at = (time: string) => copyName(new Date(`2026-11-30T${time}Z`), 7);
+  const hours = ["05:00:00", "06:00:00", "07:00:00", "08:00:00"].map(at);
+  const starts = ["08:59:00", "09:00:10", "09:00:20", "09:00:30", "09:00:40"].map(at);
+  for (const name of [...hours, ...starts]) await writeFile(join(copiesFolder(folder), name), "");
+  await dropOldCopies(folder);
+  assert.deepEqual(
+    (await readdir(copiesFolder(folder))).sort(),
+    ["06:00:00", "07:00:00", "08:59:00", "09:00:20", "09:00:30", "09:00:40"].map(at),
+  );
+});
+
 test("what killed copies have left goes, and not what another process is copying at this moment", async (t) => {
   const folder = await tempFolder(t);
   await mkdir(copiesFolder(folder));

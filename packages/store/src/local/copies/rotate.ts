@@ -5,19 +5,21 @@ import type { LocalStore } from "../local-store.ts";
 import { copiesFolder, copyName, dropOldCopies, listCopies, roomForCopy } from "./state-copies.ts";
 
 const HOUR_MS = 3_600_000;
+/** The copy of a start has nothing of what is made then: the first hour has one more. */
+const SOON_MS = 300_000;
 
 /** Which store is copied, how often, and where to. */
 export interface StateCopiesOptions {
   store: LocalStore;
   stateDir: string;
-  /** Milliseconds between two copies; default one hour. */
+  /** Milliseconds between two copies; default one hour, and once five minutes after the start. */
   everyMs?: number;
   logger: Logger;
   signal: AbortSignal;
 }
 
 /**
- * Copies the store into the state folder at once, then every hour, when something has changed; the oldest go. A copy that
+ * Copies the store into the state folder at once, soon afterwards and then every hour, when something has changed; old ones go. A copy that
  * cannot be made is reported and tried again: it ends nothing.
  */
 export function startStateCopies(options: StateCopiesOptions): { done: Promise<void> } {
@@ -26,11 +28,11 @@ export function startStateCopies(options: StateCopiesOptions): { done: Promise<v
 
 async function run(options: StateCopiesOptions): Promise<void> {
   const { everyMs = HOUR_MS, logger, signal } = options;
-  while (!signal.aborted) {
+  for (let waitMs = Math.min(SOON_MS, everyMs); !signal.aborted; waitMs = everyMs) {
     await copyIfChanged(options).catch((error: unknown) => {
       if (!signal.aborted) logger.warn({ err: error }, "the state could not be copied");
     });
-    await delay(everyMs, signal).catch(() => {});
+    await delay(waitMs, signal).catch(() => {});
   }
 }
 

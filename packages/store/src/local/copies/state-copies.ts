@@ -5,8 +5,8 @@ import { describeBytes } from "../../object/describe-bytes.ts";
 import { StatusError } from "../../object/status-error.ts";
 import { makeFolder } from "../../runtime/make-folder.ts";
 
-/** Copies kept: with one an hour, and one at every start, what happened today can be undone. */
-const KEPT_COPIES = 6;
+/** Copies kept, of which so many are the newest: with one of each hour before, what happened today can be undone. */
+const [KEPT_COPIES, NEWEST] = [6, 2];
 /** The disk must have room for so many more before a copy is made by itself: the store itself needs room, too. */
 const ROOM = 3;
 
@@ -53,15 +53,27 @@ export async function listCopies(stateDir: string): Promise<StateCopy[]> {
   return copies;
 }
 
-/** Removes all but the newest, and what copies have left whose process was killed. */
-export async function dropOldCopies(stateDir: string, keep = KEPT_COPIES): Promise<void> {
-  for (const { path } of (await listCopies(stateDir)).slice(keep)) await rm(path, { force: true });
+/** Removes what need not be kept, and what copies have left whose process was killed. */
+export async function dropOldCopies(stateDir: string): Promise<void> {
+  const copies = await listCopies(stateDir);
+  const kept = copiesToKeep(copies);
+  for (const copy of copies.filter((each) => !kept.includes(each))) await rm(copy.path, { force: true });
   for (const name of await readdir(copiesFolder(stateDir))) {
     const pid = /\.mdb\.new-(\d+)$/.exec(name)?.[1];
     // Another process (`mooring state backup`) may be writing one at this moment.
     if (pid !== undefined && !existsSync(`/proc/${pid}`))
       await rm(join(copiesFolder(stateDir), name), { force: true });
   }
+}
+
+/** The newest, and of each hour before them the newest: a process that is started again and again pushes no other hour out. */
+function copiesToKeep(copies: readonly StateCopy[]): StateCopy[] {
+  const ofHours = new Map<string, StateCopy>();
+  for (const copy of copies.slice(NEWEST)) {
+    const hour = copy.time.slice(0, "2026-01-01T00".length);
+    if (!ofHours.has(hour)) ofHours.set(hour, copy);
+  }
+  return [...copies.slice(0, NEWEST), ...ofHours.values()].slice(0, KEPT_COPIES);
 }
 
 /** Makes the folder of the copies. Throws ServiceUnavailable when the disk has no room to spare for one of so many bytes. */
