@@ -5,6 +5,7 @@ import { findVolume } from "../objects/find.ts";
 import type { NodeContext } from "./context.ts";
 import { LostServers } from "./lost-servers.ts";
 import { removeTarget } from "./mount-points.ts";
+import { isMounted } from "./published.ts";
 import type { NodeRecord } from "./records.ts";
 import { Retuner } from "./retuner.ts";
 
@@ -58,15 +59,17 @@ function whatIsFollowed({ apiVersion, kind, metadata, spec, status }: Volume): V
 
 /**
  * A caller that detaches and deletes a volume without unstaging it is not stopped where nothing is mounted, as with a staged
- * block volume; its record would stay for ever. A volume that is mounted here cannot be deleted, so no record of a mount
- * is lost.
+ * block volume; its record would stay for ever. A volume that is mounted here cannot be deleted, but the state can be put back to
+ * one that does not know it: what is mounted keeps its record, by which the kubelet has it unmounted.
  */
 async function forgetGone(node: NodeContext, name: string, signal: AbortSignal): Promise<void> {
-  const exists = async ({ volumeUID }: NodeRecord): Promise<boolean> => {
+  const isGood = async (record: NodeRecord): Promise<boolean> => {
+    const { volumeUID } = record;
     const volume = await findVolume(node.store, name, signal);
-    return volume !== undefined && (volumeUID === undefined || volume.metadata.uid === volumeUID);
+    const isIts = volume !== undefined && (volumeUID === undefined || volume.metadata.uid === volumeUID);
+    return isIts || (await isMounted(node, record));
   };
-  const record = await node.records.forget(name, exists);
+  const record = await node.records.forget(name, isGood);
   if (record === undefined) return;
   const made = Object.entries(record.published).flatMap(([path, use]) => (use.made ? [path] : []));
   if (record.staged?.made === true) made.push(record.staged.path);

@@ -23,3 +23,10 @@ export async function mountedTargets(node: NodeContext, record: NodeRecord): Pro
   }
   return targets;
 }
+
+/** Whether anything of a record is mounted. */
+export async function isMounted(node: NodeContext, record: NodeRecord): Promise<boolean> {
+  const { staged } = record;
+  if (staged?.access === "mount" && (await node.host.mounts.at(staged.path)).length > 0) return true;
+  return (await mountedTargets(node, record)).length > 0;
+}
