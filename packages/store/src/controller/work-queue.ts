@@ -174,7 +174,8 @@ export class WorkQueue {
     this.#later.delete(key);
     this.#counts.adds += 1;
     const now = this.#now();
-    const taker = this.#takers.shift();
+    // Who waits shortest goes first: the others may never be needed.
+    const taker = this.#takers.pop();
     if (taker === undefined) {
       this.#ready.set(key, now);
       return;

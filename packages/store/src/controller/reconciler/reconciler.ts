@@ -84,8 +84,7 @@ export class Reconciler<View, Step extends { do: string }> {
       await Promise.all(this.#informers.map((informer) => informer.synced(signal)));
       for (const key of this.#due()) this.#queue.add(key);
       this.#begun = true;
-      const workers = Array.from({ length: concurrency }, () => this.#work());
-      await Promise.all([...workers, keepResyncing(this, signal, resyncMs)]);
+      await Promise.all([this.#workAtMost(concurrency), keepResyncing(this, signal, resyncMs)]);
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
@@ -201,10 +200,16 @@ export class Reconciler<View, Step extends { do: string }> {
     if (!this.#running.has(pass.key)) this.#queue.add(pass.key);
   }
 
-  async #work(): Promise<void> {
-    for (;;) {
-      const key = await this.#queue.take();
-      if (key === undefined || this.#signal.aborted) return;
+  /** Another worker waits for a key only when this one has got its first: a kubelet may have thousands, and needs two mostly. */
+  async #workAtMost(workers: number): Promise<void> {
+    const key = await this.#queue.take();
+    if (key === undefined) return;
+    await Promise.all([this.#work(key), workers > 1 ? this.#workAtMost(workers - 1) : undefined]);
+  }
+
+  async #work(first: string): Promise<void> {
+    for (let key: string | undefined = first; key !== undefined; key = await this.#queue.take()) {
+      if (this.#signal.aborted) return;
       await this.#giveTurn();
       this.#running.add(key);
       this.#deferred.delete(key);
