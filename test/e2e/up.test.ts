@@ -124,7 +124,7 @@ test(
     const where = ["--state-dir", other.stateDir, "--listen", "127.0.0.1:0", "--node-name", "node-a"];
     const { code, stderr } = await mooring("up", ...where);
     assert.equal(code, 2, stderr);
-    assert.match(stderr, /^error: pool "default" is not usable: .*pools.*\nnext: put that right/m);
+    assert.match(stderr, /^error: \S+\/pools is a regular file, not a folder\nnext: move it away/m);
     await rm(join(other.stateDir, "pools"));
     await other.start();
     const says = async () => /^mooring is up, .*$/m.exec(other.output)?.[0];
