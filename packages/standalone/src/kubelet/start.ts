@@ -249,7 +249,10 @@ function measuredPods(
   };
   return {
     evictions: new Evictions({ ...shared, runtime, paths, exec: host.exec }),
-    lostMounts: new LostMounts({ ...shared, view, host, pathOf: publishedPath(manager) }),
+    lostMounts: new LostMounts({
+      ...{ ...shared, view, host },
+      pathOf: (uid, volume) => (manager.isMounted(uid, volume) ? manager.pathOf(uid, volume) : undefined),
+    }),
   };
 }
 

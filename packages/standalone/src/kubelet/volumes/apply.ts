@@ -64,9 +64,23 @@ async function publish(context: ManagerContext, entry: CsiVolumeEntry, podUID: s
   entry.publications.set(podUID, "maybe");
   const needed = needsAttach(context.view, entry);
   await publishVolume(context, entry.record, { use: want, needsAttach: needed }, context.signal);
+  await noteMount(context, entry, podUID);
   entry.publications.set(podUID, "yes");
   entry.publishedAt.set(podUID, performance.now());
   context.changed(podUID);
+}
+
+/** Right behind the driver's response is what the driver makes of a volume: one that mounts nothing is no mount lost later. */
+async function noteMount(
+  { host, paths }: ManagerContext,
+  { record, mountless }: CsiVolumeEntry,
+  podUID: string,
+): Promise<void> {
+  const { specVolID, volumeMode } = record;
+  const target = paths.publishTarget(podUID, specVolID, volumeMode === "Block");
+  const mounts = await host.mounts.at(target);
+  if (mounts.length === 0) mountless.add(podUID);
+  else mountless.delete(podUID);
 }
 
 /** Publishes the volume again. When that fails it stays published: the pod goes on with what it has. */

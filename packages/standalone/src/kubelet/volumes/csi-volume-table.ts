@@ -21,6 +21,8 @@ export interface CsiVolumeEntry {
   readonly wants: Map<string, Want>;
   /** By pod uid: when it was last published, in milliseconds of `performance.now()`. */
   readonly publishedAt: Map<string, number>;
+  /** By pod uid: the driver has published it and mounted nothing, so that no mount of it can be lost. */
+  readonly mountless: Set<string>;
 }
 
 /** It is made for one pod: never attached, staged or grown. */
@@ -90,6 +92,7 @@ export class CsiVolumeTable {
   unpublished(entry: CsiVolumeEntry, podUID: string): void {
     entry.publications.delete(podUID);
     entry.publishedAt.delete(podUID);
+    entry.mountless.delete(podUID);
     if (!this.isUsing(podUID)) this.#released.delete(podUID);
   }
 
@@ -136,7 +139,8 @@ export class CsiVolumeTable {
     const known = this.#entries.get(key);
     if (known !== undefined) return known;
     const entry: CsiVolumeEntry = {
-      ...{ record, staged: "no", publications: new Map(), wants: new Map(), publishedAt: new Map() },
+      ...{ record, staged: "no", wants: new Map() },
+      ...{ publications: new Map(), publishedAt: new Map(), mountless: new Set() },
     };
     this.#entries.set(key, entry);
     return entry;

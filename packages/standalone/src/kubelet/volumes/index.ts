@@ -25,6 +25,8 @@ export interface VolumeManager {
   /** Nothing of the pod runs any more: its volumes may go. */
   release(podUID: string): void;
   isReady(podUID: string, volumes: readonly CsiVolume[]): boolean;
+  /** The volume is published for the pod, and its driver has mounted it there: not all do. */
+  isMounted(podUID: string, volume: CsiVolume): boolean;
   /** The pod wants a volume, or one may still be published for it. */
   isUsing(podUID: string): boolean;
   /** The pod waits for a volume that is still to be attached, or staged. */
@@ -67,6 +69,10 @@ export async function startVolumeManager(options: VolumeManagerOptions): Promise
     },
     isReady: (podUID, volumes) =>
       volumes.every(({ key }) => table.get(key)?.publications.get(podUID) === "yes"),
+    isMounted: (podUID, { key }) => {
+      const entry = table.get(key);
+      return entry?.publications.get(podUID) === "yes" && !entry.mountless.has(podUID);
+    },
     isUsing: (podUID) => table.isUsing(podUID),
     isStaging: (podUID) => table.isStaging(podUID),
     isReleasing: (podUID) => table.hasReleased(podUID),

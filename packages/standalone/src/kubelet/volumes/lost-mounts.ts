@@ -11,7 +11,7 @@ interface LostMountsOptions {
   pods(): readonly Pod[];
   view: ClaimCaches;
   host: Pick<Host, "mounts">;
-  /** Where a volume is for a pod; undefined while it is not published. */
+  /** Where a volume is mounted for a pod; undefined while it is not published, or when its driver mounts nothing. */
   pathOf(podUID: string, volume: CsiVolume): string | undefined;
   events: EventRecorder;
   logger: Logger;
@@ -56,6 +56,7 @@ export class LostMounts {
   async read(pods: readonly Pod[]): Promise<(string | undefined)[]> {
     // Published before the mounts are read and after: what comes or goes meanwhile is not lost.
     const before = pods.map((pod) => this.#published(pod));
+    if (before.every((each) => each.length === 0)) return pods.map(() => undefined);
     const mounted = new Set((await this.#options.host.mounts.list()).map(({ target }) => target));
     return pods.map((pod, index) => {
       const still = new Set(this.#published(pod).map(({ path }) => path));
