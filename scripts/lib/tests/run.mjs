@@ -116,10 +116,11 @@ async function runAll(files, compiled, wanted) {
 
 /** What is to be run of each file, with the lane and the time that it is expected to take. */
 function itemsOf(files, compiled, { part, spareUntil }, times) {
+  const ofDay = new Set(filesOfDay(files).filter((file) => isDue(file)));
   return files.map((file) => {
     const name = relative(ROOT, file);
     // Without an end of the time there is nothing to spare.
-    const spare = Number.isFinite(spareUntil) && !isDue(file);
+    const spare = Number.isFinite(spareUntil) && !ofDay.has(file);
     const lane = asMeasured(laneOf(file, part), times[name]);
     return { ...lane, name, file, spare, program: compiled.pathOf(file) };
   });
