@@ -98,7 +98,8 @@ async function isUnused(context: Context, { metadata, spec, status }: Volume): P
   const pool = await read(context, Pools, { name: spec.pool });
   if (pool !== undefined && pool.spec.type !== "directory" && spec.volumeMode === "Filesystem") return true;
   const attachment = await read(context, VolumeAttachments, { name: metadata.name });
-  return (attachment?.status?.generationCounter ?? 0) === 0;
+  // Gone, as its deletion has begun: nobody knows any more.
+  return attachment !== undefined && (attachment.status?.generationCounter ?? 0) === 0;
 }
 
 async function createAgain({ store }: Context, name: string): Promise<string> {

@@ -68,14 +68,18 @@ async function othersInPlace(context: Context, { metadata, spec }: StatefulSet):
   const { replicas = 1, ordinals, selector } = spec ?? {};
   const labels = Object.entries(selector?.matchLabels ?? {});
   const first = ordinals?.start ?? 0;
-  const names = new Set(Array.from({ length: replicas }, (_, index) => `${name}-${first + index}`));
+  // The set may want a billion replicas: what is there is counted, not what is wanted.
+  const isOfSet = (pod: string): boolean => {
+    const ordinal = pod.startsWith(`${name}-`) ? pod.slice(name.length + 1) : "";
+    return /^(0|[1-9]\d*)$/.test(ordinal) && Number(ordinal) >= first && Number(ordinal) < first + replicas;
+  };
   const { items } = await context.store.list(Pods, { namespace });
   const others = items.filter((pod) => {
     const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller === true);
     // One without an owner, with the set's labels, is adopted.
     const isAdopted =
       owner === undefined && labels.every(([key, value]) => pod.metadata.labels?.[key] === value);
-    return names.has(pod.metadata.name) && owner?.uid !== uid && !isAdopted;
+    return isOfSet(pod.metadata.name) && owner?.uid !== uid && !isAdopted;
   });
   return others.slice(0, MOST).map((pod) => {
     const message = `pod ${pod.metadata.name} is somebody else's, and the set cannot make its own of that name`;
