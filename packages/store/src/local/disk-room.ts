@@ -3,6 +3,8 @@ import { describeBytes } from "../object/describe-bytes.ts";
 
 const MOST = 32 * 1024 ** 2;
 const PART = 0.05;
+/** It sets blocks aside for root. Of others more is free than anybody can have: btrfs counts what only metadata may take. */
+const EXT = 0xef53;
 
 /** What is left on the disk of a folder; bytes. */
 export interface DiskRoom {
@@ -18,8 +20,8 @@ export interface DiskRoom {
  * what others write during a transaction.
  */
 export function diskRoom(folder: string): DiskRoom {
-  const { bavail, bfree, blocks, bsize } = statfsSync(folder);
-  const free = process.getuid?.() === 0 ? bfree : bavail;
+  const { type, bavail, bfree, blocks, bsize } = statfsSync(folder);
+  const free = process.getuid?.() === 0 && type === EXT ? bfree : bavail;
   return { folder, freeBytes: free * bsize, reserveBytes: Math.min(MOST, blocks * bsize * PART) };
 }
 
