@@ -1,5 +1,6 @@
+import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtemp, rm, rmdir, statfs, truncate, writeFile } from "node:fs/promises";
+import { mkdtemp, open, rm, rmdir, statfs, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -35,6 +36,19 @@ export class SmallDisk {
     const { bavail, bsize } = await statfs(this.folder);
     const bytes = bavail * bsize - leftMebibytes * 1024 ** 2;
     await run("fallocate", ["-l", String(bytes), this.#filler]);
+  }
+
+  /** To the last block, which something else may free again. */
+  async fillUp(): Promise<void> {
+    await this.fill(1).catch(() => {});
+    const filler = await open(this.#filler, "a");
+    try {
+      for (;;) await filler.write(Buffer.alloc(4096));
+    } catch (error) {
+      assert.equal((error as NodeJS.ErrnoException).code, "ENOSPC");
+    } finally {
+      await filler.close();
+    }
   }
 
   async makeRoom(): Promise<void> {

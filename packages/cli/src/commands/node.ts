@@ -3,7 +3,7 @@ import { rotateCredential, startClusterNode, startMooringNode } from "@mooring/s
 import { defined } from "@mooring/store";
 import { Command } from "commander";
 import { type JoinOptions, openNodeClient } from "../client/node-client.ts";
-import { warnOfDisks } from "../doctor/disk-checks.ts";
+import { warnOfDisks, warnOfFullDisk } from "../doctor/disk-checks.ts";
 import { withConfigFile } from "../options/config-file.ts";
 import { type HostOptions, withHostOptions } from "../options/host-options.ts";
 import { labels, nodeName, ownPoolName, poolName, taints } from "../options/node-settings.ts";
@@ -61,6 +61,7 @@ async function node(options: NodeOptions): Promise<void> {
   process.stdout.write(`node ${name} is up${trouble}\n  pool    ${own}\n  socket  ${running.socket}\n`);
   await ready.write({ pid: process.pid, node: name, socket: running.socket });
   await running.done.finally(() => store.close());
+  warnOfFullDisk(stateDir);
 }
 
 function poolsOf(options: NodeOptions, node: string): AgentPool[] {

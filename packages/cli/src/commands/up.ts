@@ -1,7 +1,7 @@
 import { type Standalone, startStandalone } from "@mooring/standalone";
 import { defined, RestStore } from "@mooring/store";
 import { Command } from "commander";
-import { warnOfDisks } from "../doctor/disk-checks.ts";
+import { warnOfDisks, warnOfFullDisk } from "../doctor/disk-checks.ts";
 import { type ClientBoundsOptions, clientBounds, withClientBounds } from "../options/client-bounds.ts";
 import { withConfigFile } from "../options/config-file.ts";
 import { type HostOptions, withHostOptions } from "../options/host-options.ts";
@@ -67,6 +67,7 @@ async function up(options: UpOptions): Promise<void> {
   process.stdout.write(`\nexport KUBECONFIG=${running.kubeconfig}\n`);
   await ready.write({ pid: process.pid, url: running.url, kubeconfig: running.kubeconfig });
   await running.done;
+  warnOfFullDisk(stateDir);
 }
 
 /** `mooring up`: everything on one machine, in the foreground, until a signal. */

@@ -1,6 +1,6 @@
 import { readdir, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
-import { describeBytes } from "@mooring/store";
+import { describeBytes, diskFull, diskRoom } from "@mooring/store";
 import { type Check, check } from "./check.ts";
 
 /** Parts of a disk from which on an operator should know. */
@@ -53,4 +53,12 @@ export async function warnOfDisks(stateDir: string): Promise<void> {
     process.stderr.write(`warning: ${name}: ${detail}\n`);
     if (next !== undefined) process.stderr.write(`next: ${next}\n`);
   }
+}
+
+/** Of a stop that could write nothing down: the next start goes by what was recorded before. */
+export function warnOfFullDisk(stateDir: string): void {
+  if (diskFull(diskRoom(stateDir)) === undefined) return;
+  const lost = "how pods have ended may not be recorded, and the next start needs room";
+  process.stderr.write(`warning: stopped, but the disk of ${stateDir} is full: ${lost}\n`);
+  process.stderr.write(`next: make room there: df -h ${stateDir}\n`);
 }

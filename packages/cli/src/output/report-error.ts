@@ -33,6 +33,7 @@ const SYSTEM: Readonly<Record<string, { next: string; exitCode: number }>> = {
   ENOTDIR: { next: "name a folder, or a path at which one can be made", exitCode: EXIT.usage },
   EROFS: { next: "use a path on a file system that can be written to", exitCode: EXIT.usage },
   ENOSPC: { next: "make room on that file system, or use a path on another one", exitCode: EXIT.usage },
+  EDQUOT: { next: "make room in that quota, or use a path on another file system", exitCode: EXIT.usage },
 };
 
 function cannotOpen(error: StoreOpenError): ErrorReport {
@@ -103,7 +104,8 @@ export function describeError(error: unknown): ErrorReport {
   const { code, hint } = error as Error & { code?: unknown; hint?: unknown };
   if (typeof code === "string" && UNREACHABLE.has(code)) return unreachable(error.message);
   const refusal = typeof code === "string" ? SYSTEM[code] : undefined;
-  if (refusal !== undefined) return { message: error.message, ...refusal };
+  const own = typeof hint === "string" ? { next: hint } : {};
+  if (refusal !== undefined) return { message: error.message, ...refusal, ...own };
   if (typeof hint === "string") return { message: error.message, next: hint, exitCode: EXIT.usage };
   const message = withSourcePositions(error.stack ?? error.message);
   return { message, next: REPORT, exitCode: EXIT.internal };

@@ -1,5 +1,6 @@
-import { open, readFile, rename } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { replaceFile } from "@mooring/store";
 import { CommandError } from "../output/command-error.ts";
 
 /** Records below a state folder whose it is: a node's name and a line break. */
@@ -18,21 +19,9 @@ export async function keepOwner(stateDir: string, nodeName: string): Promise<voi
   });
   const known = text.trim();
   if (known === nodeName) return;
-  if (known === "") return write(path, nodeName);
+  // Lost with the power, the next start writes it again; half a name would be another node's.
+  if (known === "") return replaceFile(path, `${nodeName}\n`);
   throw new CommandError(`${stateDir} is the state of node ${known}, not of ${nodeName}`, {
     next: `start it with --node-name ${known}, or use another --state-dir`,
   });
-}
-
-/** Whole or not at all: half a name would be another node's. Lost with the power, the next start writes it again. */
-async function write(path: string, nodeName: string): Promise<void> {
-  const temporary = `${path}.new`;
-  const file = await open(temporary, "w", 0o600);
-  try {
-    await file.writeFile(`${nodeName}\n`);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(temporary, path);
 }

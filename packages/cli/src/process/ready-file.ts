@@ -1,6 +1,6 @@
-import { access, constants, lstat, rename, rm, writeFile } from "node:fs/promises";
+import { access, constants, lstat, rm, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { makeFolder } from "@mooring/store";
+import { makeFolder, naming, replaceFile } from "@mooring/store";
 import { CommandError } from "../output/command-error.ts";
 
 /** `--ready-file`: what shows others that everything is ready. */
@@ -46,10 +46,9 @@ export async function readyFile(path: string | undefined): Promise<ReadyFile> {
     },
     write: async (content) => {
       const line = `${JSON.stringify(content)}\n`;
-      if (!(await isOurs(path))) return writeFile(path, line);
+      if (!(await isOurs(path))) return naming(path, () => writeFile(path, line));
       // Who waits for the file reads all of it as soon as it is there.
-      await writeFile(`${path}.new`, line);
-      await rename(`${path}.new`, path);
+      await replaceFile(path, line, 0o666);
     },
   };
 }

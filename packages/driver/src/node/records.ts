@@ -1,7 +1,7 @@
-import { mkdir, open, readdir, readFile, rename, unlink } from "node:fs/promises";
+import { mkdir, readdir, readFile, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Volume } from "@mooring/engine";
-import { defined, KeyedLock, syncFolder } from "@mooring/store";
+import { defined, KeyedLock, replaceFile, syncFolder } from "@mooring/store";
 import { codeOf } from "../errors.ts";
 import { parseRecord, unlessDamaged } from "./damaged-record.ts";
 
@@ -110,15 +110,7 @@ export class NodeRecords {
   async #write(record: NodeRecord): Promise<void> {
     const file = this.#file(record.volumeId);
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    const temporary = `${file}.new`;
-    const handle = await open(temporary, "w", 0o600);
-    try {
-      await handle.writeFile(JSON.stringify(record));
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(temporary, file);
+    await replaceFile(file, JSON.stringify(record));
     await syncFolder(this.#folder);
   }
 

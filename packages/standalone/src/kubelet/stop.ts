@@ -24,7 +24,7 @@ export async function stopPods(options: StopOptions): Promise<void> {
   const { view, runtime, volumes, manager, nodeName, logger } = options;
   const running = runtime.list().filter(({ state }) => state !== "exited");
   const none = new AbortController().signal;
-  await Promise.all(
+  const stops = await Promise.allSettled(
     running.map(async ({ id, pod, name }) => {
       const object = view.pods.byIndex("uid", pod.uid)[0];
       const graceMs = Math.min((object?.spec?.terminationGracePeriodSeconds ?? 30) * 1000, LONGEST_GRACE_MS);
@@ -35,6 +35,9 @@ export async function stopPods(options: StopOptions): Promise<void> {
       await runtime.stop(id, { graceMs: Math.max(0, until - performance.now()), shutdown: true });
     }),
   );
+  // One that does not end keeps its own volumes busy, and nobody else's.
+  for (const stop of stops)
+    if (stop.status === "rejected") logger.error({ err: stop.reason }, "a container could not be stopped");
   const here = view.pods.byIndex("node", nodeName).map(({ metadata }) => metadata.uid ?? "");
   for (const uid of new Set([...here, ...manager.podsOnDisk(), ...running.map(({ pod }) => pod.uid)])) {
     await volumes.release(uid);

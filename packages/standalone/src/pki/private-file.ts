@@ -1,13 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-
-/** A write(2) that fails names no file: a full disk, or one that fails. */
-function named(path: string, cause: unknown): unknown {
-  if (!(cause instanceof Error) || cause.message.includes(path)) return cause;
-  const { code } = cause as NodeJS.ErrnoException;
-  return Object.assign(new Error(`${path} cannot be written: ${cause.message}`, { cause }), { code });
-}
+import { naming, writeFailure } from "@mooring/store";
 
 /**
  * Writes a file that only its owner may read, whole or not at all: a crash leaves the old content or the new one.
@@ -15,9 +9,11 @@ function named(path: string, cause: unknown): unknown {
  */
 export async function writePrivateFile(path: string, content: string, mode = 0o600): Promise<void> {
   const folder = dirname(path);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
   const temporary = join(folder, `.${basename(path)}.${randomBytes(6).toString("hex")}`);
-  const file = await open(temporary, "wx", mode);
+  const file = await naming(path, async () => {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    return open(temporary, "wx", mode);
+  });
   try {
     await file.writeFile(content);
     await file.sync();
@@ -26,7 +22,7 @@ export async function writePrivateFile(path: string, content: string, mode = 0o6
   } catch (error) {
     await file.close().catch(() => {});
     await rm(temporary, { force: true });
-    throw named(path, error);
+    throw writeFailure(path, error);
   }
   const directory = await open(folder, "r");
   try {

@@ -1,5 +1,6 @@
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { replaceFile } from "@mooring/store";
 import type { ProcessIdentity } from "./process-identity.ts";
 import type { ContainerExit } from "./runtime.ts";
 
@@ -63,9 +64,7 @@ export function containerFiles(folder: string, bundle: string): ContainerFiles {
 /** Replaces the record as a whole: a crash leaves the one before. A container without any is removed at the next start. */
 export async function writeRecord(files: ContainerFiles, record: ContainerRecord): Promise<void> {
   await mkdir(files.folder, { recursive: true, mode: 0o700 });
-  const temporary = join(files.folder, "record.json.new");
-  await writeFile(temporary, `${JSON.stringify(record, null, 2)}\n`, { flush: true });
-  await rename(temporary, join(files.folder, "record.json"));
+  await replaceFile(join(files.folder, "record.json"), `${JSON.stringify(record, null, 2)}\n`, 0o644);
 }
 
 /** All containers below `root`; a folder without a record is one whose start or removal was interrupted, and goes. */

@@ -26,24 +26,20 @@ export class SavedRecord {
     this.#record = { ...this.#record, ...change };
   }
 
+  /**
+   * On disk where that takes it, and then seen. A full one keeps no container from its end: what a life after this one has to
+   * know of it is in the record from before its start, and in the files of its monitor.
+   */
   async save(change: Partial<ContainerRecord>): Promise<void> {
     this.keep(change);
-    await this.#write();
+    await this.#write().catch((error: unknown) => this.#warn(error));
     this.#changed();
   }
 
-  /**
-   * Seen at once, and on disk soon: what a life after this one has to know of a container is in the record from before its
-   * start, and in the files of its monitor.
-   */
+  /** Seen at once, and on disk soon. */
   noteStart(startedAt: string): void {
     this.keep({ startedAt });
-    this.#write().catch((error: unknown) => {
-      this.#logger.warn(
-        { container: this.#record.id, err: error },
-        "cannot record yet when a container has started",
-      );
-    });
+    this.#write().catch((error: unknown) => this.#warn(error));
     this.#changed();
   }
 
@@ -64,6 +60,13 @@ export class SavedRecord {
       state: exit === undefined ? running : "exited",
       ...defined({ startedAt, imageRoot, imageID, pid: init?.pid, exit }),
     };
+  }
+
+  #warn(error: unknown): void {
+    this.#logger.warn(
+      { container: this.#record.id, err: error },
+      "cannot record yet what has become of a container",
+    );
   }
 
   /** As it is then; one after the other, as they share a file. */

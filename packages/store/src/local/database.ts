@@ -75,6 +75,8 @@ export class ObjectDatabase {
     let root: RootDatabase<string, string> | undefined;
     try {
       const format = await inspectFiles(folder, evidence);
+      // LMDB makes a new store's files, and ends the process where they do not fit.
+      if (format === undefined) requireRoom(folder);
       root = openRoot(storeFile(folder));
       closeOnExec(storeFile(folder));
       const database = new ObjectDatabase(options, root, unlock);
@@ -253,6 +255,11 @@ export class ObjectDatabase {
   #checkOpen(): void {
     if (this.#closed) throw new StatusError("ServiceUnavailable", "the store is closed");
   }
+}
+
+function requireRoom(folder: string): void {
+  const full = diskFull(diskRoom(folder));
+  if (full !== undefined) throw insufficientStorage(full);
 }
 
 function openRoot(path: string): RootDatabase<string, string> {

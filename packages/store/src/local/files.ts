@@ -1,6 +1,7 @@
 import { open, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { requireKind } from "../runtime/file-kind.ts";
+import { replaceFile } from "../runtime/replace-file.ts";
 import { checkStore } from "./check/check-store.ts";
 import type { Damage } from "./check/damage.ts";
 import { StoreOpenError } from "./open-error.ts";
@@ -97,13 +98,7 @@ async function wasMade(folder: string): Promise<boolean> {
 /** Writes down that the store exists, once it does. */
 export async function finishFiles(folder: string): Promise<void> {
   if (!(await wasMade(folder))) {
-    const handle = await open(madeFile(folder), "w", 0o600);
-    try {
-      await handle.writeFile(MADE);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
+    await replaceFile(madeFile(folder), MADE);
   }
   await syncFolders(folder);
 }

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
+import { writeFailure } from "../runtime/disk-errors.ts";
 import { ownerFile, requireFiles } from "./files.ts";
 import { StoreOpenError } from "./open-error.ts";
 
@@ -27,7 +28,7 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
     const owner = readOwner(file);
     if (owner !== undefined && owner.pid !== process.pid && startTimeOf(owner.pid) === owner.startTime)
       throw locked(folder, owner.pid);
-    writeFileSync(file, `${process.pid} ${startTimeOf(process.pid)}\n`, { mode: 0o600 });
+    writeOwner(file);
   } catch (error) {
     await close(server);
     throw error;
@@ -41,6 +42,14 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
     }
     return close(server);
   };
+}
+
+function writeOwner(file: string): void {
+  try {
+    writeFileSync(file, `${process.pid} ${startTimeOf(process.pid)}\n`, { mode: 0o600 });
+  } catch (error) {
+    throw writeFailure(file, error);
+  }
 }
 
 function locked(folder: string, pid: number | undefined): StoreOpenError {

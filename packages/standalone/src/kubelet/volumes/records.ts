@@ -1,5 +1,6 @@
-import { mkdir, readdir, readFile, rename, rmdir, unlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rmdir, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { replaceFile } from "@mooring/store";
 import type { KubeletPaths } from "../paths.ts";
 
 /**
@@ -25,9 +26,7 @@ interface FoundPublication extends VolumeRecord {
 /** Writes `vol_data.json` as upstream's kubelet does; whole or not at all. */
 export async function writeVolumeRecord(folder: string, record: VolumeRecord): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o750 });
-  const temporary = join(folder, `${FILE}.new`);
-  await writeFile(temporary, `${JSON.stringify(record)}\n`, { flush: true });
-  await rename(temporary, join(folder, FILE));
+  await replaceFile(join(folder, FILE), `${JSON.stringify(record)}\n`, 0o644);
 }
 
 /** Removes the record and its folder. Whatever else is in there stays and is an error: it could be data. */
