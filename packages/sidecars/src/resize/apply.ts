@@ -74,7 +74,7 @@ export class ResizeEffects {
         await patchMetadata(store, cluster.volumes, volume, { annotations: { [PRE_RESIZE_CAPACITY]: null } });
         return;
       case "withdraw":
-        return this.#status(claim, {});
+        return this.#status(claim, { allocated: step.allocated });
       case "report":
         this.backoff.fail(uid, resizeRequestKey(view));
         return this.#event(claim, "Warning", "VolumeResizeFailed", step.message);

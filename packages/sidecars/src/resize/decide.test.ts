@@ -137,6 +137,26 @@ const ROWS: readonly Row[] = [
     { sizes: [5, 3, 3, 10], status: RUNNING, ...refused(10) },
     announce(5),
   ],
+  [
+    "an infeasible size is left for what there is",
+    { sizes: [3, 3, 3, 10], status: "ControllerResizeInfeasible" },
+    { do: "withdraw", allocated: GiB(3) },
+  ],
+  [
+    "a size that was refused for certain is left for what there is",
+    { sizes: [3, 3, 3, 10], status: RUNNING, ...refused(10) },
+    { do: "withdraw", allocated: GiB(3) },
+  ],
+  [
+    "what may have been done is done, also when nobody wants it any more",
+    { sizes: [3, 3, 3, 10], status: RUNNING },
+    expand(10),
+  ],
+  [
+    "what was refused and another sidecar has done is handed on",
+    { sizes: [3, 3, 10, 10], status: RUNNING, ...refused(10) },
+    { do: "finish", bytes: GiB(10) },
+  ],
   ["what may have been done is done first", { sizes: [5, 3, 3, 10], status: RUNNING }, expand(10)],
   [
     "a node could not, and does all of it",

@@ -50,7 +50,8 @@ export type ResizeStep =
   | { do: "hand-to-node"; allocated?: bigint }
   | { do: "finish"; bytes: bigint }
   | { do: "forget-pre-resize" }
-  | { do: "withdraw" }
+  /** Nothing is to grow any more. `allocated`: what the volume has. */
+  | { do: "withdraw"; allocated: bigint }
   | { do: "report"; message: string };
 
 /**
@@ -77,10 +78,18 @@ export function decideResize(view: ResizeView): ResizeStep | Outcome {
   if (volume.spec?.csi?.driver !== driver.name || volume.status?.phase !== "Bound") return DONE;
   if (volume.spec.claimRef?.uid !== claim.metadata.uid || claim.status?.phase !== "Bound") return DONE;
   const sizes = sizesOf(claim, volume);
-  const running = sizes.status === "ControllerResizeInProgress";
+  const inProgress = sizes.status === "ControllerResizeInProgress";
+  const running = inProgress && !(isRefused(view, sizes) && sizes.volume < (sizes.allocated ?? 0n));
   if (sizes.requested > sizes.granted || running) return decideExpansion(view, claim, volume, sizes);
   if (isPrepared(volume) && sizes.granted >= sizes.volume) return { do: "forget-pre-resize" };
-  return sizes.status === "ControllerResizeInfeasible" ? { do: "withdraw" } : DONE;
+  return inProgress || sizes.status === "ControllerResizeInfeasible"
+    ? { do: "withdraw", allocated: sizes.volume }
+    : DONE;
+}
+
+/** The driver has refused for certain what is announced. */
+function isRefused({ result }: ResizeView, { allocated }: Sizes): boolean {
+  return result?.kind === "refused" && result.target === allocated;
 }
 
 function decideExpansion(
@@ -91,8 +100,7 @@ function decideExpansion(
 ): ResizeStep | Outcome {
   const { result, driver } = view;
   const controller = driver.can.has("EXPAND_VOLUME");
-  const refused = result?.kind === "refused" && result.target === sizes.allocated;
-  const target = targetSize(sizes, refused, controller);
+  const target = targetSize(sizes, isRefused(view, sizes), controller);
   if (target === undefined) return DONE;
   if (result?.kind === "expanded" && result.target === target && sizes.volume < result.bytes)
     return { do: "write-volume", bytes: result.bytes, nodeExpansion: result.nodeExpansion };

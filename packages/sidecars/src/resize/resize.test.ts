@@ -108,6 +108,22 @@ test("an infeasible size is reported, and a smaller one recovers from it at once
   );
 });
 
+test("a refused size is forgotten when no more is asked for than there is", async (t) => {
+  const h = await start(t, { sidecars: { retry: { startMs: 5, maxMs: 20, infeasibleMs: 600_000 } } });
+  h.driver.faults.add({ method: "ControllerExpandVolume", code: Code.FAILED_PRECONDITION, times: 1000 });
+  await ask(h, "900Gi");
+  await claimIs(h, "it is refused", (status) => condition(status) === "ControllerResizeError");
+  await ask(h, "1Gi");
+  await claimIs(
+    h,
+    "nothing is left of it",
+    ({ allocatedResources, allocatedResourceStatuses, conditions }) =>
+      allocatedResources?.storage === "1Gi" &&
+      allocatedResourceStatuses?.storage === undefined &&
+      conditions?.length === 0,
+  );
+});
+
 test("an uncertain expansion is repeated with its own size, also when the wish changes and the process restarts", async (t) => {
   const h = await start(t);
   h.driver.faults.add({
