@@ -147,6 +147,7 @@ const changes: {
   expected: string;
 }[] = [
   { kind: "PersistentVolumeClaim", from: bound, to: grown("2Gi"), expected: "" },
+  { kind: "PersistentVolumeClaim", from: grown("2Gi"), to: bound, expected: "" },
   {
     kind: "PersistentVolumeClaim",
     from: bound,

@@ -115,13 +115,16 @@ function setOrDelete(object: Record<string, unknown>, field: string, value: unkn
   else object[field] = clone(value);
 }
 
-/** A claim may be made smaller again only to leave a failed expansion, and never below what it already has. */
+/**
+ * A claim may be made smaller again only to leave a failed expansion, and never below what it already has. Kubernetes asks for
+ * a little more than that, and so has no way back to a size that fits exactly.
+ */
 function shrinkErrors(next: UnstructuredObject, old: UnstructuredObject): FieldError[] {
   const path = ["spec", "resources", "requests", "storage"];
   const [after, before] = [digText(next, ...path), digText(old, ...path)];
   const capacity = digText(old, "status", "capacity", "storage");
   if (after === "" || before === "" || compareQuantities(after, before) >= 0) return [];
-  return capacity !== "" && compareQuantities(after, capacity) > 0
+  return capacity !== "" && compareQuantities(after, capacity) >= 0
     ? []
     : [forbidden("spec.resources.requests.storage", "field can not be less than status.capacity")];
 }
