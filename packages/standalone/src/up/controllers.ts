@@ -4,6 +4,7 @@ import { admittingPods } from "../apiserver/admission/made-pods.ts";
 import { startAttachDetach } from "../controllers/attach-detach/index.ts";
 import { startBinder } from "../controllers/binder/index.ts";
 import { type ClusterView, openClusterView } from "../controllers/cluster-view.ts";
+import { CONTROLLER_MANAGER } from "../controllers/controller-manager.ts";
 import { startCronJobController } from "../controllers/cron-job/index.ts";
 import { startDeployments } from "../controllers/deployment/index.ts";
 import { startGarbageCollector } from "../controllers/garbage-collector/index.ts";
@@ -25,7 +26,7 @@ export async function startControllers(
   caPem: string,
 ): Promise<ClusterView> {
   const view = await parts.start("cluster view", (signal) => openClusterView(store, { logger, signal }));
-  const manager = { store: managedBy(store, "kube-controller-manager"), view, logger };
+  const manager = { store: managedBy(store, CONTROLLER_MANAGER), view, logger };
   await parts.start("binder", (signal) => startBinder({ ...manager, signal }));
   await parts.start("scheduler", (signal) =>
     startScheduler({ ...manager, store: managedBy(store, "kube-scheduler"), signal }),
@@ -72,7 +73,7 @@ export async function watchNodes(
   view: ClusterView,
 ): Promise<void> {
   const { sinceBoot } = createHost().clock;
-  const lifecycle = { store: managedBy(store, "kube-controller-manager"), view, logger, sinceBoot };
+  const lifecycle = { store: managedBy(store, CONTROLLER_MANAGER), view, logger, sinceBoot };
   await parts.start("node lifecycle", (signal) =>
     startNodeLifecycle({ ...lifecycle, graceMs: options.nodeGraceMs, signal }),
   );

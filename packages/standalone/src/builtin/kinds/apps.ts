@@ -17,10 +17,10 @@ import {
 } from "../../kinds/builtin-kind.ts";
 import { type FieldError, forbidden, invalid, required } from "../../schema/field-error.ts";
 import { clone, isObject, type JsonObject, jsonEqual } from "../../schema/model.ts";
-import { compareQuantities } from "../../schema/quantity.ts";
 import { immutable, noUpdates } from "../immutable.ts";
 import { appsTypes } from "../types/workloads.ts";
 import { claimSpecErrors } from "./claim.ts";
+import { requireWayBack, STORAGE } from "./claim-template-size.ts";
 import { defaultPodSpec } from "./pod-defaults.ts";
 import { count, templateColumns, workloadErrors } from "./pod-template.ts";
 
@@ -121,13 +121,12 @@ const replicaSets: BuiltinKind = {
   },
 };
 
-/** What may change of a StatefulSet's spec; of the templates of its claims, the size may grow. */
+/** What may change of a StatefulSet's spec; of the templates of its claims, the size (see {@link requireWayBack}). */
 const MUTABLE = [
   ...["replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit"],
   ...["persistentVolumeClaimRetentionPolicy", "minReadySeconds"],
 ];
-const FIXED = `updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy', 'minReadySeconds' and a larger 'volumeClaimTemplates[*].spec.resources.requests.storage' are forbidden`;
-const STORAGE = ["spec", "resources", "requests", "storage"] as const;
+const FIXED = `updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy', 'minReadySeconds' and 'volumeClaimTemplates[*].spec.resources.requests.storage' are forbidden`;
 
 function statefulSetErrors(set: UnstructuredObject): FieldError[] {
   const names = new Set<string>();
@@ -179,7 +178,7 @@ function statefulSetUpdateErrors(next: UnstructuredObject, old: UnstructuredObje
   }
   for (const [i, template] of digList(allowed, "volumeClaimTemplates").entries()) {
     const size = dig(after, "volumeClaimTemplates", i, ...STORAGE);
-    if (size === undefined || compareQuantities(String(size), digText(template, ...STORAGE)) <= 0) continue;
+    if (size === undefined) continue;
     digObject(template, "spec", "resources", "requests").storage = size;
   }
   return jsonEqual(allowed, after) ? [] : [forbidden("spec", FIXED)];
@@ -212,6 +211,7 @@ const statefulSets: BuiltinKind = {
     },
     validate: statefulSetErrors,
     validateUpdate: statefulSetUpdateErrors,
+    admit: requireWayBack,
   },
 };
 

@@ -76,7 +76,7 @@ function adopted<T extends KubeObject>(object: T, set: StatefulSet): T {
 }
 
 async function applyToClaim(
-  step: Extract<StatefulSetStep, { do: "create-claim" | "grow-claim" | "set-claim-owners" }>,
+  step: Extract<StatefulSetStep, { do: "create-claim" | "size-claim" | "set-claim-owners" }>,
   set: StatefulSet,
   effects: StatefulSetEffects,
 ): Promise<void> {
@@ -85,9 +85,9 @@ async function applyToClaim(
     case "create-claim":
       claims.wrote(await reported(set, effects, () => store.create(PersistentVolumeClaims, step.claim)));
       return;
-    case "grow-claim": {
-      const grown = withStorage(step.claim, step.storage);
-      claims.wrote(await reported(set, effects, () => store.update(PersistentVolumeClaims, grown)));
+    case "size-claim": {
+      const sized = withStorage(step.claim, step.storage);
+      claims.wrote(await reported(set, effects, () => store.update(PersistentVolumeClaims, sized)));
       return;
     }
     case "set-claim-owners":

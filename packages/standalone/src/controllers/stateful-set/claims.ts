@@ -4,10 +4,8 @@ import {
   ownerReferenceTo,
   type PersistentVolumeClaim,
   type Pod,
-  parseQuantity,
   type StatefulSet,
 } from "@mooring/store";
-import { claimsOf } from "./identity.ts";
 
 type OwnerReferences = NonNullable<PersistentVolumeClaim["metadata"]["ownerReferences"]>;
 
@@ -19,7 +17,8 @@ export interface SetClaim {
 
 export type ClaimStep =
   | { do: "set-claim-owners"; claim: PersistentVolumeClaim; owners: OwnerReferences }
-  | { do: "grow-claim"; claim: PersistentVolumeClaim; storage: string };
+  /** Has it ask for another size. */
+  | { do: "size-claim"; claim: PersistentVolumeClaim; storage: string };
 
 /**
  * Gives a claim the owners that the retention policy wants: the set (it goes with the set), or its pod that is about to go
@@ -54,17 +53,6 @@ export function ownClaim(
 export function goesWithPod({ metadata }: PersistentVolumeClaim, podName: string): boolean {
   return (metadata.ownerReferences ?? []).some(({ kind, name }) => kind === "Pod" && name === podName);
 }
-
-/** A claim grows after its template; it never shrinks. */
-export function growClaim(set: StatefulSet, { claim, ordinal }: SetClaim): ClaimStep | undefined {
-  const wanted = claimsOf(set, ordinal).find(({ metadata }) => metadata.name === claim.metadata.name);
-  const storage = wanted?.spec?.resources?.requests?.["storage"];
-  const has = claim.spec?.resources?.requests?.["storage"];
-  if (storage === undefined || has === undefined || claim.status?.phase !== "Bound") return undefined;
-  return bytes(storage) > bytes(has) ? { do: "grow-claim", claim, storage: String(storage) } : undefined;
-}
-
-const bytes = (quantity: string | number) => parseQuantity(String(quantity));
 
 /** The claim with other owners. */
 export function owned(claim: PersistentVolumeClaim, owners: OwnerReferences): PersistentVolumeClaim {

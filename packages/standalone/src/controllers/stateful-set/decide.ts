@@ -9,7 +9,8 @@ import {
 } from "@mooring/store";
 import { isFinished } from "../pod-claims.ts";
 import { availableInMs } from "../workloads/pods.ts";
-import { type ClaimStep, goesWithPod, growClaim, ownClaim, type SetClaim } from "./claims.ts";
+import { sizeClaim } from "./claim-size.ts";
+import { type ClaimStep, goesWithPod, ownClaim, type SetClaim } from "./claims.ts";
 import { claimsOf, ordinalOf, ordinalsOf, podOf, revisionOf } from "./identity.ts";
 import { maxUnavailableOf } from "./max-unavailable.ts";
 import { equalRevision, inOrder, nextNumber, templateOf } from "./revisions.ts";
@@ -207,7 +208,7 @@ class Steps {
       .flatMap((ordinal) => this.#claimsOf(ordinal));
     const live = claims.filter(({ claim }) => claim.metadata.deletionTimestamp === undefined);
     for (const each of live) {
-      const step = ownClaim(set, each, undefined) ?? growClaim(set, each);
+      const step = ownClaim(set, each, undefined) ?? sizeClaim(set, each);
       if (step !== undefined) return step;
     }
     return undefined;

@@ -16,7 +16,7 @@ const failpoints = stepFailpoints<StatefulSetStep>("standalone/stateful-set", {
   "adopt-pod": true,
   "create-claim": true,
   "set-claim-owners": true,
-  "grow-claim": true,
+  "size-claim": true,
   "create-pod": true,
   "delete-pod": true,
   "write-status": true,

@@ -134,33 +134,60 @@ test(
   },
 );
 
-test(
-  "claims grow after their template, which does not shrink and changes in nothing else",
-  thorough(),
-  async () => {
-    await world.store.create(StatefulSets, statefulSet("grow", { replicas: 2 }));
-    const { spec } = await world.rolledOut(StatefulSets, "grow");
-    const sized = (storage: string, storageClassName = "grows") =>
-      (spec?.volumeClaimTemplates ?? []).map((each) => ({
-        ...each,
-        spec: { ...each.spec, storageClassName, resources: { requests: { storage } } },
-      }));
-    await world.change(StatefulSets, "grow", { volumeClaimTemplates: sized("2Gi") });
-    for (const name of ["data-grow-0", "data-grow-1"]) {
-      await world.becomes(
-        PersistentVolumeClaims,
-        name,
-        (claim) => claim.spec?.resources?.requests?.["storage"] === "2Gi",
-      );
-    }
-    const refused = /updates to statefulset spec for fields other than/;
-    await assert.rejects(world.change(StatefulSets, "grow", { volumeClaimTemplates: sized("1Gi") }), refused);
-    await assert.rejects(
-      world.change(StatefulSets, "grow", { volumeClaimTemplates: sized("3Gi", "other") }),
-      refused,
-    );
-  },
-);
+/** Templates of claims of this size. */
+const sizedTemplates = (storage: string, storageClassName = "grows") =>
+  (statefulSet("any").spec?.volumeClaimTemplates ?? []).map((each) => ({
+    ...each,
+    spec: { ...each.spec, storageClassName, resources: { requests: { storage } } },
+  }));
+const asks = (name: string, storage: string) =>
+  world.becomes(
+    PersistentVolumeClaims,
+    name,
+    ({ spec }) => spec?.resources?.requests?.["storage"] === storage,
+  );
+const grant = (name: string, storage: string) =>
+  mutate(world.store, PersistentVolumeClaims, at(name), {
+    change: (claim) => ({ ...claim, status: { ...claim.status, capacity: { storage } } }),
+    subresource: "status",
+  });
+
+test("claims grow after their template, which changes in nothing else", thorough(), async () => {
+  await world.store.create(StatefulSets, statefulSet("grow", { replicas: 2 }));
+  await world.rolledOut(StatefulSets, "grow");
+  await world.change(StatefulSets, "grow", { volumeClaimTemplates: sizedTemplates("2Gi") });
+  for (const name of ["data-grow-0", "data-grow-1"]) await asks(name, "2Gi");
+  await assert.rejects(
+    world.change(StatefulSets, "grow", { volumeClaimTemplates: sizedTemplates("3Gi", "other") }),
+    /updates to statefulset spec for fields other than/,
+  );
+});
+
+test("a growth without room is taken back by the template, but not what a user has asked for", async () => {
+  await world.store.create(StatefulSets, statefulSet("back-off", { replicas: 3 }));
+  await world.rolledOut(StatefulSets, "back-off");
+  const claims = [0, 1, 2].map((ordinal) => `data-back-off-${ordinal}`);
+  const [full = "", waiting = "", own = ""] = claims;
+  for (const name of claims) await grant(name, "1Gi");
+  await world.change(StatefulSets, "back-off", { volumeClaimTemplates: sizedTemplates("3Gi") });
+  for (const name of claims) await asks(name, "3Gi");
+  await grant(full, "3Gi");
+  const body = { spec: { resources: { requests: { storage: "4Gi" } } } };
+  const byUser = { fieldManager: "kubectl-edit" };
+  await world.store.patch(PersistentVolumeClaims, at(own), { type: "merge", body }, byUser);
+
+  await world.change(StatefulSets, "back-off", { volumeClaimTemplates: sizedTemplates("2Gi") });
+  await asks(waiting, "2Gi");
+  await world.change(StatefulSets, "back-off", { volumeClaimTemplates: sizedTemplates("512Mi") });
+  await asks(waiting, "1Gi");
+  await world.rest();
+  await asks(full, "3Gi");
+  await asks(own, "4Gi");
+  await assert.rejects(
+    world.change(StatefulSets, "back-off", { volumeClaimTemplates: sizedTemplates("256Mi") }),
+    /spec\.volumeClaimTemplates\[0\]\.spec\.resources\.requests\.storage: Forbidden: may not get smaller/,
+  );
+});
 
 test("a pod that ends or is deleted comes back with its name and its claim", thorough(), async () => {
   await world.store.create(StatefulSets, statefulSet("back", { replicas: 1 }));

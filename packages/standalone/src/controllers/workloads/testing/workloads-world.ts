@@ -8,7 +8,9 @@ import {
   isAlreadyExists,
   type KubeObject,
   type LocalStore,
+  managedBy,
   mutate,
+  type ObjectStore,
   type Pod,
   Pods,
   type PodTemplate,
@@ -20,6 +22,7 @@ import {
 import { eventually, nothingSleeps } from "@mooring/store/testing";
 import type { KindRegistry } from "../../../kinds/kind-info.ts";
 import { openClusterView } from "../../cluster-view.ts";
+import { CONTROLLER_MANAGER } from "../../controller-manager.ts";
 import { startDeployments } from "../../deployment/index.ts";
 import { startGarbageCollector } from "../../garbage-collector/index.ts";
 import { startReplicaSets } from "../../replica-set/index.ts";
@@ -88,8 +91,10 @@ interface Over {
 /** Over a store that the test that has opened it closes after `stop`. */
 export async function workloadsWorldOver({ store, kinds }: Over): Promise<WorkloadsWorld> {
   await ensureGrowingClass(store);
-  let life = await begin(store, kinds);
-  const rest = () => nothingSleeps({ idle: true, store });
+  // What the controllers write is theirs, as in `mooring up`.
+  const managed = managedBy(store, CONTROLLER_MANAGER);
+  let life = await begin(managed, kinds);
+  const rest = () => nothingSleeps({ idle: true, store: managed });
   const becomes: WorkloadsWorld["becomes"] = (resource, name, test) =>
     eventually(`${resource.kind} ${name}: ${test}`, async () => {
       const found = await getIfAny(store, resource, at(name));
@@ -108,7 +113,7 @@ export async function workloadsWorldOver({ store, kinds }: Over): Promise<Worklo
     },
     async restart() {
       await life.end();
-      life = await begin(store, kinds);
+      life = await begin(managed, kinds);
     },
     async stop() {
       try {
@@ -141,7 +146,7 @@ async function ensureGrowingClass(store: LocalStore): Promise<void> {
   });
 }
 
-async function begin(store: LocalStore, kinds: KindRegistry) {
+async function begin(store: ObjectStore, kinds: KindRegistry) {
   const stopping = new AbortController();
   const { signal } = stopping;
   setMaxListeners(0, signal);
