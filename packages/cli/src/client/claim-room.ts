@@ -1,4 +1,5 @@
 import type { ObjectStore, RestStore } from "@mooring/store";
+import { isStandalone } from "./is-standalone.ts";
 
 /** A claim whose file system has no room, or no inode, left. */
 export interface FullClaim {
@@ -30,11 +31,8 @@ export function fullClaims(store: ObjectStore): Promise<FullClaim[]> {
 }
 
 async function readFull(store: ObjectStore): Promise<FullClaim[]> {
-  const server = store as Partial<Pick<RestStore, "getText">>;
-  if (server.getText === undefined) return [];
-  const { gitVersion } = JSON.parse(await server.getText("/version")) as { gitVersion?: string };
-  if (gitVersion?.endsWith("+mooring") !== true) return [];
-  return fullIn(await server.getText("/metrics"));
+  if (!(await isStandalone(store))) return [];
+  return fullIn(await (store as RestStore).getText("/metrics"));
 }
 
 /** What is full in a scrape. */

@@ -12,6 +12,7 @@ import {
 } from "@mooring/store";
 import { fullClaims } from "../client/claim-room.ts";
 import { claimNames } from "./claim-names.ts";
+import { setThatSizes } from "./claim-template.ts";
 import { type Context, lastWarning, read } from "./context.ts";
 import { explainSource } from "./explain-source.ts";
 import { explainVolume } from "./explain-volume.ts";
@@ -152,12 +153,21 @@ async function deleting(
   });
 }
 
+/** Where its user asks for something else, when the driver has refused what the claim asks for. */
+async function askForLess(context: Context, claim: PersistentVolumeClaim): Promise<string> {
+  const { name, namespace } = claim.metadata;
+  const isGrowth = claim.status?.allocatedResourceStatuses?.["storage"] !== undefined;
+  const set = isGrowth ? await setThatSizes(context, claim) : undefined;
+  return set === undefined
+    ? `ask for what the driver can do (a smaller size, another class), and it goes on: kubectl edit pvc -n ${namespace} ${name}`
+    : `ask for less in the volumeClaimTemplates of its StatefulSet, which raises the claim to that, and lowers it again: kubectl edit sts -n ${namespace} ${set} (or helm rollback)`;
+}
+
 /** A growth, or a change of attributes, that is under way or cannot be made. */
 async function explainChange(
   context: Context,
   claim: PersistentVolumeClaim,
 ): Promise<{ state: FindingState; message: string; next?: string } | undefined> {
-  const { name, namespace } = claim.metadata;
   const { conditions = [], allocatedResourceStatuses = {}, modifyVolumeStatus } = claim.status ?? {};
   const infeasible = Object.values(allocatedResourceStatuses).find((status) =>
     status?.endsWith("Infeasible"),
@@ -168,8 +178,7 @@ async function explainChange(
     const warning = await lastWarning(context, claim);
     const state = wrong?.type ?? infeasible ?? "ModifyVolumeInfeasible";
     const message = `${state}: ${warning?.message ?? wrong?.message ?? "the driver has refused it, and no event has the reason"}`;
-    const next = `ask for what the driver can do (a smaller size, another class), and it goes on: kubectl edit pvc -n ${namespace} ${name}`;
-    return { state: "failed", message, next };
+    return { state: "failed", message, next: await askForLess(context, claim) };
   }
   const changing = conditions.find(({ status, type }) => status === "True" && /Resiz|Modify/.test(type));
   if (changing === undefined) return undefined;
