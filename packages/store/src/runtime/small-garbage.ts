@@ -1,5 +1,5 @@
 import { PerformanceObserver } from "node:perf_hooks";
-import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
+import { getHeapSpaceStatistics, type HeapSpaceInfo, setFlagsFromString } from "node:v8";
 
 /** Bytes of the young generation, both halves, at which it stops growing. V8's own limit is 32 MiB. */
 const YOUNG = 8 * 2 ** 20;
@@ -8,6 +8,11 @@ const YOUNG = 8 * 2 ** 20;
  * generation is collected in less time than it takes to wake other threads for it.
  */
 const SMALL = ["--heap-growing-percent=50", "--no-parallel-scavenge"];
+/**
+ * Bytes of the old generation from which on it may double. Each collection of it walks all that lives, and 20,000 volumes are
+ * 60 MiB: what a claim costs must not depend on how much there is besides.
+ */
+const LARGE = 56 * 2 ** 20;
 const AS_EVER = ["--heap-growing-percent=0", "--parallel-scavenge", "--semi-space-growth-factor=2"];
 
 /**
@@ -17,13 +22,18 @@ const AS_EVER = ["--heap-growing-percent=0", "--parallel-scavenge", "--semi-spac
  */
 export function keepGarbageSmall(): void {
   set(SMALL);
-  let isHeld = false;
-  // It grows in a collection only, and shrinks in one that `collectWhenIdle` makes.
+  const young = switched(({ space_size }) => space_size >= YOUNG, {
+    ...{ on: "--semi-space-growth-factor=1", off: "--semi-space-growth-factor=2" },
+  });
+  const old = switched(({ space_used_size }) => space_used_size >= LARGE, {
+    ...{ on: "--heap-growing-percent=100", off: "--heap-growing-percent=50" },
+  });
+  // They grow in a collection only, and shrink in one that `collectWhenIdle` makes.
   const observer = new PerformanceObserver(() => {
-    const isGrown = youngSize() >= YOUNG;
-    if (isGrown === isHeld) return;
-    isHeld = isGrown;
-    set([`--semi-space-growth-factor=${isHeld ? 1 : 2}`]);
+    for (const space of getHeapSpaceStatistics()) {
+      if (space.space_name === "new_space") young(space);
+      if (space.space_name === "old_space") old(space);
+    }
   });
   observer.observe({ entryTypes: ["gc"] });
   process.prependOnceListener("exit", () => {
@@ -36,6 +46,16 @@ function set(flags: readonly string[]): void {
   for (const flag of flags) setFlagsFromString(flag);
 }
 
-function youngSize(): number {
-  return getHeapSpaceStatistics().find(({ space_name }) => space_name === "new_space")?.space_size ?? 0;
+/** Sets one of the flags whenever the space has come to be so, or is so no more. */
+function switched(
+  isSo: (space: HeapSpaceInfo) => boolean,
+  flags: { on: string; off: string },
+): (space: HeapSpaceInfo) => void {
+  let was = false;
+  return (space) => {
+    const is = isSo(space);
+    if (is === was) return;
+    was = is;
+    set([is ? flags.on : flags.off]);
+  };
 }
