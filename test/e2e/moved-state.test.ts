@@ -3,15 +3,21 @@ import { existsSync } from "node:fs";
 import { cp, mkdir, readdir, rename, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { eventually, thorough } from "@mooring/store/testing";
 import { Kubectl } from "../support/kubectl.ts";
 import { claim, pod } from "../support/manifests.ts";
 import { mooring } from "../support/mooring.ts";
 import { removeFolder } from "../support/remove-folder.ts";
-import { Up } from "../support/up.ts";
+import { Up, type UpOptions } from "../support/up.ts";
 
-/** Stopped, with a claim that a pod has written to. */
-async function stopped(t: TestContext): Promise<Up> {
-  const up = await Up.create({ poolSize: "1Gi" });
+type Kind = Pick<UpOptions, "pool" | "poolSize">;
+
+const XFS: Kind = { poolSize: "1Gi" };
+const KINDS: readonly Kind[] = [{ pool: "btrfs", poolSize: "1Gi" }, { pool: "directory" }];
+
+/** With a claim that a pod has written to. */
+async function written(t: TestContext, kind: Kind = XFS): Promise<Up> {
+  const up = await Up.create(kind);
   t.after(() => up.discard());
   await up.start();
   const kubectl = new Kubectl(up.kubeconfig);
@@ -21,18 +27,27 @@ async function stopped(t: TestContext): Promise<Up> {
   });
   await kubectl.apply(JSON.stringify({ ...web, spec: { ...web.spec, restartPolicy: "Always" } }));
   await kubectl.run("wait", "--for=condition=Ready", "pod/web", "--timeout=120s");
+  return up;
+}
+
+async function stopped(t: TestContext, kind?: Kind): Promise<Up> {
+  const up = await written(t, kind);
   assert.equal(await up.end("SIGTERM"), 0);
   return up;
 }
 
 /** It goes on where it is now; the pod has written once more. */
-async function goesOn(t: TestContext, stateDir: string): Promise<void> {
-  const up = await Up.create({ stateDir, poolSize: "1Gi" });
+async function goesOn(t: TestContext, stateDir: string, kind: Kind = XFS): Promise<void> {
+  const up = await Up.create({ stateDir, ...kind });
   t.after(() => up.discard());
   await up.start();
   const kubectl = new Kubectl(up.kubeconfig);
   await kubectl.run("wait", "--for=condition=Ready", "pod/web", "--timeout=60s");
-  assert.equal(await kubectl.run("exec", "web", "--", "cat", "/data/word"), "kept\nkept\n");
+  // It is Ready a moment before its command has run.
+  await eventually(
+    "the pod to write once more",
+    async () => (await kubectl.run("exec", "web", "--", "cat", "/data/word")) === "kept\nkept\n",
+  );
   assert.equal(
     await kubectl.run("get", "pool", "default", "-o", "jsonpath={.spec.path}"),
     join(stateDir, "pools", "default"),
@@ -46,6 +61,36 @@ test("a state folder that was moved goes on with its volumes, and nothing is mad
   await rename(before.stateDir, stateDir);
   await goesOn(t, stateDir);
   assert.equal(existsSync(before.stateDir), false);
+});
+
+for (const kind of KINDS)
+  test(`one that has a pool of kind ${kind.pool} goes on as well`, thorough(), async (t) => {
+    const before = await stopped(t, kind);
+    const stateDir = `${before.stateDir}.moved`;
+    await rename(before.stateDir, stateDir);
+    await goesOn(t, stateDir, kind);
+    assert.equal(existsSync(before.stateDir), false);
+  });
+
+test("one that is moved under its pods after a kill is refused, and goes on where it was", async (t) => {
+  const before = await written(t);
+  const { stateDir } = before;
+  await before.end("SIGKILL");
+  await rename(stateDir, `${stateDir}.moved`);
+  t.after(() => rename(`${stateDir}.moved`, stateDir).catch(() => {}));
+  const where = ["--state-dir", `${stateDir}.moved`, "--listen", "127.0.0.1:0", "--node-name", "node-a"];
+  const { code, stderr } = await mooring("up", ...where);
+  assert.equal(code, 2, stderr);
+  assert.match(stderr, new RegExp(`^error: pods of .* were started when it was ${stateDir}, `));
+  assert.match(stderr, new RegExp(`^next: move it back to ${stateDir}, `, "m"));
+  await rename(`${stateDir}.moved`, stateDir);
+  await before.start();
+  const kubectl = new Kubectl(before.kubeconfig);
+  await kubectl.run("wait", "--for=condition=Ready", "pod/web", "--timeout=60s");
+  assert.equal(await kubectl.run("exec", "web", "--", "cat", "/data/word"), "kept\n");
+  assert.equal(await before.end("SIGTERM"), 0);
+  await rename(stateDir, `${stateDir}.moved`);
+  await goesOn(t, `${stateDir}.moved`);
 });
 
 test("a copy of a state folder has a pool of its own, and without one does not start on that of the original", async (t) => {

@@ -93,7 +93,7 @@ export function describeError(error: unknown): ErrorReport {
     return { message: error.message, exitCode: EXIT.busy, ...(error.hint && { next: error.hint }) };
   }
   if (error instanceof CsiError) {
-    const { hint: next = "put that right, and start again; `mooring doctor` checks this machine" } = error;
+    const { hint: next = "do what it says, and start again; `mooring doctor` checks this machine" } = error;
     const busy = error.reason === "CSI_SOCKET_IN_USE";
     return { message: error.message, next, exitCode: busy ? EXIT.busy : EXIT.usage };
   }

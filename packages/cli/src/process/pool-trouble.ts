@@ -35,7 +35,7 @@ export function describePoolTrouble(trouble: readonly { name: string; why: strin
   if (trouble.length === 0) return "";
   for (const { name, why } of trouble) {
     process.stderr.write(`warning: pool ${name} is not ready: ${why}\n`);
-    process.stderr.write("next: put that right; the pool is tried again by itself\n");
+    process.stderr.write("next: do what it says; the pool is tried again by itself\n");
   }
   return `, without pool ${trouble.map(({ name }) => name).join(", ")}`;
 }

@@ -30,6 +30,8 @@ export interface PoolFilesystem {
   type: "xfs" | "btrfs";
   mkfs: { tool: string; args: readonly string[] };
   mountOptions: readonly string[];
+  /** What repairs one in a file, for people. */
+  repair(file: string): string;
   grow(host: Host, mount: string): Promise<void>;
 }
 
@@ -61,7 +63,7 @@ export async function openBacking(
   await host.mounts.mount(request).catch(async (error: unknown) => {
     // A damaged file is tried again and again: between the attempts it keeps no device. One in use stays attached.
     await host.loops.detach(device).catch(() => {});
-    throw error;
+    throw asDamaged(error, backing.file, fs);
   });
   const fault = await backingFault(host, layout);
   // Until no process uses an image any more, there is nothing that could be done with it.
@@ -76,6 +78,19 @@ export async function openBacking(
   afterMount();
   // Also without news from the file: a kill may have come between its growth and the file system's.
   if (size !== undefined && (await isLarger(backing.file))) await fs.grow(host, backing.mount);
+}
+
+/** What mount(8) and the kernel say of a file system that they know, and cannot read. */
+const DAMAGED = /wrong fs type|bad superblock|can't read superblock|Structure needs cleaning/i;
+
+/** The file system of the pool is damaged: what repairs one. Other errors as they are. */
+function asDamaged(error: unknown, file: string, { type, repair }: PoolFilesystem): unknown {
+  if (!(error instanceof EngineError) || !DAMAGED.test(error.message)) return error;
+  const message = `the ${type} file system in ${file} cannot be mounted, as it is damaged: ${error.message}`;
+  return new EngineError("INTERNAL", message, {
+    cause: error,
+    hint: `stop Mooring, copy ${file}, repair it with: ${repair(file)}`,
+  });
 }
 
 /** There is more in the file than in its file system. One that is as large as it may be is not grown: where writers are frozen that waits. */

@@ -12,6 +12,7 @@ const XFS_POOL: PoolFilesystem = {
   type: "xfs",
   mkfs: { tool: "mkfs.xfs", args: ["-q", "-K", "-m", "reflink=1", "-s", "size=4096"] },
   mountOptions: ["noatime", "nouuid", "discard"],
+  repair: (file) => `xfs_repair -f ${file}`,
   grow: async (host, mount) => {
     await host.exec.run("xfs_growfs", ["-d", mount], { uninterruptible: true });
   },
@@ -22,6 +23,8 @@ const BTRFS_POOL: PoolFilesystem = {
   type: "btrfs",
   mkfs: { tool: "mkfs.btrfs", args: ["-q", "-K", "-s", "4096"] },
   mountOptions: ["noatime", "discard=async"],
+  repair: (file) =>
+    `btrfs rescue super-recover -y ${file}; where that is not enough: btrfs check --repair ${file}`,
   grow: async (host, mount) => {
     await host.exec.run("btrfs", ["filesystem", "resize", "max", mount], { uninterruptible: true });
   },

@@ -67,6 +67,9 @@ export async function writeRecord(files: ContainerFiles, record: ContainerRecord
   await replaceFile(join(files.folder, "record.json"), `${JSON.stringify(record, null, 2)}\n`, 0o644);
 }
 
+/** Where a runtime whose state is in this folder has its records: a folder for each container. */
+export const recordsFolder = (stateDir: string): string => join(stateDir, "runtime", "containers");
+
 /** All containers below `root`; a folder without a record is one whose start or removal was interrupted, and goes. */
 export async function readRecords(
   root: string,

@@ -10,4 +10,5 @@ export { createProcessRuntime, type ProcessRuntimeOptions } from "./process-runt
 export { RUNC_FOLDERS } from "./runc.ts";
 export type * from "./runtime.ts";
 export type { ExecSession } from "./session.ts";
+export { startedElsewhere } from "./started-elsewhere.ts";
 export { signalNumber } from "./stop-signal.ts";

@@ -12,6 +12,7 @@ import {
   type ContainerRecord,
   containerFiles,
   readRecords,
+  recordsFolder,
 } from "./container-files.ts";
 import { removeContainerRoot } from "./container-root.ts";
 import { controllersHere } from "./controllers.ts";
@@ -56,7 +57,7 @@ export interface ProcessRuntimeOptions {
  */
 export async function createProcessRuntime(options: ProcessRuntimeOptions): Promise<Runtime> {
   const { stateDir, logger, hidden = [stateDir], host = createHost() } = options;
-  const records = join(stateDir, "runtime", "containers");
+  const records = recordsFolder(stateDir);
   const logs = join(stateDir, "logs");
   const listeners = new Set<(podUID: string) => void>();
   const cgroups = await openCgroups(stateDir);

@@ -64,17 +64,29 @@ export async function openRunFolder(name: string, hidden: readonly string[]): Pr
   };
 }
 
+/** The names of all on this machine. */
+export const runFolders = (): Promise<string[]> => readdir(ROOT).catch(() => []);
+
+/** Containers that have a bundle there. */
+export const containersUnder = (name: string): Promise<string[]> =>
+  readdir(join(ROOT, name, "bundles")).catch(() => []);
+
+/** What belongs to it, whether that is there or not. None while it is being made. */
+export async function hiddenOf(name: string): Promise<string[]> {
+  const text = await readFile(join(ROOT, name, "hidden"), "utf8").catch(() => "[]");
+  return JSON.parse(text);
+}
+
 /** Forgets those of state folders that are gone. */
 async function hiddenFolders(): Promise<string[]> {
-  const all = await Promise.all((await readdir(ROOT)).map((name) => readHidden(join(ROOT, name))));
+  const all = await Promise.all((await runFolders()).map((name) => readHidden(name)));
   return [...new Set(all.flat())];
 }
 
-async function readHidden(root: string): Promise<string[]> {
-  const text = await readFile(join(root, "hidden"), "utf8").catch(() => undefined);
-  // It is still being made.
-  if (text === undefined) return [];
-  const folders: string[] = JSON.parse(text);
+async function readHidden(name: string): Promise<string[]> {
+  const root = join(ROOT, name);
+  const folders = await hiddenOf(name);
+  if (folders.length === 0) return [];
   const there = await Promise.all(folders.map((folder) => stat(folder).catch(() => undefined)));
   const left = folders.filter((_, index) => there[index] !== undefined);
   if (left.length === 0 && (await isUnused(root))) await rm(root, { recursive: true, force: true });

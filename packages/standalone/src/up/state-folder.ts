@@ -3,6 +3,7 @@ import { chmod, realpath } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { poolBelow } from "@mooring/engine";
 import { makeFolder, requireKind } from "@mooring/store";
+import { startedElsewhere } from "../runtime/index.ts";
 
 /** Where everything is below the state folder. */
 export interface StateFolder {
@@ -38,7 +39,20 @@ const FOLDERS: typeof FILES = [
   ["backups", ANEW],
 ];
 
-/** Makes the folder, which no other user can read: it contains a token, secrets and data. Throws FolderError, FileKindError. */
+/** What the containers of its pods have mounted has the name of before, and so have the notes about them on this machine. */
+class MovedUnderPods extends Error {
+  override readonly name = "MovedUnderPods";
+  readonly hint: string;
+
+  constructor(root: string, before: string) {
+    super(
+      `pods of the state folder ${root} were started when it was ${before}, and have not been stopped there`,
+    );
+    this.hint = `move it back to ${before}, start Mooring there, stop it, and move the folder then; of a copy, remove kubelet/runtime`;
+  }
+}
+
+/** Makes the folder, which no other user can read: it contains a token, secrets and data. Throws FolderError, FileKindError, MovedUnderPods. */
 export async function openStateFolder(path: string): Promise<StateFolder> {
   await makeFolder(resolve(path), 0o700);
   // As the kernel names it: mounts, devices and sockets below a symbolic link would not be found again under its name.
@@ -47,6 +61,8 @@ export async function openStateFolder(path: string): Promise<StateFolder> {
   for (const [name, hint] of FOLDERS) requireKind({ path: join(root, name), kind: "folder", hint });
   for (const [name, hint] of FILES) requireKind({ path: join(root, name), kind: "file", hint });
   const [store, kubelet] = [join(root, "store"), join(root, "kubelet")];
+  const [before] = (await startedElsewhere(kubelet)) ?? [];
+  if (before !== undefined) throw new MovedUnderPods(root, before);
   return { root, store, socket: join(root, "csi.sock"), streams: join(root, "pods.sock"), kubelet };
 }
 
