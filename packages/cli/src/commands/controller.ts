@@ -337,7 +337,7 @@ function withCallFlags(command: Command): Command {
     .addOption(
       new Option("--worker-threads <number>", "objects that one controller works on at once")
         .argParser(threads)
-        .default(50),
+        .default(100),
     )
     .addOption(
       switched("extra-create-metadata", "send the driver the names of claims, volumes and snapshots", false),

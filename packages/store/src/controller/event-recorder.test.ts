@@ -4,6 +4,7 @@ import { Events, type Event as KubeEvent } from "../kinds/kubernetes.ts";
 import { ResourceRegistry } from "../local/registry.ts";
 import { namespaceTerminating } from "../object/errors.ts";
 import type { KubeObject } from "../object/meta.ts";
+import type { Resource } from "../object/resource.ts";
 import { StatusError } from "../object/status-error.ts";
 import { RestStore } from "../rest/rest-store.ts";
 import { silentLogger } from "../runtime/logger.ts";
@@ -192,4 +193,20 @@ test("a store that refuses events disturbs nobody", async (t) => {
   const recorder = new EventRecorder(store, { component: "test" });
   recorder.event(subject, "Normal", "Seen", "hello");
   await recorder.flush();
+});
+
+test("of many events at once four are being written, so that the objects that they are about come first", async (t) => {
+  const store = await openStore(t, { registry: registry() });
+  const create = store.create.bind(store);
+  let [now, most] = [0, 0];
+  store.create = async <T extends KubeObject>(resource: Resource<T>, object: T): Promise<T> => {
+    most = Math.max(most, ++now);
+    await new Promise((next) => setImmediate(next));
+    return create(resource, object).finally(() => now--);
+  };
+  const recorder = new EventRecorder(store, { component: "csi.mooring.dev" });
+  for (let index = 0; index < 40; index++) recorder.event(subject, "Normal", `Reason${index}`, "done");
+  await recorder.flush();
+  assert.equal(most, 4);
+  assert.equal((await store.list(Events, { namespace: "work" })).items.length, 40);
 });

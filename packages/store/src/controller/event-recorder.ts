@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import pLimit from "p-limit";
 import { Events, type Event as KubeEvent } from "../kinds/kubernetes.ts";
 import { defined } from "../object/defined.ts";
 import type { KubeObject } from "../object/meta.ts";
@@ -26,6 +27,9 @@ export type EventSubject = Pick<KubeObject, "apiVersion" | "kind" | "metadata">;
 const MAX_MESSAGE = 1024;
 /** Events whose count is remembered; the count of others is read when they are repeated. */
 const MAX_KNOWN = 4096;
+
+/** Events that are being written at the same time: the objects that they are about come first, and hundreds change at once. */
+const AT_ONCE = 4;
 
 /** Else a controller that is about to write what the event reports would wait for the event first. */
 const PATIENT = { patient: true };
@@ -57,6 +61,7 @@ export class EventRecorder {
   readonly #known = new RecentMap<string, Known>(MAX_KNOWN);
   readonly #budget = new EventBudget();
   readonly #writing = new Map<string, Writing>();
+  readonly #turns = pLimit(AT_ONCE);
 
   constructor(store: ObjectStore, options: EventRecorderOptions) {
     this.#store = store;
@@ -77,7 +82,7 @@ export class EventRecorder {
     }
     const entry: Writing = { waiting: 0, done: Promise.resolve() };
     this.#writing.set(name, entry);
-    entry.done = this.#writeAll(event, entry).finally(() => this.#writing.delete(name));
+    entry.done = this.#turns(() => this.#writeAll(event, entry)).finally(() => this.#writing.delete(name));
   }
 
   /** Resolves when everything reported so far is stored or given up. */

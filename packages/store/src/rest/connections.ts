@@ -13,13 +13,18 @@ const BEFORE_SERVER_MS = 1_000;
 const TCP_KEEP_ALIVE_MS = 30_000;
 
 /**
- * Connections to a server, as many as there are requests at once; `timeoutMs`: in which each has to be made. Only now are the parts
+ * Connections to a server: `most`, or as many as there are requests at once; `timeoutMs`: in which each has to be made. Only now are the parts
  * of undici read that this takes: `mooring up` asks no server, and the whole package has fetch, caches and proxies.
  */
-export async function connectionsTo(server: string, tls: TlsAccess, timeoutMs: number): Promise<Connections> {
+export async function connectionsTo(
+  server: string,
+  tls: TlsAccess,
+  { most = null, timeoutMs }: { most?: number | null; timeoutMs: number },
+): Promise<Connections> {
   const { default: Pool } = await import("undici/lib/dispatcher/pool.js");
   const { default: connector } = await import("undici/lib/core/connect.js");
   return new Pool(new URL(server).origin, {
+    connections: most,
     keepAliveTimeout: IDLE_MS,
     keepAliveMaxTimeout: IDLE_MS,
     keepAliveTimeoutThreshold: BEFORE_SERVER_MS,

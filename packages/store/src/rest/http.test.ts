@@ -113,3 +113,34 @@ test("a response that the server announces with an interim one is the final one"
   });
   assert.equal(await client.text(get()), "{}");
 });
+
+test("many requests at once share 32 connections, and neither a lease nor a watch waits for one of these", async (t) => {
+  const asked: { path: string; respond(): void }[] = [];
+  const { client, sockets } = await setUp(t, (socket) => {
+    socket.on("data", (chunk) => {
+      const [, path = ""] = /^\w+ (\S+)/.exec(String(chunk)) ?? [];
+      asked.push({ path, respond: () => socket.write(WHOLE) });
+    });
+  });
+  const requests = Array.from({ length: 100 }, () => client.text(get()));
+  await eventually("32 of them to be there", () => asked.length === 32);
+  const lease = client.text({ method: "PUT", path: "/apis/coordination.k8s.io/v1/leases/leader", body: {} });
+  const watch = client.open({ method: "GET", path: "/api/v1/pods?watch=true" });
+  await eventually("both others as well", () => asked.length === 34);
+  assert.deepEqual(
+    asked.slice(32).map(({ path }) => path.split("?")[0]),
+    ["/apis/coordination.k8s.io/v1/leases/leader", "/api/v1/pods"],
+  );
+  assert.equal(sockets.length, 34);
+  while (asked.length > 0 || !(await settled(requests))) asked.shift()?.respond();
+  await Promise.all([...requests, lease]);
+  (await watch).destroy();
+  assert.equal(sockets.length, 34);
+});
+
+/** Whether all have ended by the next turn. */
+async function settled(promises: readonly Promise<unknown>[]): Promise<boolean> {
+  const open = Symbol();
+  const first = await Promise.race([Promise.all(promises), new Promise((next) => setImmediate(next, open))]);
+  return first !== open;
+}

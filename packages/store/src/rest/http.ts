@@ -26,6 +26,13 @@ export interface HttpRequest {
 
 /** Paths that are sent as they are. */
 const PLAIN_PATH = /^\/(?!.*\/\.)[\w\-.~!$&'()*+,;=:@/?%]*$/;
+/**
+ * Connections for requests that are responded to at once. More would not be faster: a server works on as many as it has processors,
+ * and each costs both sides as much as dozens of requests.
+ */
+const MOST_CONNECTIONS = 32;
+/** A leader that does not renew its lease in time leads no more, however slow a webhook makes everything else. */
+const LEASES = /\/leases\//;
 /** How often a busy server (429) is asked again before that becomes the caller's problem. */
 const BUSY_RETRIES = 5;
 const MAX_BUSY_WAIT_MS = 30_000;
@@ -37,6 +44,9 @@ const UNREACHABLE = new Set([
 /** The server may have closed a connection that we had just chosen. */
 const RESET = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
+/** `apart`: what must not wait for other requests, or is not over soon. */
+type Use = "short" | "apart";
+
 /** Is given the time, by `performance.now()`, since when the server has not responded to a request. */
 export type SilenceListener = (since: number) => void;
 
@@ -45,7 +55,7 @@ export class HttpClient {
   readonly #access: ClusterAccess;
   #tls: TlsAccess;
   /** Made with the first request: what is wrong with a certificate is an error of requests, as all else. */
-  #connections: Promise<Connections> | undefined;
+  readonly #connections: Partial<Record<Use, Promise<Connections>>> = {};
   readonly #timeoutMs: number;
   readonly #userAgent: string;
   readonly #silences = new Set<SilenceListener>();
@@ -129,11 +139,7 @@ export class HttpClient {
     stream: boolean,
   ): Promise<HttpResponse> {
     const { method, path, accept = "application/json", contentType = "application/json", signal } = request;
-    this.#connections ??= connectionsTo(this.#access.server, this.#tls, this.#timeoutMs);
-    const connections = await this.#connections.catch((error: unknown) => {
-      this.#connections = undefined;
-      throw error;
-    });
+    const connections = await this.#connectionsFor(stream || LEASES.test(path) ? "apart" : "short");
     const headers: Record<string, string> = { accept, "user-agent": this.#userAgent };
     if (authorization !== undefined) headers["authorization"] = authorization;
     const body = request.body === undefined ? null : JSON.stringify(request.body);
@@ -150,10 +156,22 @@ export class HttpClient {
     });
   }
 
+  #connectionsFor(use: Use): Promise<Connections> {
+    const options = { most: use === "short" ? MOST_CONNECTIONS : null, timeoutMs: this.#timeoutMs };
+    const made = this.#connections[use] ?? connectionsTo(this.#access.server, this.#tls, options);
+    this.#connections[use] = made;
+    return made.catch((error: unknown) => {
+      if (this.#connections[use] === made) delete this.#connections[use];
+      throw error;
+    });
+  }
+
   /** The next request makes new connections. */
   #leave(end: (connections: Connections) => Promise<void>): void {
-    this.#connections?.then(end).catch(() => {});
-    this.#connections = undefined;
+    for (const use of ["short", "apart"] as const) {
+      this.#connections[use]?.then(end).catch(() => {});
+      delete this.#connections[use];
+    }
   }
 
   /** Behind a proxy the server may itself have a path. */
