@@ -30,7 +30,7 @@ export interface PoolFilesystem {
   type: "xfs" | "btrfs";
   mkfs: { tool: string; args: readonly string[] };
   mountOptions: readonly string[];
-  /** What repairs one in a file, for people. */
+  /** Commands that repair one in a file, for the operator. */
   repair(file: string): string;
   grow(host: Host, mount: string): Promise<void>;
 }
