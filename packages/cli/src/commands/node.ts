@@ -9,7 +9,7 @@ import { type HostOptions, withHostOptions } from "../options/host-options.ts";
 import { labels, nodeName, ownPoolName, poolName, taints } from "../options/node-settings.ts";
 import { leaseTimes, warnOfSharedPools } from "../options/shared-pool-options.ts";
 import { CommandError } from "../output/command-error.ts";
-import { keepOwner } from "../process/folder-owner.ts";
+import { FolderOwner } from "../process/folder-owner.ts";
 import { requireRoot, stopSignal } from "../process/foreground.ts";
 import { openLogger } from "../process/log.ts";
 import { describePoolTrouble, poolTrouble } from "../process/pool-trouble.ts";
@@ -44,7 +44,9 @@ async function node(options: NodeOptions): Promise<void> {
   const logger = await openLogger(options.logLevel);
   const common = { store, stateDir, pools, leases, trustedNetworks, nodeName: name, logger, signal };
   const onOwned = async () => {
-    await keepOwner(stateDir, name);
+    const owner = new FolderOwner(stateDir, name);
+    await owner.check();
+    await owner.keep([]);
     await ready.clear();
   };
   const joining = { ...common, onOwned };

@@ -10,7 +10,7 @@ import { graceFor, type NodeGrace, nodeGraceOption } from "../options/node-grace
 import { nodeName } from "../options/node-settings.ts";
 import { switched } from "../options/provision-options.ts";
 import { leaseTimes, warnOfSharedPools } from "../options/shared-pool-options.ts";
-import { keepOwner } from "../process/folder-owner.ts";
+import { FolderOwner } from "../process/folder-owner.ts";
 import { requireRoot, stopSignal } from "../process/foreground.ts";
 import { openLogger } from "../process/log.ts";
 import { describePoolTrouble, poolTrouble } from "../process/pool-trouble.ts";
@@ -55,11 +55,14 @@ async function up(options: UpOptions): Promise<void> {
   };
   const ready = await readyFile(options.readyFile);
   const signal = stopSignal();
+  const owner = new FolderOwner(stateDir, parsed.nodeName);
   const onOwned = async () => {
-    await keepOwner(stateDir, parsed.nodeName);
+    await owner.check();
     await ready.clear();
   };
-  const running = await startStandalone({ ...parsed, stateDir, sharedPools, logger, signal, onOwned });
+  const onRead = (nodes: readonly string[]) => owner.keep(nodes);
+  const hooks = { onOwned, onRead };
+  const running = await startStandalone({ ...parsed, ...hooks, stateDir, sharedPools, logger, signal });
   await warnOfDisks(stateDir);
   warnOfSharedPools(options.sharedPool);
   process.stdout.write(`mooring is up${await withoutPools(running, options)}\n`);

@@ -9,12 +9,16 @@ export function poolsFolder(stateDir: string): string {
 
 /** A folder below the state folder that is a pool, whatever any record has of it; undefined when there is none. */
 export async function poolBelow(stateDir: string): Promise<string | undefined> {
-  for (const name of (await readdir(poolsFolder(stateDir)).catch(noFolder)) ?? []) {
-    const folder = join(poolsFolder(stateDir), name);
-    for (const part of ["pool.img", "images"])
-      if ((await lstat(join(folder, part)).catch(noFolder)) !== undefined) return folder;
-  }
+  for (const name of (await readdir(poolsFolder(stateDir)).catch(noFolder)) ?? [])
+    if (await poolIsIn(stateDir, name)) return join(poolsFolder(stateDir), name);
   return undefined;
+}
+
+/** Whether the pool of this name is below the state folder. */
+export async function poolIsIn(stateDir: string, name: string): Promise<boolean> {
+  for (const part of ["pool.img", "images"])
+    if ((await lstat(join(poolsFolder(stateDir), name, part)).catch(noFolder)) !== undefined) return true;
+  return false;
 }
 
 /** What is no folder has no pool in it; who needs one there refuses it himself. */

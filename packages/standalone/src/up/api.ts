@@ -8,6 +8,7 @@ import { bundledCrds, installCrds, startCrdController } from "../crd/index.ts";
 import type { Kubelet } from "../kubelet/index.ts";
 import { serveLocalStreams } from "../node-streams/serve.ts";
 import { startMetrics } from "./metrics.ts";
+import { nodesOfState } from "./nodes-of-state.ts";
 import type { Starting } from "./starting.ts";
 
 type Streams = Pick<Kubelet, "exec" | "forward" | "logs">;
@@ -65,6 +66,7 @@ export async function startApi(starting: Starting): Promise<StartedApi> {
     startCrdController({ store, registry, kinds, changes, logger, signal }),
   );
   await installCrds(store, await bundledCrds());
+  await options.onRead?.(await nodesOfState(store, folder.root));
   families = await startMetrics({ store, parts, logger });
   await parts.start("streams into pods", (signal) =>
     serveLocalStreams({ socketPath: folder.streams, kubelet: late.streams, logger, signal }),

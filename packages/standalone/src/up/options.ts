@@ -28,6 +28,8 @@ export interface StandaloneOptions {
   signal: AbortSignal;
   /** Called once the state folder is this process's alone, before anything starts. */
   onOwned?(): Promise<void>;
+  /** Called after that with the nodes of which the store has pools in the state folder, before anything is served. */
+  onRead?(nodes: readonly string[]): Promise<void>;
 }
 
 /** A standalone Mooring that runs, until its signal aborts. */

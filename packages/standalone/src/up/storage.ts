@@ -4,10 +4,8 @@ import { startSidecars } from "@mooring/sidecars";
 import { defined, managedBy } from "@mooring/store";
 import { startEngine } from "../storage/engine.ts";
 import { startDriver, startNodeAgent } from "../storage/node-volumes.ts";
+import { DEFAULT_POOL } from "./default-pool.ts";
 import type { Starting } from "./starting.ts";
-
-/** The name of the pool that the default class provisions from. */
-const DEFAULT_POOL = "default";
 
 function ownPool({ type, size, overcommit }: Starting["options"]["pool"]): AgentPool {
   return {
