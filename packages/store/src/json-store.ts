@@ -27,4 +27,6 @@ export interface JsonStore extends ObjectStore {
   ): Promise<T>;
   /** Why writes are refused now, as the disk is full, and what to do; undefined while there is room. */
   diskFull(): string | undefined;
+  /** What a read has found to be damaged on disk, and the way out; undefined while the store is whole as far as it was read. */
+  damage(): string | undefined;
 }

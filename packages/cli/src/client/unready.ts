@@ -10,6 +10,8 @@ interface Unready {
 }
 
 const NEXT: Readonly<Record<string, string>> = {
+  "state-file":
+    "stop Mooring, and put back the newest copy with `mooring state restore`; volumes' data is not touched",
   "state-disk": "make room on the disk of the state folder; writes go on by themselves then",
 };
 

@@ -32,7 +32,10 @@ async function reach({ kubeconfig: named, stateDir }: DoctorOptions): Promise<Re
   const kubeconfig = named ?? join(stateDir, "kubeconfig");
   try {
     const store = await RestStore.fromKubeconfig(kubeconfig);
-    await store.list(Volumes, { limit: 1 });
+    await store.list(Volumes, { limit: 1 }).catch(async (error: unknown) => {
+      // It responds, and says itself why it cannot respond with objects.
+      if ((await readinessChecks(store).catch(() => [])).length === 0) throw error;
+    });
     return store;
   } catch (error) {
     const { message, next } = describeError(error);

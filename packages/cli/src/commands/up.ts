@@ -1,5 +1,5 @@
 import { type Standalone, startStandalone } from "@mooring/standalone";
-import { defined, RestStore } from "@mooring/store";
+import { defined, RestStore, type StoreOpenError } from "@mooring/store";
 import { Command } from "commander";
 import { warnOfDisks, warnOfFullDisk } from "../doctor/disk-checks.ts";
 import { type ClientBoundsOptions, clientBounds, withClientBounds } from "../options/client-bounds.ts";
@@ -10,6 +10,7 @@ import { graceFor, type NodeGrace, nodeGraceOption } from "../options/node-grace
 import { nodeName } from "../options/node-settings.ts";
 import { switched } from "../options/provision-options.ts";
 import { leaseTimes, warnOfSharedPools } from "../options/shared-pool-options.ts";
+import { reportError } from "../output/report-error.ts";
 import { FolderOwner } from "../process/folder-owner.ts";
 import { requireRoot, stopSignal } from "../process/foreground.ts";
 import { openLogger } from "../process/log.ts";
@@ -61,7 +62,9 @@ async function up(options: UpOptions): Promise<void> {
     await ready.clear();
   };
   const onRead = (nodes: readonly string[]) => owner.keep(nodes);
-  const hooks = { onOwned, onRead };
+  // What runs is left as it is, for the next start, as when this process is killed.
+  const onLost = (error: StoreOpenError) => process.exit(reportError(error));
+  const hooks = { onOwned, onRead, onLost };
   const running = await startStandalone({ ...parsed, ...hooks, stateDir, sharedPools, logger, signal });
   await warnOfDisks(stateDir);
   warnOfSharedPools(options.sharedPool);

@@ -47,6 +47,16 @@ const CHANGED = plainly(
   "another client has changed it meanwhile: read what is there now, then try again",
 );
 
+/** How a store reports that its file is not as it was written, and the way out. */
+const DAMAGED = /^(?:Internal error occurred: )?(.* has been damaged on disk: .*); (stop Mooring, .*)$/s;
+
+/** A read that has found damage finds it again, however often it is tried. */
+function internal(error: StatusError): ErrorReport {
+  const [, message, next] = DAMAGED.exec(error.message) ?? [];
+  if (message === undefined || next === undefined) return LATER(error);
+  return { message, next, exitCode: EXIT.unreachable };
+}
+
 const BY_REASON: Partial<Record<StatusReason, Describe>> = {
   NotFound: notFound,
   Unauthorized: ({ message }) => ({
@@ -66,7 +76,7 @@ const BY_REASON: Partial<Record<StatusReason, Describe>> = {
   TooManyRequests: LATER,
   Timeout: LATER,
   ServerTimeout: LATER,
-  InternalError: LATER,
+  InternalError: internal,
   InsufficientStorage: plainly(EXIT.unreachable, "make room on that disk, and try again"),
 };
 

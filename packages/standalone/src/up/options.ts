@@ -1,5 +1,5 @@
 import type { AgentPool, LeaseTimes, PoolType } from "@mooring/engine";
-import type { Logger } from "@mooring/store";
+import type { Logger, StoreOpenError } from "@mooring/store";
 import type { ClientBounds } from "../apiserver/fairness/bounds.ts";
 
 /** What `mooring up` starts with. */
@@ -26,6 +26,8 @@ export interface StandaloneOptions {
   logger: Logger;
   /** Ends everything cleanly. */
   signal: AbortSignal;
+  /** Ends the process at once when the store's file was truncated under it: nothing can be read or released any more. */
+  onLost?(error: StoreOpenError): never;
   /** Called once the state folder is this process's alone, before anything starts. */
   onOwned?(): Promise<void>;
   /** Called after that with the nodes of which the store has pools in the state folder, before anything is served. */

@@ -1,6 +1,6 @@
 import { callMetrics } from "@mooring/csi";
 import { DRIVER_NAME } from "@mooring/engine";
-import { LocalStore, ResourceRegistry, startStateCopies } from "@mooring/store";
+import { defined, LocalStore, ResourceRegistry, startStateCopies } from "@mooring/store";
 import { registerBuiltins } from "../builtin/index.ts";
 import { KindChanges } from "../crd/index.ts";
 import { createKindRegistry } from "../kinds/kind-info.ts";
@@ -29,7 +29,9 @@ export async function startStandalone(options: StandaloneOptions): Promise<Stand
   registerBuiltins(registry, kinds);
   const evidence = () => remainsOf(folder.root);
   const path = folder.store;
-  const store = await LocalStore.open({ path, registry, requireNamespaces: true, evidence, headroom: true });
+  const { onLost } = options;
+  const keeping = { requireNamespaces: true, headroom: true, ...defined({ onLost }) };
+  const store = await LocalStore.open({ path, registry, evidence, ...keeping });
   const { failed, fail } = failure();
   const parts = new Parts(logger, fail);
   const calls = callMetrics({ driverName: DRIVER_NAME });

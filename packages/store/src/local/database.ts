@@ -12,6 +12,7 @@ import { type Evidence, finishFiles, inspectFiles, storeFile } from "./files.ts"
 import { Headroom } from "./headroom.ts";
 import { lockFolder } from "./lock.ts";
 import { checksum, decodeSeal, encodeSeal, FORMAT, type Seal, sealed, unsealed } from "./seal.ts";
+import { type OnLost, WholeFile } from "./whole-file.ts";
 
 /** Objects of one scan, after which others have their turn. */
 const SCAN_OBJECTS = 256;
@@ -29,6 +30,8 @@ export interface DatabaseOptions {
   evidence?: Evidence;
   /** Keep {@link Headroom}; default false. */
   headroom?: boolean;
+  /** Ends the process when the file was truncated; default: what reads it throws the error. */
+  onLost?: OnLost;
 }
 
 /** A piece of the objects. */
@@ -49,12 +52,13 @@ export class ObjectDatabase {
   readonly #meta: Database<number | string, string>;
   readonly #unlock: () => Promise<void>;
   readonly #headroom: Headroom;
+  readonly #file: WholeFile;
   #closed = false;
 
   #seal: Seal = { format: FORMAT, revision: 1, objects: 0, sum: 0 };
 
   private constructor(
-    { folder, headroom = false }: DatabaseOptions,
+    { folder, headroom = false, onLost }: DatabaseOptions,
     root: RootDatabase<string, string>,
     unlock: () => Promise<void>,
   ) {
@@ -62,6 +66,7 @@ export class ObjectDatabase {
     this.#root = root;
     this.#unlock = unlock;
     this.#headroom = new Headroom(storeFile(folder), headroom);
+    this.#file = new WholeFile(storeFile(folder), onLost);
     this.#objects = root.openDB({ name: "objects", encoding: "string" });
     this.#events = root.openDB<string, number>({ name: "events", encoding: "string" });
     this.#meta = root.openDB<number | string, string>({ name: "meta", encoding: "json" });
@@ -126,8 +131,8 @@ export class ObjectDatabase {
   /** Throws InternalError when the value has been damaged since the store was opened. */
   get(path: string): string | undefined {
     this.#checkOpen();
-    const value = this.#objects.get(path);
-    return value === undefined ? undefined : opened(path, value);
+    const value = this.#file.reading(() => this.#objects.get(path));
+    return value === undefined ? undefined : this.#opened(path, value);
   }
 
   /**
@@ -136,11 +141,15 @@ export class ObjectDatabase {
    */
   scan(start: string, end: string, limit = SCAN_OBJECTS): Scan {
     this.#checkOpen();
+    return this.#file.reading(() => this.#scan(start, end, limit));
+  }
+
+  #scan(start: string, end: string, limit: number): Scan {
     const rows: Scan["rows"] = [];
     const most = Math.min(limit, SCAN_OBJECTS);
     let characters = 0;
     for (const { key, value } of this.#objects.getRange({ start, end, limit: most })) {
-      rows.push({ path: key, json: opened(key, value) });
+      rows.push({ path: key, json: this.#opened(key, value) });
       characters += value.length;
       if (rows.length === most || characters >= SCAN_CHARACTERS) return { rows, next: `${key}\0` };
     }
@@ -149,13 +158,13 @@ export class ObjectDatabase {
 
   count(start: string, end: string): number {
     this.#checkOpen();
-    return this.#objects.getKeysCount({ start, end });
+    return this.#file.reading(() => this.#objects.getKeysCount({ start, end }));
   }
 
   /** Persisted events, oldest first. */
   *events(): Generator<{ revision: number; text: string }> {
     for (const { key, value } of this.#events.getRange({ start: 0 }))
-      yield { revision: key, text: opened(key, value) };
+      yield { revision: key, text: this.#opened(key, value) };
   }
 
   /** Writes all of it in one transaction; resolves when it is on disk. Rejects when none of it was written. */
@@ -204,7 +213,13 @@ export class ObjectDatabase {
 
   /** One transaction; resolves when it is on disk and reads see it. */
   async #batch(write: () => void): Promise<void> {
-    await this.#root.batch(write).catch(rethrowCause);
+    this.#file.requireLength();
+    await this.#root
+      .batch(write)
+      .catch(rethrowCause)
+      .catch((error: unknown) => {
+        throw this.#file.found(error);
+      });
     // Reads of this tick may still read the snapshot from before.
     this.#root.resetReadTxn();
   }
@@ -212,6 +227,11 @@ export class ObjectDatabase {
   /** Why nothing can be written now; undefined while the disk has room. */
   diskFull(): string | undefined {
     return diskFull(diskRoom(this.#folder));
+  }
+
+  /** What has been found to be damaged since the store was opened, and the way out. */
+  get damage(): string | undefined {
+    return this.#file.damage;
   }
 
   /** Bytes of the file. */
@@ -225,6 +245,8 @@ export class ObjectDatabase {
     const reader = this.#root.useReadTransaction();
     try {
       return await copyStore(storeFile(this.#folder), target);
+    } catch (error) {
+      throw this.#file.found(error);
     } finally {
       reader.done();
     }
@@ -248,7 +270,15 @@ export class ObjectDatabase {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#root.close();
+    this.#file.close();
     await this.#unlock();
+  }
+
+  /** A value without its checksum. The file was whole when it was opened: the disk has changed it since. */
+  #opened(key: string | number, value: string): string {
+    const text = unsealed(key, value);
+    if (text !== undefined) return text;
+    throw this.#file.damaged(`${key} is not as it was written`);
   }
 
   /** Reading unmapped files would end the process. */
@@ -272,14 +302,6 @@ function openRoot(path: string): RootDatabase<string, string> {
     encoding: "string",
     maxDbs: 8,
   });
-}
-
-/** A value without its checksum. The file was whole when it was opened: the disk has changed it since. */
-function opened(key: string | number, value: string): string {
-  const text = unsealed(key, value);
-  if (text !== undefined) return text;
-  const message = `Internal error occurred: ${key} has been damaged on disk: stop Mooring and run \`mooring state check\``;
-  throw new StatusError("InternalError", message);
 }
 
 /** lmdb-js says "Commit failed" and hands the reason, a moment later, through a promise of its own. */

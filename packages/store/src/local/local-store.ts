@@ -14,6 +14,7 @@ import type { ResourceDefinition, ResourceRegistry } from "./registry.ts";
 import { Selection } from "./selection.ts";
 import { Timeline } from "./timeline.ts";
 import { type JsonWatchEvent, watchJson } from "./watch.ts";
+import type { OnLost } from "./whole-file.ts";
 import { Writer } from "./writer.ts";
 import { WritingStore } from "./writing-store.ts";
 
@@ -31,6 +32,8 @@ export interface LocalStoreOptions {
   requireNamespaces?: boolean;
   /** Keep room on the disk (16 MiB) for changes and deletions when it is full; default false. */
   headroom?: boolean;
+  /** Ends the process when the file was truncated under it; default: what reads it throws the error. */
+  onLost?: OnLost;
 }
 
 /**
@@ -85,6 +88,11 @@ export class LocalStore extends WritingStore {
   /** Why writes are refused now, as the disk is full, and what to do; undefined while there is room. */
   diskFull(): string | undefined {
     return this.#database.diskFull();
+  }
+
+  /** What has been found to be damaged on disk since the store was opened, and the way out. */
+  damage(): string | undefined {
+    return this.#database.damage;
   }
 
   /** Bytes of the store's file. */

@@ -23,6 +23,7 @@ export abstract class WritingStore implements JsonStore {
   abstract listJson(resource: Resource, options?: ListOptions): JsonList;
   abstract watchJson(resource: Resource, options: WatchOptions): AsyncGenerator<JsonWatchEvent, void>;
   abstract diskFull(): string | undefined;
+  abstract damage(): string | undefined;
 
   async get<T extends KubeObject>(resource: Resource<T>, key: ObjectKey): Promise<T> {
     return JSON.parse(this.getJson(resource, key)) as T;

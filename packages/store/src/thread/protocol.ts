@@ -34,7 +34,8 @@ export type AtOnce =
   | { do: "latest"; attempt: number; path: string }
   /** Begins list number `stream`; the response is its revision. */
   | { do: "list"; stream: number; resource: Resource; options: SentList }
-  | { do: "disk-full" };
+  | { do: "disk-full" }
+  | { do: "damage" };
 
 /** What takes time. */
 export type Call =

@@ -115,6 +115,8 @@ class Serving {
       }
       case "disk-full":
         return this.#store.diskFull();
+      case "damage":
+        return this.#store.damage();
     }
   }
 

@@ -55,6 +55,10 @@ export class ThreadStore extends WritingStore {
     return this.#link.atOnce({ do: "disk-full" }) as string | undefined;
   }
 
+  damage(): string | undefined {
+    return this.#link.atOnce({ do: "damage" }) as string | undefined;
+  }
+
   getJson(resource: Resource, key: ObjectKey): string {
     this.#definition(resource);
     return this.#link.atOnce({ do: "get", resource: defineResource(resource), key }) as string;

@@ -22,6 +22,7 @@ const ALIVE: Readonly<Record<string, Check>> = { ping, store };
 const READY: Readonly<Record<string, Check>> = {
   ...ALIVE,
   "state-disk": ({ store }) => store.diskFull(),
+  "state-file": ({ store }) => store.damage(),
 };
 
 /** `/healthz`, `/livez`, `/readyz`: `ok`, or what is wrong; `?verbose` lists the checks; `/readyz/store` makes one. */
