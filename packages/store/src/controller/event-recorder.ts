@@ -29,7 +29,7 @@ const MAX_MESSAGE = 1024;
 const MAX_KNOWN = 4096;
 
 /** Events that are being written at the same time: the objects that they are about come first, and hundreds change at once. */
-const AT_ONCE = 4;
+const AT_ONCE = 2;
 
 /** Else a controller that is about to write what the event reports would wait for the event first. */
 const PATIENT = { patient: true };

@@ -1,4 +1,4 @@
-import { PerformanceObserver } from "node:perf_hooks";
+import { constants, PerformanceObserver } from "node:perf_hooks";
 import { getHeapSpaceStatistics, type HeapSpaceInfo, setFlagsFromString } from "node:v8";
 
 /** Bytes of the young generation, both halves, at which it stops growing. V8's own limit is 32 MiB. */
@@ -29,10 +29,12 @@ export function keepGarbageSmall(): void {
     ...{ on: "--heap-growing-percent=100", off: "--heap-growing-percent=50" },
   });
   // They grow in a collection only, and shrink in one that `collectWhenIdle` makes.
-  const observer = new PerformanceObserver(() => {
+  const observer = new PerformanceObserver((list) => {
+    // Before a collection of it, much of what the old generation has is garbage.
+    const isCollected = list.getEntries().some((each) => isMajor(each));
     for (const space of getHeapSpaceStatistics()) {
       if (space.space_name === "new_space") young(space);
-      if (space.space_name === "old_space") old(space);
+      if (space.space_name === "old_space" && isCollected) old(space);
     }
   });
   observer.observe({ entryTypes: ["gc"] });
@@ -44,6 +46,12 @@ export function keepGarbageSmall(): void {
 
 function set(flags: readonly string[]): void {
   for (const flag of flags) setFlagsFromString(flag);
+}
+
+/** A collection of the old generation. Node's types know no `detail` of entries. */
+function isMajor(entry: object): boolean {
+  const { detail } = entry as { detail?: { kind?: number } };
+  return detail?.kind === constants.NODE_PERFORMANCE_GC_MAJOR;
 }
 
 /** Sets one of the flags whenever the space has come to be so, or is so no more. */
