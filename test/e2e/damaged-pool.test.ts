@@ -4,9 +4,9 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { eventually, thorough } from "@mooring/store/testing";
+import { thorough } from "@mooring/store/testing";
+import { hasStarted, startCountingPod } from "../support/counting-pod.ts";
 import { Kubectl } from "../support/kubectl.ts";
-import { claim, pod } from "../support/manifests.ts";
 import { mooring } from "../support/mooring.ts";
 import { Up } from "../support/up.ts";
 
@@ -22,12 +22,7 @@ for (const pool of ["xfs", "btrfs"] as const)
       t.after(() => up.dispose());
       await up.start();
       const kubectl = new Kubectl(up.kubeconfig);
-      await kubectl.apply(JSON.stringify(claim("default", "data")));
-      const web = pod("default", "web", "echo kept >> /data/word; exec sleep infinity", {
-        mounts: { "/data": "data" },
-      });
-      await kubectl.apply(JSON.stringify({ ...web, spec: { ...web.spec, restartPolicy: "Always" } }));
-      await kubectl.run("wait", "--for=condition=Ready", "pod/web", "--timeout=120s");
+      await startCountingPod(kubectl);
       assert.equal(await up.end("SIGTERM"), 0);
 
       const image = join(up.stateDir, "pools", "default", "pool.img");
@@ -48,11 +43,6 @@ for (const pool of ["xfs", "btrfs"] as const)
       // btrfs exits with 2 when it has recovered one; whether it has, the start shows.
       await promisify(execFile)(program, args).catch(({ code: exit }) => assert.equal(exit, 2));
       await up.start();
-      await kubectl.run("wait", "--for=condition=Ready", "pod/web", "--timeout=60s");
-      // It is Ready a moment before its command has run.
-      await eventually(
-        "the pod to write once more",
-        async () => (await kubectl.run("exec", "web", "--", "cat", "/data/word")) === "kept\nkept\n",
-      );
+      await hasStarted(kubectl, 2);
     },
   );

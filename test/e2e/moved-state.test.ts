@@ -3,9 +3,9 @@ import { existsSync } from "node:fs";
 import { cp, mkdir, readdir, rename, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { eventually, thorough } from "@mooring/store/testing";
+import { thorough } from "@mooring/store/testing";
+import { hasStarted, startCountingPod } from "../support/counting-pod.ts";
 import { Kubectl } from "../support/kubectl.ts";
-import { claim, pod } from "../support/manifests.ts";
 import { mooring } from "../support/mooring.ts";
 import { removeFolder } from "../support/remove-folder.ts";
 import { Up, type UpOptions } from "../support/up.ts";
@@ -21,12 +21,7 @@ async function written(t: TestContext, kind: Kind = XFS): Promise<Up> {
   t.after(() => up.discard());
   await up.start();
   const kubectl = new Kubectl(up.kubeconfig);
-  await kubectl.apply(JSON.stringify(claim("default", "data")));
-  const web = pod("default", "web", "echo kept >> /data/word; exec sleep infinity", {
-    mounts: { "/data": "data" },
-  });
-  await kubectl.apply(JSON.stringify({ ...web, spec: { ...web.spec, restartPolicy: "Always" } }));
-  await kubectl.run("wait", "--for=condition=Ready", "pod/web", "--timeout=120s");
+  await startCountingPod(kubectl);
   return up;
 }
 
@@ -42,12 +37,7 @@ async function goesOn(t: TestContext, stateDir: string, kind: Kind = XFS): Promi
   t.after(() => up.discard());
   await up.start();
   const kubectl = new Kubectl(up.kubeconfig);
-  await kubectl.run("wait", "--for=condition=Ready", "pod/web", "--timeout=60s");
-  // It is Ready a moment before its command has run.
-  await eventually(
-    "the pod to write once more",
-    async () => (await kubectl.run("exec", "web", "--", "cat", "/data/word")) === "kept\nkept\n",
-  );
+  await hasStarted(kubectl, 2);
   assert.equal(
     await kubectl.run("get", "pool", "default", "-o", "jsonpath={.spec.path}"),
     join(stateDir, "pools", "default"),
@@ -86,8 +76,7 @@ test("one that is moved under its pods after a kill is refused, and goes on wher
   await rename(`${stateDir}.moved`, stateDir);
   await before.start();
   const kubectl = new Kubectl(before.kubeconfig);
-  await kubectl.run("wait", "--for=condition=Ready", "pod/web", "--timeout=60s");
-  assert.equal(await kubectl.run("exec", "web", "--", "cat", "/data/word"), "kept\n");
+  await hasStarted(kubectl, 1);
   assert.equal(await before.end("SIGTERM"), 0);
   await rename(stateDir, `${stateDir}.moved`);
   await goesOn(t, `${stateDir}.moved`);
