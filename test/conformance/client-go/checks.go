@@ -259,7 +259,8 @@ func typedErrors(ctx context.Context, c *clients) error {
 	if !apierrors.IsConflict(err) {
 		return fmt.Errorf("not Conflict: %v", err)
 	}
-	if _, err := c.typed.FlowcontrolV1().FlowSchemas().List(ctx, metav1.ListOptions{}); !apierrors.IsNotFound(err) {
+	// A version that no cluster serves by itself.
+	if _, err := c.typed.InternalV1alpha1().StorageVersions().List(ctx, metav1.ListOptions{}); !apierrors.IsNotFound(err) {
 		return fmt.Errorf("not NotFound: %v", err)
 	}
 	// Known from clusters, and not there: refused with what there is instead.
