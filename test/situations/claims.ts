@@ -55,7 +55,7 @@ export const CLAIMS: readonly Situation[] = [
     target: "pvc/data",
     cause:
       /ProvisioningFailed: .*no pool has room for a volume of 100 TiB \(pool "default" has room for [\d.]+ GiB/,
-    next: /kubectl describe pvc -n \S+ data/,
+    next: /make room in a pool, .* or create it again with a smaller size: kubectl delete pvc -n \S+ data/,
     doctor: /PersistentVolumeClaim \S+\/data +fail/,
   },
   {

@@ -35,6 +35,19 @@ export const WORKLOADS: readonly Situation[] = [
     doctor: /StatefulSet \S+\/db +(fail|warn) +PersistentVolumeClaim \S+\/data-db-0: StorageClass gold/,
   },
   {
+    name: "a StatefulSet whose claims are larger than the pool",
+    objects: [
+      aSet("StatefulSet", "db", forever(aPod("db", undefined, { "/data": "data" })), {
+        serviceName: "db",
+        volumeClaimTemplates: [aClaim("data", { size: "100Ti" })],
+      }),
+    ],
+    target: "sts/db",
+    cause: /StatefulSet \S+\/db: 0 of 2 pods are ready[\s\S]*no pool has room for a volume of 100 TiB/,
+    next: /ask for less in its StatefulSet, .*: kubectl edit sts -n \S+ db, kubectl delete -n \S+ pvc\/data-db-0 pod\/db-0/,
+    doctor: /StatefulSet \S+\/db +(fail|warn) +PersistentVolumeClaim \S+\/data-db-0: .*no pool has room/,
+  },
+  {
     name: "a Deployment whose program does not exist",
     objects: [aSet("Deployment", "web", forever(withProgram("/no/such/program")))],
     target: "deployment/web",

@@ -1,4 +1,4 @@
-import { type PersistentVolumeClaim, parseQuantity, type StatefulSet, StatefulSets } from "@mooring/store";
+import { type PersistentVolumeClaim, parseQuantity, StatefulSets } from "@mooring/store";
 import { isStandalone } from "../client/is-standalone.ts";
 import type { Reading } from "./context.ts";
 
@@ -10,24 +10,31 @@ export async function setThatSizes(
   { store }: Reading,
   claim: PersistentVolumeClaim,
 ): Promise<string | undefined> {
-  const { namespace = "default", name } = claim.metadata;
-  if (!/-\d+$/.test(name) || !(await isStandalone(store).catch(() => false))) return undefined;
+  if (!(await isStandalone(store).catch(() => false))) return undefined;
+  const found = await setThatMakes({ store }, claim);
+  return found !== undefined && bytes(found.template) >= bytes(claim) ? found.set : undefined;
+}
+
+/** The StatefulSet that makes this claim again when it is gone, the pod that has it, and its template. */
+export async function setThatMakes(
+  { store }: Reading,
+  { metadata: { namespace = "default", name } }: PersistentVolumeClaim,
+): Promise<{ set: string; pod: string; template: Template } | undefined> {
+  if (!/-\d+$/.test(name)) return undefined;
   const { items } = await store.list(StatefulSets, { namespace });
-  return items.find((set) => wants(set, claim))?.metadata.name;
+  for (const { metadata, spec } of items) {
+    const ordinal = Number(name.slice(name.lastIndexOf("-") + 1));
+    const first = spec?.ordinals?.start ?? 0;
+    if (ordinal < first || ordinal >= first + (spec?.replicas ?? 1)) continue;
+    const pod = `${metadata.name}-${ordinal}`;
+    const template = spec?.volumeClaimTemplates?.find((each) => name === `${each.metadata?.name}-${pod}`);
+    if (template !== undefined) return { set: metadata.name, pod, template };
+  }
+  return undefined;
 }
 
-/** It has a template for the claim, a pod of that ordinal, and asks for no less than the claim does. */
-function wants({ metadata, spec }: StatefulSet, claim: PersistentVolumeClaim): boolean {
-  const { name } = claim.metadata;
-  const ordinal = Number(name.slice(name.lastIndexOf("-") + 1));
-  const first = spec?.ordinals?.start ?? 0;
-  if (ordinal < first || ordinal >= first + (spec?.replicas ?? 1)) return false;
-  return (spec?.volumeClaimTemplates ?? []).some(
-    (template) =>
-      name === `${template.metadata?.name}-${metadata.name}-${ordinal}` && bytes(template) >= bytes(claim),
-  );
-}
+type Template = Pick<PersistentVolumeClaim, "spec">;
 
-function bytes({ spec }: Pick<PersistentVolumeClaim, "spec">): bigint {
+function bytes({ spec }: Template): bigint {
   return parseQuantity(String(spec?.resources?.requests?.["storage"] ?? 0));
 }

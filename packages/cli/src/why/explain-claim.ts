@@ -12,7 +12,7 @@ import {
 } from "@mooring/store";
 import { fullClaims } from "../client/claim-room.ts";
 import { claimNames } from "./claim-names.ts";
-import { setThatSizes } from "./claim-template.ts";
+import { setThatMakes, setThatSizes } from "./claim-template.ts";
 import { type Context, lastWarning, read } from "./context.ts";
 import { explainSource } from "./explain-source.ts";
 import { explainVolume } from "./explain-volume.ts";
@@ -77,7 +77,9 @@ async function unbound(context: Context, subject: string, claim: PersistentVolum
       subject,
       `${warning.reason}: ${warning.message} (${warning.count ?? 1} times; it is retried)`,
       {
-        next: `put right what it says, and it goes on by itself: kubectl describe pvc -n ${namespace} ${name}`,
+        next: NO_ROOM.test(warning.message ?? "")
+          ? await smallerOrLater(context, claim)
+          : `put right what it says, and it goes on by itself: kubectl describe pvc -n ${namespace} ${name}`,
         children,
       },
     );
@@ -101,6 +103,19 @@ async function unbound(context: Context, subject: string, claim: PersistentVolum
     `waits for ${storageClass?.provisioner ?? "a matching PersistentVolume"}`,
     { next: await toBeProvisioned(context, storageClass?.provisioner), children },
   );
+}
+
+/** As the driver says it (`controller/choose-pool.ts` of `driver`). */
+const NO_ROOM = /\bno pool has room\b/;
+
+/** What a claim asks for cannot be changed before it has a volume. */
+async function smallerOrLater(context: Context, claim: PersistentVolumeClaim): Promise<string> {
+  const { name, namespace = "default" } = claim.metadata;
+  const room = "make room in a pool, and it goes on by itself";
+  const made = await setThatMakes(context, claim);
+  return made === undefined
+    ? `${room}; or create it again with a smaller size: kubectl delete pvc -n ${namespace} ${name}`
+    : `${room}; or ask for less in its StatefulSet, and have it made again: kubectl edit sts -n ${namespace} ${made.set}, kubectl delete -n ${namespace} pvc/${name} pod/${made.pod}`;
 }
 
 /** A volume of ours that is not whole yet: a call that gave up waiting for it knows nothing of why. */
