@@ -11,6 +11,7 @@ import {
   StorageClasses,
 } from "@mooring/store";
 import { fullClaims } from "../client/claim-room.ts";
+import { isStandalone } from "../client/is-standalone.ts";
 import { claimNames } from "./claim-names.ts";
 import { setThatMakes, setThatSizes } from "./claim-template.ts";
 import { type Context, lastWarning, read } from "./context.ts";
@@ -113,9 +114,13 @@ async function smallerOrLater(context: Context, claim: PersistentVolumeClaim): P
   const { name, namespace = "default" } = claim.metadata;
   const room = "make room in a pool, and it goes on by itself";
   const made = await setThatMakes(context, claim);
-  return made === undefined
-    ? `${room}; or create it again with a smaller size: kubectl delete pvc -n ${namespace} ${name}`
-    : `${room}; or ask for less in its StatefulSet, and have it made again: kubectl edit sts -n ${namespace} ${made.set}, kubectl delete -n ${namespace} pvc/${name} pod/${made.pod}`;
+  if (made === undefined)
+    return `${room}; or create it again with a smaller size: kubectl delete pvc -n ${namespace} ${name}`;
+  // A cluster takes no other template for a set that is there.
+  const less = (await isStandalone(context.store).catch(() => false))
+    ? `ask for less in its StatefulSet, and have it made again: kubectl edit sts -n ${namespace} ${made.set}`
+    : `create its StatefulSet again with a smaller template: kubectl delete sts -n ${namespace} --cascade=orphan ${made.set}`;
+  return `${room}; or ${less}, kubectl delete -n ${namespace} pvc/${name} pod/${made.pod}`;
 }
 
 /** A volume of ours that is not whole yet: a call that gave up waiting for it knows nothing of why. */
