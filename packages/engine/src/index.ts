@@ -77,7 +77,7 @@ export { runRbd } from "./pools/rbd/import/run-rbd.ts";
 export type { Superblock } from "./pools/rbd/import/superblock.ts";
 export * from "./pools/rbd/import/survey.ts";
 export { kernelRbd } from "./pools/rbd/kernel-rbd.ts";
-export { poolBelow, poolIsIn, poolsFolder } from "./pools/remains.ts";
+export { newestRevisionFile, poolBelow, poolIsIn, poolsFolder } from "./pools/remains.ts";
 export { ATTACHER_RULES, type AttacherRule } from "./tickets/attacher-types.ts";
 export { belongsTo, ensureAttachment, getAttachment } from "./tickets/attachment-object.ts";
 export { isBetween, keptOpenOn, mayBeOpenOn } from "./tickets/exposure.ts";

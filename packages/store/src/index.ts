@@ -26,7 +26,7 @@ export { type Restored, restoreStore } from "./local/copies/restore.ts";
 export { type StateCopiesOptions, startStateCopies } from "./local/copies/rotate.ts";
 export { copiesFolder, copyName, listCopies, type StateCopy } from "./local/copies/state-copies.ts";
 export { diskFull, diskRoom } from "./local/disk-room.ts";
-export { storeFile, syncFolder } from "./local/files.ts";
+export { isOlder, storeFile, syncFolder } from "./local/files.ts";
 export type { JsonList, JsonListEnd } from "./local/list.ts";
 export { LocalStore, type LocalStoreOptions } from "./local/local-store.ts";
 export { lockFolder } from "./local/lock.ts";

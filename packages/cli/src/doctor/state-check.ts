@@ -1,5 +1,7 @@
 import { existsSync } from "node:fs";
-import { checkStore, FileKindError, lockFolder, StoreOpenError, storeFile } from "@mooring/store";
+import { newestRevisionFile } from "@mooring/engine";
+import { checkStore, FileKindError, isOlder, lockFolder, StoreOpenError, storeFile } from "@mooring/store";
+import { fromOlder } from "../output/report-error.ts";
 import { storeFolder } from "../state/options.ts";
 import { type Check, check } from "./check.ts";
 
@@ -13,9 +15,14 @@ export async function stateChecks(stateDir: string): Promise<Check[]> {
     const unlock = await lockFolder(folder);
     try {
       if (!existsSync(file)) return [check("store", "fail", `${file} is missing`, next)];
-      const { damage, objects } = await checkStore(file);
+      const report = await checkStore(file);
+      const { damage, objects } = report;
       const [first] = damage;
-      if (first === undefined) return [check("store", "ok", `whole, ${objects} objects`)];
+      if (first === undefined) {
+        const older = await isOlder(report, newestRevisionFile(stateDir));
+        if (older === undefined) return [check("store", "ok", `whole, ${objects} objects`)];
+        return [check("store", "fail", `${file} ${older}`, fromOlder(stateDir))];
+      }
       const more = damage.length === 1 ? "" : `; and ${damage.length - 1} more (mooring state check)`;
       return [check("store", "fail", `${file} is damaged: ${first.where}: ${first.what}${more}`, next)];
     } finally {

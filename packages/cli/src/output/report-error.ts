@@ -17,7 +17,14 @@ const OPEN_NEXT: Readonly<Record<StoreOpenReason, (error: StoreOpenError) => str
   FutureFormat: () => "use the version of Mooring that wrote it, or a newer one",
   Damaged: restore,
   Missing: restore,
+  Older: ({ file = "" }) => fromOlder(dirname(dirname(file))),
 };
+
+/** Nothing is done to what is not known to be wanted: both ways keep the store that is there. */
+export function fromOlder(stateDir: string): string {
+  const restore = `mooring state restore --state-dir ${stateDir}`;
+  return `put back the newest store: the file that was there, or the newest copy with \`${restore}\`. To go on from this one, which knows nothing of what was made since: \`${restore} ${stateDir}/store/store.mdb\``;
+}
 
 /** The copies are beside the folder of the store. */
 function restore({ file = "" }: StoreOpenError): string {

@@ -1,9 +1,11 @@
 import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { newestRevisionFile } from "@mooring/engine";
 import {
   checkStore,
   copyFolder,
   describeBytes,
+  isOlder,
   listCopies,
   lockFolder,
   type StateCopy,
@@ -14,6 +16,7 @@ import {
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
 import { print } from "../output/print.ts";
+import { fromOlder } from "../output/report-error.ts";
 import { table } from "../output/table.ts";
 import { listDamage, NAME_COPY, requireFile, type StateOptions, storeFolder } from "./options.ts";
 
@@ -85,7 +88,15 @@ function copyTable(copies: readonly CheckedCopy[]): string {
   return `\n${table(["COPY", "TIME", "SIZE", "STATE"], rows).trimEnd()}`;
 }
 
-/** `mooring state check [FILE]`: 1 when the store, or the file, is damaged. */
+/** 1 for a store that is whole, and from before. */
+async function reportOlder({ file, report }: Checked, stateDir: string): Promise<void> {
+  const older = await isOlder(report, newestRevisionFile(stateDir));
+  if (older === undefined) return;
+  process.exitCode = EXIT.negative;
+  process.stderr.write(`error: ${file} ${older}\nnext: ${fromOlder(stateDir)}\n`);
+}
+
+/** `mooring state check [FILE]`: 1 when the store, or the file, is damaged, or the store is an older one. */
 export async function checkState(file: string | undefined, options: StateOptions): Promise<void> {
   if (file !== undefined) requireFile(file, NAME_COPY);
   const checked =
@@ -95,7 +106,10 @@ export async function checkState(file: string | undefined, options: StateOptions
   const copies = file === undefined ? await checkCopies(options.stateDir) : undefined;
   const shown = summaryOf(checked) + (copies === undefined ? "" : copyTable(copies));
   print(options, { ...checked, copies }, () => `${shown}\n`);
-  if (checked.report.damage.length === 0) return;
+  if (checked.report.damage.length === 0) {
+    if (file === undefined && !checked.running) await reportOlder(checked, options.stateDir);
+    return;
+  }
   process.exitCode = EXIT.negative;
   if (file !== undefined) return;
   const next = `stop Mooring, and put back the newest copy that is whole: mooring state restore --state-dir ${options.stateDir}`;

@@ -7,6 +7,14 @@ export function poolsFolder(stateDir: string): string {
   return join(stateDir, "pools");
 }
 
+/**
+ * Has how far the store of a state folder has come. It is with the pools: they know of volumes that an older store does not.
+ * No pool has such a name.
+ */
+export function newestRevisionFile(stateDir: string): string {
+  return join(poolsFolder(stateDir), ".newest-revision");
+}
+
 /** A folder below the state folder that is a pool, whatever any record has of it; undefined when there is none. */
 export async function poolBelow(stateDir: string): Promise<string | undefined> {
   for (const name of (await readdir(poolsFolder(stateDir)).catch(noFolder)) ?? [])

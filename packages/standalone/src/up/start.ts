@@ -1,5 +1,5 @@
 import { callMetrics } from "@mooring/csi";
-import { DRIVER_NAME } from "@mooring/engine";
+import { DRIVER_NAME, newestRevisionFile } from "@mooring/engine";
 import { defined, LocalStore, ResourceRegistry, startStateCopies } from "@mooring/store";
 import { registerBuiltins } from "../builtin/index.ts";
 import { KindChanges } from "../crd/index.ts";
@@ -30,8 +30,9 @@ export async function startStandalone(options: StandaloneOptions): Promise<Stand
   const evidence = () => remainsOf(folder.root);
   const path = folder.store;
   const { onLost } = options;
+  const newest = newestRevisionFile(folder.root);
   const keeping = { requireNamespaces: true, headroom: true, ...defined({ onLost }) };
-  const store = await LocalStore.open({ path, registry, evidence, ...keeping });
+  const store = await LocalStore.open({ path, registry, evidence, newest, ...keeping });
   const { failed, fail } = failure();
   const parts = new Parts(logger, fail);
   const calls = callMetrics({ driverName: DRIVER_NAME });

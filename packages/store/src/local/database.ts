@@ -11,6 +11,7 @@ import type { StoreEvent } from "./event.ts";
 import { type Evidence, finishFiles, inspectFiles, storeFile } from "./files.ts";
 import { Headroom } from "./headroom.ts";
 import { lockFolder } from "./lock.ts";
+import { NewestRevision } from "./newest-revision.ts";
 import { checksum, decodeSeal, encodeSeal, FORMAT, type Seal, sealed, unsealed } from "./seal.ts";
 import { type OnLost, WholeFile } from "./whole-file.ts";
 
@@ -28,6 +29,8 @@ export interface DatabaseOptions {
   folder: string;
   /** What else there is of a store that was here, which a new one must not take the place of. */
   evidence?: Evidence;
+  /** A file elsewhere that has how far the store has come: an older one is refused. Default: none. */
+  newest?: string;
   /** Keep {@link Headroom}; default false. */
   headroom?: boolean;
   /** Ends the process when the file was truncated; default: what reads it throws the error. */
@@ -53,12 +56,13 @@ export class ObjectDatabase {
   readonly #unlock: () => Promise<void>;
   readonly #headroom: Headroom;
   readonly #file: WholeFile;
+  readonly #newest: NewestRevision | undefined;
   #closed = false;
 
   #seal: Seal = { format: FORMAT, revision: 1, objects: 0, sum: 0 };
 
   private constructor(
-    { folder, headroom = false, onLost }: DatabaseOptions,
+    { folder, newest, headroom = false, onLost }: DatabaseOptions,
     root: RootDatabase<string, string>,
     unlock: () => Promise<void>,
   ) {
@@ -67,6 +71,7 @@ export class ObjectDatabase {
     this.#unlock = unlock;
     this.#headroom = new Headroom(storeFile(folder), headroom);
     this.#file = new WholeFile(storeFile(folder), onLost);
+    this.#newest = newest === undefined ? undefined : new NewestRevision(newest);
     this.#objects = root.openDB({ name: "objects", encoding: "string" });
     this.#events = root.openDB<string, number>({ name: "events", encoding: "string" });
     this.#meta = root.openDB<number | string, string>({ name: "meta", encoding: "json" });
@@ -74,12 +79,12 @@ export class ObjectDatabase {
 
   /** Opens or makes the files, every page and value of them checked before. Throws StoreOpenError, FolderError. */
   static async open(options: DatabaseOptions): Promise<ObjectDatabase> {
-    const { folder, evidence } = options;
+    const { folder } = options;
     await makeFolder(folder, 0o700);
     const unlock = await lockFolder(folder);
     let root: RootDatabase<string, string> | undefined;
     try {
-      const format = await inspectFiles(folder, evidence);
+      const format = await inspectFiles(folder, options);
       // LMDB makes a new store's files, and ends the process where they do not fit.
       if (format === undefined) requireRoom(folder);
       root = openRoot(storeFile(folder));
@@ -98,6 +103,18 @@ export class ObjectDatabase {
 
   /** Reads the seal; of a new store it writes the first one, of an older format all values anew, in one transaction. */
   async #begin(format: number | undefined): Promise<void> {
+    // Of another store, that was here before this one.
+    if (format === undefined) await this.#reach(0);
+    await this.#beginFrom(format);
+    await this.#reach(this.#seal.revision);
+  }
+
+  async #reach(revision: number): Promise<void> {
+    this.#newest?.note(revision);
+    await this.#newest?.settled();
+  }
+
+  async #beginFrom(format: number | undefined): Promise<void> {
     if (format === FORMAT) {
       this.#seal = decodeSeal(String(this.#meta.get("seal"))) ?? this.#seal;
       return;
@@ -185,6 +202,7 @@ export class ObjectDatabase {
       ignore(this.#meta.put("seal", encodeSeal(seal)));
     });
     this.#seal = seal;
+    this.#newest?.note(seal.revision);
     if (this.diskFull() === undefined) void this.#headroom.extend();
   }
 
@@ -270,6 +288,7 @@ export class ObjectDatabase {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#root.close();
+    await this.#newest?.settled();
     this.#file.close();
     await this.#unlock();
   }

@@ -2,8 +2,9 @@ import { open, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { requireKind } from "../runtime/file-kind.ts";
 import { replaceFile } from "../runtime/replace-file.ts";
-import { checkStore } from "./check/check-store.ts";
+import { checkStore, type StoreReport } from "./check/check-store.ts";
 import type { Damage } from "./check/damage.ts";
+import { readReached } from "./newest-revision.ts";
 import { StoreOpenError } from "./open-error.ts";
 import { FORMAT } from "./seal.ts";
 
@@ -50,7 +51,10 @@ export async function sizeOf(path: string): Promise<number | undefined> {
  * The format of what is there, undefined for a new store. LMDB maps whatever it finds into memory, and would end the
  * process or serve anything over a file that is not as it was written. Throws StoreOpenError.
  */
-export async function inspectFiles(folder: string, evidence?: Evidence): Promise<number | undefined> {
+export async function inspectFiles(
+  folder: string,
+  { evidence, newest }: { evidence?: Evidence; newest?: string },
+): Promise<number | undefined> {
   const path = storeFile(folder);
   const size = await sizeOf(path);
   if (size === undefined || size === 0) {
@@ -58,7 +62,8 @@ export async function inspectFiles(folder: string, evidence?: Evidence): Promise
     await requireNew(folder, `${path} ${state}`, evidence);
     return undefined;
   }
-  const { format, damage } = await checkStore(path);
+  const report = await checkStore(path);
+  const { format, damage } = report;
   if (damage.length > 0) throw damaged(path, damage);
   if (format === undefined) await requireNew(folder, `${path} is empty`, evidence);
   if (format !== undefined && format > FORMAT) {
@@ -67,7 +72,23 @@ export async function inspectFiles(folder: string, evidence?: Evidence): Promise
       `${folder} was written by a newer version (format ${format}, this one reads up to ${FORMAT}): upgrade Mooring, or use another folder`,
     );
   }
+  const older = newest === undefined ? undefined : await isOlder(report, newest);
+  if (older !== undefined) throw new StoreOpenError("Older", `${path} ${older}`, { file: path });
   return format;
+}
+
+/**
+ * Why the store is an older one than what its user has had, going by the file `newest`: "is older than ...". What was made
+ * since would be there without a record, and what was done since done again. Undefined when it is not.
+ */
+export async function isOlder(
+  { format, revision }: Pick<StoreReport, "format" | "revision">,
+  newest: string,
+): Promise<string | undefined> {
+  const reached = await readReached(newest);
+  if (format === undefined || reached === undefined || revision >= reached.revision) return undefined;
+  const { revision: last, time } = reached;
+  return `is an older state: it is of revision ${revision}, and the store had come to ${last} by ${time} (${newest})`;
 }
 
 /** Throws StoreOpenError (Missing) when the store that is not there was there once. */

@@ -28,6 +28,8 @@ export interface LocalStoreOptions {
   history?: Partial<HistoryLimits>;
   /** What else there would be of an earlier store: then one whose file is missing is refused, and not made anew. */
   evidence?: Evidence;
+  /** A file elsewhere that has how far the store has come, made when its folder is there and not empty: an older store is refused. Default: none. */
+  newest?: string;
   /** Refuse new objects in namespaces that are not there or are being deleted; default false. */
   requireNamespaces?: boolean;
   /** Keep room on the disk (16 MiB) for changes and deletions when it is full; default false. */

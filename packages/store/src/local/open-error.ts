@@ -2,9 +2,9 @@ import type { Damage } from "./check/damage.ts";
 
 /**
  * Why a store cannot be opened. `Locked`: another process has it (`pid`). `FutureFormat`: written by a newer version.
- * `Damaged`: the file is not as it was written (`damage`). `Missing`: it is not there, and was.
+ * `Damaged`: the file is not as it was written (`damage`). `Missing`: it is not there, and was. `Older`: it is a state from before.
  */
-export type StoreOpenReason = "Locked" | "FutureFormat" | "Damaged" | "Missing";
+export type StoreOpenReason = "Locked" | "FutureFormat" | "Damaged" | "Missing" | "Older";
 
 interface About {
   pid?: number | undefined;
