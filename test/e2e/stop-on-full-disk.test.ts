@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { thorough } from "@mooring/store/testing";
+import { eventually, thorough } from "@mooring/store/testing";
 import { Kubectl } from "../support/kubectl.ts";
 import { claim, pod } from "../support/manifests.ts";
 import { mooring } from "../support/mooring.ts";
@@ -38,49 +38,55 @@ async function isRefused({ stateDir }: Up, file: string): Promise<void> {
   await nothingRemains(stateDir);
 }
 
-test(
-  "a disk without a free block: a stop releases everything, a start names the file, and with room all goes on",
-  thorough(),
-  async (t) => {
-    const disk = await SmallDisk.create(1200);
-    const stateDir = join(disk.folder, "state");
-    await mkdir(stateDir);
-    const up = await Up.create({ stateDir, pool: "xfs", poolSize: "600Mi" });
-    t.after(async () => {
+for (const kind of ["ext4", "btrfs"] as const)
+  test(
+    `a disk (${kind}) without a free block: a stop releases everything, a start names the file, and with room all goes on`,
+    thorough(),
+    async (t) => {
+      const disk = await SmallDisk.create(1200, kind);
+      const stateDir = join(disk.folder, "state");
+      await mkdir(stateDir);
+      const up = await Up.create({ stateDir, pool: "xfs", poolSize: "600Mi" });
+      t.after(async () => {
+        await disk.makeRoom();
+        await up.dispose();
+        await disk.dispose();
+      });
+      await up.start();
+      const kubectl = new Kubectl(up.kubeconfig);
+      await runPods(kubectl);
+      await kubectl.run("exec", "alone", "--", "sh", "-c", "echo kept >/data/word; sync");
+
+      await disk.fillUp();
+      const refused = await kubectl.feed(configMap, "create");
+      assert.match(
+        refused.stderr,
+        /\(InsufficientStorage\): .*no space left on the disk of .*make room there/,
+      );
+      // The pool finds out by itself that its disk is full; from then on the pod is not well.
+      for (const args of [["status"], ["why", "pod/alone"]])
+        await eventually(`${args.join(" ")} to name the disk`, async () => {
+          const { stdout } = await mooring(...args, "--kubeconfig", up.kubeconfig);
+          return stdout.includes("no space left on the disk of");
+        });
+      const doctor = await mooring("doctor", "--state-dir", stateDir);
+      assert.match(doctor.stdout, /disk of \S+ +fail/);
+
+      await disk.fillUp();
+      assert.equal(await up.end("SIGTERM"), 0);
+      assert.match(up.output, /^warning: stopped, but the disk of .* is full/m);
+      await nothingRemains(stateDir);
+
+      await disk.fillUp();
+      await isRefused(up, "store/owner");
+
       await disk.makeRoom();
-      await up.dispose();
-      await disk.dispose();
-    });
-    await up.start();
-    const kubectl = new Kubectl(up.kubeconfig);
-    await runPods(kubectl);
-    await kubectl.run("exec", "alone", "--", "sh", "-c", "echo kept >/data/word; sync");
-
-    await disk.fillUp();
-    const refused = await kubectl.feed(configMap, "create");
-    assert.match(refused.stderr, /\(InsufficientStorage\): .*no space left on the disk of .*make room there/);
-    for (const args of [["status"], ["why", "pod/alone"]]) {
-      const said = await mooring(...args, "--kubeconfig", up.kubeconfig);
-      assert.match(said.stdout, /no space left on the disk of/, args.join(" "));
-    }
-    const doctor = await mooring("doctor", "--state-dir", stateDir);
-    assert.match(doctor.stdout, /disk of \S+ +fail/);
-
-    await disk.fillUp();
-    assert.equal(await up.end("SIGTERM"), 0);
-    assert.match(up.output, /^warning: stopped, but the disk of .* is full/m);
-    await nothingRemains(stateDir);
-
-    await disk.fillUp();
-    await isRefused(up, "store/owner");
-
-    await disk.makeRoom();
-    await up.start();
-    const names = Object.keys(PODS).map((name) => `pod/${name}`);
-    await kubectl.run("wait", "--for=condition=Ready", ...names, "--timeout=120s");
-    assert.equal(await kubectl.run("exec", "alone", "--", "cat", "/data/word"), "kept\n");
-    await kubectl.feed(configMap, "create");
-    assert.equal(await up.end("SIGTERM"), 0);
-    await nothingRemains(stateDir);
-  },
-);
+      await up.start();
+      const names = Object.keys(PODS).map((name) => `pod/${name}`);
+      await kubectl.run("wait", "--for=condition=Ready", ...names, "--timeout=120s");
+      assert.equal(await kubectl.run("exec", "alone", "--", "cat", "/data/word"), "kept\n");
+      await kubectl.feed(configMap, "create");
+      assert.equal(await up.end("SIGTERM"), 0);
+      await nothingRemains(stateDir);
+    },
+  );

@@ -7,7 +7,10 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** An ext4 file system of its own, on a loop device. */
+/** What makes each kind of file system; ext4 keeps nothing for the administrator. */
+const MAKE = { ext4: ["mkfs.ext4", "-q", "-m", "0"], btrfs: ["mkfs.btrfs", "--quiet"] } as const;
+
+/** A file system of its own, on a loop device. */
 export class SmallDisk {
   readonly folder: string;
   readonly #image: string;
@@ -17,12 +20,13 @@ export class SmallDisk {
     this.#image = image;
   }
 
-  static async create(mebibytes: number): Promise<SmallDisk> {
+  static async create(mebibytes: number, kind: keyof typeof MAKE = "ext4"): Promise<SmallDisk> {
     const folder = await mkdtemp(join(tmpdir(), "mooring-disk-"));
     const image = `${folder}.img`;
     await writeFile(image, "");
     await truncate(image, mebibytes * 1024 ** 2);
-    await run("mkfs.ext4", ["-q", "-m", "0", image]);
+    const [program, ...args] = MAKE[kind];
+    await run(program, [...args, image]);
     await run("mount", ["-o", "loop", image, folder]);
     return new SmallDisk(folder, image);
   }
@@ -38,16 +42,23 @@ export class SmallDisk {
     await run("fallocate", ["-l", String(bytes), this.#filler]);
   }
 
-  /** To the last block, which something else may free again. */
+  /** To the last block, which something else may free again. What btrfs has free is certain once it has written all. */
   async fillUp(): Promise<void> {
     await this.fill(1).catch(() => {});
+    for (let time = 1; time <= 3; time++) {
+      await this.#fillOnce();
+      await run("sync", ["--file-system", this.folder]);
+    }
+  }
+
+  async #fillOnce(): Promise<void> {
     const filler = await open(this.#filler, "a");
     try {
       for (;;) await filler.write(Buffer.alloc(4096));
     } catch (error) {
       assert.equal((error as NodeJS.ErrnoException).code, "ENOSPC");
     } finally {
-      await filler.close();
+      await filler.close().catch(() => {});
     }
   }
 

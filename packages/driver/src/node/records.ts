@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Volume } from "@mooring/engine";
-import { defined, KeyedLock, replaceFile, syncFolder } from "@mooring/store";
+import { defined, isDiskFull, KeyedLock, replaceFile, syncFolder } from "@mooring/store";
 import { codeOf } from "../errors.ts";
 import { parseRecord, unlessDamaged } from "./damaged-record.ts";
 
@@ -85,6 +85,19 @@ export class NodeRecords {
     await this.#writing.run(record.volumeId, () =>
       empty ? this.#remove(record.volumeId) : this.#write(record),
     );
+  }
+
+  /**
+   * As `put`, of a record with less in it. A full disk keeps nobody from undoing what a record is about, also where it takes
+   * nothing in place of the record (btrfs): then it is `atLeast` that is put, or it says more than is mounted for a while.
+   */
+  async lessen(record: NodeRecord, atLeast?: NodeRecord): Promise<void> {
+    try {
+      await this.put(record);
+    } catch (error) {
+      if (!isDiskFull(error)) throw error;
+      if (atLeast !== undefined) await this.put(atLeast);
+    }
   }
 
   /** Removes the record and hands it back, unless it is still good by `keep`. */

@@ -49,7 +49,7 @@ export async function unpublishOnNode(
   removed();
   if (record !== undefined && published !== undefined) {
     const { [target]: _, ...rest } = record.published;
-    await node.records.put({ ...record, published: rest });
+    await node.records.lessen({ ...record, published: rest });
     forgotten();
   }
   if (volume !== undefined) await node.ioLimits?.follow(volume);

@@ -37,7 +37,8 @@ export async function unstageVolume(
   if (record !== undefined && ours) {
     if (record.staged?.made === true && mounted !== "other") await removeTarget(path);
     const { staged: _, ...rest } = record;
-    await node.records.put(rest);
+    // Nothing is published any more. A full disk removes what it cannot write.
+    await node.records.lessen(rest, { ...rest, published: {} });
     forgotten();
   }
   if (record === undefined && volume !== undefined) await dropDamaged(node, volumeId);

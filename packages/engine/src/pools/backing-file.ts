@@ -7,6 +7,7 @@ import type { Host, LoopAttachment, LoopDevice } from "../host/host.ts";
 import { mountFault } from "../host/mount-fault.ts";
 import { mountedElsewhere } from "../host/mounted-elsewhere.ts";
 import { filesystemSize, recordBacking, requireWhole } from "./backing-record.ts";
+import { copiesOnWrite } from "./copies-on-write.ts";
 import { resizeFile, syncFile, writeSparse } from "./durable.ts";
 import { absent } from "./file-images.ts";
 import type { PoolLayout } from "./layout.ts";
@@ -171,7 +172,9 @@ async function ensureFile(
   // Formatted under another name: `pool.img` exists only with a whole file system in it.
   await removeHalfMade(folder);
   const temporary = join(folder, `${HALF_MADE}${randomUUID().slice(0, 8)}`);
-  await writeSparse(temporary, wholeSectors(size));
+  await writeSparse(temporary, 0);
+  if (await copiesOnWrite(folder)) await host.exec.run("chattr", ["+C", temporary]);
+  await resizeFile(temporary, wholeSectors(size));
   await host.exec.run(fs.mkfs.tool, [...fs.mkfs.args, temporary], { uninterruptible: true });
   await syncFile(temporary);
   afterFormat();

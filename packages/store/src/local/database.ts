@@ -1,10 +1,9 @@
 import { statSync } from "node:fs";
-import { type Database, open, type RootDatabase } from "lmdb";
+import type { Database, RootDatabase } from "lmdb";
 import { insufficientStorage } from "../object/errors.ts";
 import { StatusError } from "../object/status-error.ts";
 import { makeFolder } from "../runtime/make-folder.ts";
 import type { StoreReport } from "./check/check-store.ts";
-import { closeOnExec } from "./close-on-exec.ts";
 import { copyStore } from "./copies/copy-pages.ts";
 import { diskFull, diskRoom } from "./disk-room.ts";
 import type { StoreEvent } from "./event.ts";
@@ -12,6 +11,7 @@ import { type Evidence, finishFiles, inspectFiles, storeFile } from "./files.ts"
 import { Headroom } from "./headroom.ts";
 import { lockFolder } from "./lock.ts";
 import { NewestRevision } from "./newest-revision.ts";
+import { openRoot } from "./open-root.ts";
 import { checksum, decodeSeal, encodeSeal, FORMAT, type Seal, sealed, unsealed } from "./seal.ts";
 import { type OnLost, WholeFile } from "./whole-file.ts";
 
@@ -87,8 +87,7 @@ export class ObjectDatabase {
       const format = await inspectFiles(folder, options);
       // LMDB makes a new store's files, and ends the process where they do not fit.
       if (format === undefined) requireRoom(folder);
-      root = openRoot(storeFile(folder));
-      closeOnExec(storeFile(folder));
+      root = openRoot(folder);
       const database = new ObjectDatabase(options, root, unlock);
       await database.#begin(format);
       await finishFiles(folder);
@@ -309,18 +308,6 @@ export class ObjectDatabase {
 function requireRoom(folder: string): void {
   const full = diskFull(diskRoom(folder));
   if (full !== undefined) throw insufficientStorage(full);
-}
-
-function openRoot(path: string): RootDatabase<string, string> {
-  return open<string, string>({
-    path,
-    overlappingSync: false,
-    // Every commit is one explicit batch. The implicit batches would reject a promise that no code of ours has when the
-    // disk is full, and Node ends a process for that.
-    eventTurnBatching: false,
-    encoding: "string",
-    maxDbs: 8,
-  });
 }
 
 /** lmdb-js says "Commit failed" and hands the reason, a moment later, through a promise of its own. */
