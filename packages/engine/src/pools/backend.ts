@@ -30,6 +30,13 @@ export interface MakeOptions {
   imageFeatures?: readonly ImageFeature[] | undefined;
 }
 
+/** How an image takes another one's place. */
+export interface ReplaceOptions {
+  signal?: AbortSignal | undefined;
+  /** Who wants it, in one line: kept with the image, see `requestOf`. */
+  request?: string | undefined;
+}
+
 /** What a pool may promise; what is absent has its default. */
 export interface PoolLimits {
   /** Promised bytes may exceed the pool's size by this factor; default 1. */
@@ -99,7 +106,12 @@ export interface PoolBackend {
    * Puts a copy of `source` in the place of `id`, whose bytes are gone then: the old image or the new one is there at
    * any moment, never none. `size` is the least that the image has afterwards. Refused while the image is attached.
    */
-  replace(source: string, id: string, size: number, signal?: AbortSignal): Promise<Image>;
+  replace(source: string, id: string, size: number, options?: ReplaceOptions): Promise<Image>;
+  /**
+   * The last request by which another image was put in the place of this one. Undefined where there was none, and in pools that do not
+   * keep it (`rbd`).
+   */
+  requestOf(id: string): Promise<string | undefined>;
   /** Only ever grows. */
   grow(id: string, size: number): Promise<Image>;
   /**

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { KeyedLock, makeFolder } from "@mooring/store";
 import type { PoolType } from "../api/pool.ts";
 import { EngineError } from "../errors.ts";
-import type { MakeOptions, PoolBackend, PoolLimits, PoolUsage } from "./backend.ts";
+import type { MakeOptions, PoolBackend, PoolLimits, PoolUsage, ReplaceOptions } from "./backend.ts";
 import { type BudgetRules, DEFAULT_OVERCOMMIT, DEFAULT_RESERVE_FRACTION, requireBudget } from "./budget.ts";
 import type { Copy, GroupCopier, GroupCopy, PreCopies, Work } from "./group-copy.ts";
 import type { Image } from "./image.ts";
@@ -193,9 +193,15 @@ class Pool implements PoolBackend {
     });
   }
 
-  async replace(source: string, id: string, size: number, signal?: AbortSignal): Promise<Image> {
+  async requestOf(id: string): Promise<string | undefined> {
+    this.#requireOpen();
+    return this.#images.requestOf?.(checkImageId(id));
+  }
+
+  async replace(source: string, id: string, size: number, options: ReplaceOptions = {}): Promise<Image> {
     this.#requireOpen();
     checkImageId(source);
+    const { signal } = options;
     return this.#work.run(checkImageId(id), async () => {
       signal?.throwIfAborted();
       const from = await this.#images.find(source);
@@ -207,7 +213,7 @@ class Pool implements PoolBackend {
       const blocks = await this.#copyCost(from, { size: bytes, thick });
       await this.#reserve(id, { size: bytes, thick, blocks });
       try {
-        return await this.#images.replace(from, id, bytes, signal);
+        return await this.#images.replace(from, id, bytes, options);
       } catch (error) {
         this.#ledger.correct(id, before);
         throw error;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { defined, failpoint, syncFolder } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import type { LoopDevices } from "../host/host.ts";
-import type { MakeOptions } from "./backend.ts";
+import type { MakeOptions, ReplaceOptions } from "./backend.ts";
 import { resizeFile, writeSparse } from "./durable.ts";
 import { fileMadeAt } from "./file-made-at.ts";
 import type { Image } from "./image.ts";
@@ -16,6 +16,7 @@ import {
   temporaryName,
   unlessDamaged,
 } from "./image-store.ts";
+import { markRequest, REQUEST_SUFFIX, readRequest, unmarkRequest } from "./request-mark.ts";
 import type { ThickFiles } from "./thick-files.ts";
 import { isThick, markThick, THICK_SUFFIX, unmarkThick } from "./thick-mark.ts";
 
@@ -144,12 +145,14 @@ export class FileImages implements ImageStore {
     const folder = this.#folder;
     const names = await readdir(folder);
     const leftovers = names.filter((name) => name.startsWith(`${TEMPORARY}${this.#maker}`));
-    const marked = names
-      .filter((name) => name.endsWith(THICK_SUFFIX))
-      .map((name) => name.slice(0, -THICK_SUFFIX.length));
-    const unused = marked.filter((id) => !names.includes(`${id}${IMAGE_SUFFIX}`));
+    const unused = (suffix: string): string[] =>
+      names
+        .filter((name) => name.endsWith(suffix))
+        .map((name) => name.slice(0, -suffix.length))
+        .filter((id) => !names.includes(`${id}${IMAGE_SUFFIX}`));
     await Promise.all(leftovers.map((name) => rm(join(folder, name), { force: true })));
-    await Promise.all(unused.map((id) => unmarkThick(folder, id)));
+    await Promise.all(unused(THICK_SUFFIX).map((id) => unmarkThick(folder, id)));
+    await Promise.all(unused(REQUEST_SUFFIX).map((id) => unmarkRequest(folder, id)));
   }
 
   async create(id: string, size: number, { thick, signal }: MakeOptions = {}): Promise<Image> {
@@ -170,9 +173,20 @@ export class FileImages implements ImageStore {
   }
 
   /** The rename of the commit puts the new file in the old one's place. */
-  async replace(source: Image, id: string, size: number, signal?: AbortSignal): Promise<Image> {
+  async replace(
+    source: Image,
+    id: string,
+    size: number,
+    { signal, request }: ReplaceOptions = {},
+  ): Promise<Image> {
     await this.#requireDetached(id);
-    return this.clone(source, id, size, defined({ signal, thick: isThick(this.#folder, id) }));
+    const next = await this.clone(source, id, size, defined({ signal, thick: isThick(this.#folder, id) }));
+    if (request !== undefined) await markRequest(this.#folder, id, request);
+    return next;
+  }
+
+  requestOf(id: string): Promise<string | undefined> {
+    return readRequest(this.#folder, id);
   }
 
   async grow(image: Image, size: number): Promise<Image> {
@@ -191,6 +205,7 @@ export class FileImages implements ImageStore {
     await this.#requireDetached(id);
     await unlink(this.#pathOf(id)).catch(absent);
     await unmarkThick(this.#folder, id);
+    await unmarkRequest(this.#folder, id);
     await syncFolder(this.#folder);
   }
 

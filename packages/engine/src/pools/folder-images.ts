@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { lstat, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { defined, failpoint, syncFolder } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
 import { removeTree } from "../host/remove-tree.ts";
-import type { MakeOptions } from "./backend.ts";
+import type { MakeOptions, ReplaceOptions } from "./backend.ts";
 import { absent } from "./file-images.ts";
 import { fileMadeAt } from "./file-made-at.ts";
 import { folderUsers } from "./folder-users.ts";
@@ -24,6 +24,9 @@ import {
 const afterTemporary = failpoint("engine/pool/folder-written");
 const afterNext = failpoint("engine/pool/folder-next");
 const afterGoing = failpoint("engine/pool/folder-renamed-away");
+
+/** In an image's folder: which request has put it in the place of another. */
+const REQUEST = "request";
 
 /**
  * Images as folders: `<id>/data` is what a workload sees, `<id>/size` remembers the size that was asked for (nothing
@@ -81,11 +84,20 @@ export class FolderImages implements ImageStore {
     return this.#make(id, size, (data) => copyFolder(this.#host, source, data, signal));
   }
 
-  async replace(source: Image, id: string, size: number, signal?: AbortSignal): Promise<Image> {
+  async replace(
+    source: Image,
+    id: string,
+    size: number,
+    { signal, request }: ReplaceOptions = {},
+  ): Promise<Image> {
     await this.#requireUnused(id);
     const next = join(this.#folder, `${NEXT}${id}`);
     await removeTree(this.#host, next);
-    await this.#make(id, size, (data) => copyFolder(this.#host, source, data, signal), next);
+    const fill = async (data: string): Promise<void> => {
+      await copyFolder(this.#host, source, data, signal);
+      if (request !== undefined) await writeFile(join(dirname(data), REQUEST), request);
+    };
+    await this.#make(id, size, fill, next);
     afterNext();
     const going = await this.#renameAway(id);
     await rename(next, this.#pathOf(id));
@@ -93,6 +105,10 @@ export class FolderImages implements ImageStore {
     // Last: it takes long where there is much in it.
     await removeTree(this.#host, going);
     return { id, path: join(this.#pathOf(id), "data"), size };
+  }
+
+  async requestOf(id: string): Promise<string | undefined> {
+    return readFile(join(this.#pathOf(id), REQUEST), "utf8").catch(() => undefined);
   }
 
   async grow(image: Image, size: number): Promise<Image> {

@@ -3,7 +3,7 @@ import type { Stats } from "node:fs";
 import { rm } from "node:fs/promises";
 import { fileKind } from "@mooring/store";
 import { EngineError } from "../errors.ts";
-import type { MakeOptions } from "./backend.ts";
+import type { MakeOptions, ReplaceOptions } from "./backend.ts";
 import type { Image } from "./image.ts";
 
 /**
@@ -20,7 +20,9 @@ export interface ImageStore {
   create(id: string, size: number, options?: MakeOptions): Promise<Image>;
   clone(source: Image, id: string, size: number, options?: MakeOptions): Promise<Image>;
   /** Like clone, but in the place of an image that is there, and thick when that is. */
-  replace(source: Image, id: string, size: number, signal?: AbortSignal): Promise<Image>;
+  replace(source: Image, id: string, size: number, options?: ReplaceOptions): Promise<Image>;
+  /** See `PoolBackend.requestOf`. */
+  requestOf?(id: string): Promise<string | undefined>;
   grow(image: Image, size: number): Promise<Image>;
   /** See `PoolBackend.renew`. */
   renew(image: Image, clients?: readonly string[]): Promise<void>;

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { isImageFeature } from "../../api/image-features.ts";
 import { EngineError } from "../../errors.ts";
 import type { LoopDevices } from "../../host/host.ts";
-import type { MakeOptions } from "../backend.ts";
+import type { MakeOptions, ReplaceOptions } from "../backend.ts";
 import { IMAGE_SUFFIX } from "../file-images.ts";
 import type { Image } from "../image.ts";
 import type { ImageStore } from "../image-store.ts";
@@ -110,7 +110,7 @@ export class RbdImages implements ImageStore {
     return this.#copy(source, id, { ...options, size, commit: (name) => this.#commit(name, id, size) });
   }
 
-  async replace(source: Image, id: string, size: number, signal?: AbortSignal): Promise<Image> {
+  async replace(source: Image, id: string, size: number, { signal }: ReplaceOptions = {}): Promise<Image> {
     const { commands } = this.#options;
     await this.#requireClosed(id);
     await requireUngrouped(commands, wholeName(id));

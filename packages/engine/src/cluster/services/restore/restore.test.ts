@@ -105,6 +105,25 @@ test("a folder volume goes back as well", thorough(), async (t) => {
   await finished(bench, "Restored");
   assert.equal(await readFile(file, "utf8"), "first");
   await idle(bench, "v-p-1");
+  await writeFile(file, "third");
+  await mutate(
+    bench.store,
+    Volumes,
+    { name: "v-p-1" },
+    {
+      change: ({ status }) => {
+        delete status?.restore;
+      },
+      subresource: "status",
+    },
+  );
+  await finished(bench, "Restored");
+  assert.equal(
+    await readFile(file, "utf8"),
+    "third",
+    "an older record that is back asks for nothing once more",
+  );
+  await idle(bench, "v-p-1");
 });
 
 test("a lost image comes back from a snapshot", everyday(), async (t) => {

@@ -2,14 +2,17 @@ import { defined, describeBytes, failpoint, isConflict } from "@mooring/store";
 import { MOST_ATTEMPTS } from "../../../api/attempts.ts";
 import type { VolumeSalvage } from "../../../api/faults.ts";
 import { isCommitted, pendingRestore } from "../../../api/pending.ts";
+import { isFaulted } from "../../../api/salvage.ts";
 import { Snapshots } from "../../../api/snapshot.ts";
 import { type VolumeRestore, type VolumeStatus, Volumes } from "../../../api/volume.ts";
 import { asRecorded, EngineError } from "../../../errors.ts";
 import { growUnmounted } from "../../../host/filesystems.ts";
+import type { Image } from "../../../pools/image.ts";
 import type { AgentContext } from "../../context.ts";
 import { copyKey } from "../../copy/copies.ts";
 import type { OpenPool } from "../../open-pools.ts";
 import type { VolumeReading } from "../read.ts";
+import { damageOf } from "../statuses.ts";
 import type { JobStep } from "../view.ts";
 import { repair } from "./repair.ts";
 
@@ -57,11 +60,12 @@ async function restoreImage(context: AgentContext, view: VolumeReading, pool: Op
 
 async function swap(
   context: AgentContext,
-  { volume, loop }: VolumeReading,
+  view: VolumeReading,
   { pool, name }: { pool: OpenPool; name: string },
   restore: VolumeRestore,
 ): Promise<void> {
   const { store, signal, copies } = context;
+  const { volume, loop } = view;
   const { name: id } = volume.metadata;
   const snapshot = await store.get(Snapshots, { name }, signal);
   if (snapshot.status?.readyToUse !== true) {
@@ -69,7 +73,10 @@ async function swap(
   }
   await copies.without(copyKey(pool.name, id), async () => {
     if (loop !== undefined) await pool.backend.devices.detach(loop);
-    const image = await pool.backend.replace(name, id, volume.status?.size ?? 0, signal);
+    const request = `${snapshot.metadata.uid} ${restore.request ?? ""}`;
+    const there = await restoredBefore(view, pool, request);
+    const size = volume.status?.size ?? 0;
+    const image = there ?? (await pool.backend.replace(name, id, size, { signal, request }));
     swapped();
     const discard = image.thick !== true;
     const opened = pool.backend.block
@@ -91,6 +98,20 @@ async function swap(
     };
     await store.updateStatus(Volumes, { ...volume, status: next }, { signal });
   });
+}
+
+/**
+ * The image that this request has put there already, where only the record of that is missing: a copy of the state from before
+ * was put back. What has been written since must not be replaced once more.
+ */
+async function restoredBefore(
+  view: VolumeReading,
+  { backend }: OpenPool,
+  request: string,
+): Promise<Image | undefined> {
+  const { name } = view.volume.metadata;
+  if (damageOf(view) !== undefined || isFaulted(view.volume)) return undefined;
+  return (await backend.requestOf(name)) === request ? backend.find(name) : undefined;
 }
 
 /** The record of a volume whose damaged image was replaced by a snapshot's. */
