@@ -1,6 +1,6 @@
 import type { KubeObject } from "../object/meta.ts";
 import { groupResource, type Resource } from "../object/resource.ts";
-import { isExpired, isForbidden, StatusError } from "../object/status-error.ts";
+import { isExpired, isForbidden, isNotFound, StatusError } from "../object/status-error.ts";
 import type { ObjectStore } from "../object-store.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { backoffMs, delay } from "../runtime/wait.ts";
@@ -36,7 +36,7 @@ export async function reflect<T extends KubeObject>(
 ): Promise<void> {
   let revision: string | undefined;
   let failures = 0;
-  let refused = false;
+  const log = new FailureLog(logger, resource);
   while (!signal.aborted) {
     const startedAt = performance.now();
     try {
@@ -44,8 +44,7 @@ export async function reflect<T extends KubeObject>(
         const list = await listAll(store, resource, { ...selection, signal });
         target.replace(list.items);
         revision = list.resourceVersion;
-        if (refused) logger.info({ resource: groupResource(resource) }, "the collection may be read now");
-        refused = false;
+        log.listed();
       }
       const options = { ...selection, resourceVersion: revision, allowBookmarks: true, signal };
       for await (const { type, object } of store.watch(resource, options)) {
@@ -56,18 +55,49 @@ export async function reflect<T extends KubeObject>(
       failures = performance.now() - startedAt > HEALTHY_MS ? 0 : failures + 1;
     } catch (error) {
       if (signal.aborted) return;
-      if (isExpired(error) || isFromAnotherPast(error)) revision = undefined;
+      if (isExpired(error) || isFromAnotherPast(error) || isNotFound(error)) revision = undefined;
       failures = performance.now() - startedAt > HEALTHY_MS ? 1 : failures + 1;
-      const fields = { err: error, resource: resource.plural, failures };
-      if (isForbidden(error)) {
-        // Time alone does not help, and what waits for the collection waits in silence.
-        if (!refused)
-          logger.error(missingRight(resource, revision, error), "missing right: cannot follow a collection");
-        refused = true;
-      } else if (failures > 3) logger.warn(fields, "cannot follow a collection; trying again");
-      else logger.debug(fields, "a watch broke; trying again");
+      log.failed(error, { revision, failures });
     }
     if (failures > 0) await delay(backoffMs(failures, BACKOFF), signal).catch(() => {});
+  }
+}
+
+/** Logs failures. What only an administrator can end is logged once, and once more when it has ended. */
+class FailureLog {
+  readonly #logger: Logger;
+  readonly #resource: Resource;
+  #waitsFor: "right" | "kind" | undefined;
+
+  constructor(logger: Logger, resource: Resource) {
+    this.#logger = logger;
+    this.#resource = resource;
+  }
+
+  failed(error: unknown, { revision, failures }: { revision: string | undefined; failures: number }): void {
+    const fields = { err: error, resource: this.#resource.plural, failures };
+    if (isForbidden(error)) {
+      // Time alone does not help, and what waits for the collection waits in silence.
+      if (this.#waitsFor !== "right")
+        this.#logger.error(
+          missingRight(this.#resource, revision, error),
+          "missing right: cannot follow a collection",
+        );
+      this.#waitsFor = "right";
+    } else if (failures <= 3) this.#logger.debug(fields, "a watch broke; trying again");
+    else if (!isNotFound(error)) this.#logger.warn(fields, "cannot follow a collection; trying again");
+    else if (this.#waitsFor !== "kind") {
+      const resource = groupResource(this.#resource);
+      this.#logger.warn({ resource }, "the server does not serve a kind (any more); waiting for it");
+      this.#waitsFor = "kind";
+    }
+  }
+
+  listed(): void {
+    const resource = groupResource(this.#resource);
+    if (this.#waitsFor === "right") this.#logger.info({ resource }, "the collection may be read now");
+    if (this.#waitsFor === "kind") this.#logger.info({ resource }, "the server serves the kind now");
+    this.#waitsFor = undefined;
   }
 }
 

@@ -153,6 +153,40 @@ test("a collection that may not be read is logged once, by resource and verb, an
   ]);
 });
 
+test("a kind that is removed is logged once, and read anew when it is served again", async (t) => {
+  const { local, api, rest } = await setUp(t);
+  await local.create(Shelves, shelf("a"));
+  const logged: string[] = [];
+  const note = (fields: object, message: string) =>
+    void logged.push(`${message}: ${"resource" in fields ? fields.resource : ""}`);
+  const logger = { ...silentLogger, error: note, warn: note, info: note };
+  const open = new Set<ServerResponse>();
+  let [served, refusals] = [true, 0];
+  api.intercept = (request, response) => {
+    if (served && isWatch(request.url)) open.add(response);
+    if (served) return false;
+    served = ++refusals === 5;
+    respondWith(404)(response);
+    return true;
+  };
+  const stop = new AbortController();
+  const informer = createInformer(rest, Shelves, { logger });
+  const running = informer.run(stop.signal);
+  await eventually("the watch to be open", () => open.size === 1);
+  served = false;
+  for (const response of open) response.destroy();
+  await local.delete(Shelves, { name: "a" });
+  await local.create(Shelves, shelf("b"));
+  await eventually("what there is since then", () => informer.get("b") !== undefined);
+  assert.equal(informer.get("a"), undefined);
+  stop.abort();
+  await running;
+  assert.deepEqual(logged, [
+    "the server does not serve a kind (any more); waiting for it: shelves",
+    "the server serves the kind now: shelves",
+  ]);
+});
+
 test("an informer has one watch open at a time and does not hammer a server that ends watches at once", async (t) => {
   const { api, rest } = await setUp(t);
   let open = 0;
