@@ -5,12 +5,11 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { ROOT } from "../../scripts/lib/setup.mjs";
-import { WANTS_POPULATOR } from "./real/suite/left-out.mjs";
 import { OTHERS } from "./real/suite/others.mjs";
 
 const reasonsOf = (which: keyof typeof OTHERS) => {
   const { always, themselves } = OTHERS[which];
-  return [...always, ...themselves, WANTS_POPULATOR].map(([, reason = ""]) => reason);
+  return [...always, ...themselves].map(([, reason = ""]) => reason);
 };
 
 /** Rows of the page's table: how many, by what they are, for each driver. */

@@ -70,7 +70,7 @@ try {
   printReport(results, say);
   await keepCounts(countsOf(results));
   await timed("their results", async () => {
-    const problems = problemsOf(results, focus === "" ? leastPassedOf(which) : 1);
+    const problems = problemsOf(results, focus === "" ? leastPassedOf(which, bin) : 1);
     if (problems.length > 0) throw new Error(problems.join("\n"));
   });
   await timed("after them: nothing refused, no process ended, no volume left", async () => {

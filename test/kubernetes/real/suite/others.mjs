@@ -1,5 +1,5 @@
 // The same as ./left-out.mjs has of Mooring's own driver, of drivers of others around which `mooring controller` runs.
-import { leftOut, OF_RAW_VOLUMES, OF_SNAPSHOTS, OF_THE_TESTS, WINDOWS } from "./left-out.mjs";
+import { leastPassed, leftOut, OF_RAW_VOLUMES, OF_SNAPSHOTS, OF_THE_TESTS, WINDOWS } from "./left-out.mjs";
 
 const ONE_NODE = "several nodes: there is one";
 const FOLDERS = "file systems and mount options: its volumes are folders";
@@ -42,7 +42,7 @@ export const OTHERS = {
       text: "provides storage capacity information",
       StorageClass: { FromFile: "test/kubernetes/real/suite/drivers/hostpath-late-class.yaml" },
     },
-    leastPassed: 103,
+    leastPassed: 104,
   },
   minimal: {
     always: [WINDOWS],
@@ -64,7 +64,7 @@ export const OTHERS = {
       ["does not support SELinuxMount", `mounts for SELinux, ${NOT_SERVED}`],
       ["does not support volume limits", `volume limits, ${NOT_SERVED}`],
     ],
-    leastPassed: 42,
+    leastPassed: 43,
   },
 };
 
@@ -78,4 +78,4 @@ export const reasonsOf = (which, bin) => ({
 export const lateSpecsOf = (which) => OTHERS[which].late;
 
 /** So many passed when all were last run. */
-export const leastPassedOf = (which) => OTHERS[which].leastPassed;
+export const leastPassedOf = (which, bin) => leastPassed(bin, OTHERS[which].leastPassed);
