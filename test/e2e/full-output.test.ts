@@ -122,3 +122,21 @@ test("a log on a disk that fills up ends nothing, and goes on when there is room
   assert.equal(await up.stop(), 0);
   assert.doesNotMatch(await readFile(log, "utf8"), DEFECT);
 });
+
+test("mooring up whose --ready-file is on /dev/full stops and says so, instead of serving unseen", async (t) => {
+  const stateDir = await mkdtemp(join(tmpdir(), "mooring-state-"));
+  t.after(() => rm(stateDir, { recursive: true }));
+  const where = ["--state-dir", stateDir, "--listen", "127.0.0.1:0", "--node-name", "node-a"];
+  const { child, stderr } = await start(
+    t,
+    ["up", ...where, "--pool", "directory", "--ready-file", "/dev/full"],
+    {},
+  );
+  t.after(() => endOf(child));
+  await eventually("it to end", () => child.exitCode !== null);
+  assert.equal(child.exitCode, 2);
+  assert.match(
+    await stderr(),
+    /^error: \/dev\/full cannot be written: its disk is full \(ENOSPC\)\nnext: make room/m,
+  );
+});

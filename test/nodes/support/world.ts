@@ -132,12 +132,16 @@ export class Nodes {
     return ["--trusted-network", this.network.trusted];
   }
 
-  /** A machine that names the same network as the others. */
-  async add(name: string, more: readonly string[] = []): Promise<Machine> {
+  /** A machine that names the same network as the others; `stateDir` where it has a disk of its own. */
+  async add(
+    name: string,
+    more: readonly string[] = [],
+    stateDir = join(this.folder, name),
+  ): Promise<Machine> {
     const args = [...this.#trust, ...more];
     const { kubeconfig } = this.up;
     const seat = await this.network.seat();
-    const machine = new Machine({ name, stateDir: join(this.folder, name), seat, kubeconfig, args });
+    const machine = new Machine({ name, stateDir, seat, kubeconfig, args });
     this.machines.set(name, machine);
     await machine.start();
     return machine;

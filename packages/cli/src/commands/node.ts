@@ -10,7 +10,7 @@ import { labels, nodeName, ownPoolName, poolName, taints } from "../options/node
 import { leaseTimes, warnOfSharedPools } from "../options/shared-pool-options.ts";
 import { CommandError } from "../output/command-error.ts";
 import { FolderOwner } from "../process/folder-owner.ts";
-import { requireRoot, stopSignal } from "../process/foreground.ts";
+import { Foreground, requireRoot } from "../process/foreground.ts";
 import { openLogger } from "../process/log.ts";
 import { describePoolTrouble, poolTrouble } from "../process/pool-trouble.ts";
 import { readyFile } from "../process/ready-file.ts";
@@ -40,7 +40,8 @@ async function node(options: NodeOptions): Promise<void> {
   const ready = await readyFile(options.readyFile);
   const { store, joined } = await openNodeClient(options, name, settings.taints);
   const { stateDir, kubeletDir, trustedNetwork: trustedNetworks } = options;
-  const signal = stopSignal();
+  const foreground = new Foreground();
+  const { signal } = foreground;
   const logger = await openLogger(options.logLevel);
   const common = { store, stateDir, pools, leases, trustedNetworks, nodeName: name, logger, signal };
   const onOwned = async () => {
@@ -55,14 +56,16 @@ async function node(options: NodeOptions): Promise<void> {
       ? await startMooringNode({ ...joining, server: store.server, settings })
       : await startClusterNode({ ...joining, kubeletDir, version: VERSION });
   if (joined) void rotateCredential({ store, stateDir, logger, signal });
-  const names = pools.map((pool) => pool.name);
-  const trouble = describePoolTrouble(await poolTrouble(store, name, names));
-  const [own] = names;
-  await warnOfDisks(stateDir);
-  warnOfSharedPools(options.sharedPool);
-  process.stdout.write(`node ${name} is up${trouble}\n  pool    ${own}\n  socket  ${running.socket}\n`);
-  await ready.write({ pid: process.pid, node: name, socket: running.socket });
-  await running.done.finally(() => store.close());
+  const announce = async () => {
+    const names = pools.map((pool) => pool.name);
+    const trouble = describePoolTrouble(await poolTrouble(store, name, names));
+    const [own] = names;
+    await warnOfDisks(stateDir);
+    warnOfSharedPools(options.sharedPool);
+    process.stdout.write(`node ${name} is up${trouble}\n  pool    ${own}\n  socket  ${running.socket}\n`);
+    await ready.write({ pid: process.pid, node: name, socket: running.socket });
+  };
+  await foreground.serve(running, announce).finally(() => store.close());
   warnOfFullDisk(stateDir);
 }
 

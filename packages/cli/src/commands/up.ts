@@ -12,7 +12,7 @@ import { switched } from "../options/provision-options.ts";
 import { leaseTimes, warnOfSharedPools } from "../options/shared-pool-options.ts";
 import { reportError } from "../output/report-error.ts";
 import { FolderOwner } from "../process/folder-owner.ts";
-import { requireRoot, stopSignal } from "../process/foreground.ts";
+import { Foreground, requireRoot } from "../process/foreground.ts";
 import { openLogger } from "../process/log.ts";
 import { describePoolTrouble, poolTrouble } from "../process/pool-trouble.ts";
 import { readyFile } from "../process/ready-file.ts";
@@ -55,7 +55,8 @@ async function up(options: UpOptions): Promise<void> {
     driverControllers: options.driverControllers,
   };
   const ready = await readyFile(options.readyFile);
-  const signal = stopSignal();
+  const foreground = new Foreground();
+  const { signal } = foreground;
   const owner = new FolderOwner(stateDir, parsed.nodeName);
   const onOwned = async () => {
     await owner.check();
@@ -66,13 +67,14 @@ async function up(options: UpOptions): Promise<void> {
   const onLost = (error: StoreOpenError) => process.exit(reportError(error));
   const hooks = { onOwned, onRead, onLost };
   const running = await startStandalone({ ...parsed, ...hooks, stateDir, sharedPools, logger, signal });
-  await warnOfDisks(stateDir);
-  warnOfSharedPools(options.sharedPool);
-  process.stdout.write(`mooring is up${await withoutPools(running, options)}\n`);
-  process.stdout.write(`  API         ${running.url}\n  kubeconfig  ${running.kubeconfig}\n`);
-  process.stdout.write(`\nexport KUBECONFIG=${running.kubeconfig}\n`);
-  await ready.write({ pid: process.pid, url: running.url, kubeconfig: running.kubeconfig });
-  await running.done;
+  await foreground.serve(running, async () => {
+    await warnOfDisks(stateDir);
+    warnOfSharedPools(options.sharedPool);
+    process.stdout.write(`mooring is up${await withoutPools(running, options)}\n`);
+    process.stdout.write(`  API         ${running.url}\n  kubeconfig  ${running.kubeconfig}\n`);
+    process.stdout.write(`\nexport KUBECONFIG=${running.kubeconfig}\n`);
+    await ready.write({ pid: process.pid, url: running.url, kubeconfig: running.kubeconfig });
+  });
   warnOfFullDisk(stateDir);
 }
 

@@ -1,4 +1,11 @@
-import { type Pool, spaceLow, wayToRoom, writersHeldMessage, writesFailMessage } from "@mooring/engine";
+import {
+  type Pool,
+  spaceLow,
+  wayToDiskRoom,
+  wayToRoom,
+  writersHeldMessage,
+  writesFailMessage,
+} from "@mooring/engine";
 import { describeBytes } from "@mooring/store";
 import { isWithoutNode, withoutNode } from "../why/explain-pool.ts";
 import { type Check, check } from "./check.ts";
@@ -24,7 +31,7 @@ export function poolCheck(pool: Pool, wayOut?: string): Check {
   const { freeBytes = 0, thickBytes = 0, totalBytes = 0 } = status;
   const thick = thickBytes === 0 ? "" : `, ${describeBytes(thickBytes)} set aside for thick volumes`;
   const room = `${describeBytes(freeBytes)} of ${describeBytes(totalBytes)} free${thick}`;
-  const makeRoom = pool.spec.rbd === undefined ? MAKE_ROOM : wayToRoom(pool);
+  const makeRoom = wayToDiskRoom(pool) ?? (pool.spec.rbd === undefined ? MAKE_ROOM : wayToRoom(pool));
   const suspended = writersHeldMessage(pool) ?? writesFailMessage(pool);
   if (suspended !== undefined) return check(name, "fail", `${room}: ${suspended}`, makeRoom);
   const low = spaceLow(pool);

@@ -40,6 +40,31 @@ export function stopSignal(report: (signal: string) => void = printSignal): Abor
   return controller.signal;
 }
 
+/** A process that serves until {@link stopSignal}, or until something fails behind its start. */
+export class Foreground {
+  readonly #end = new AbortController();
+  readonly signal: AbortSignal = this.#end.signal;
+
+  constructor() {
+    stopSignal().addEventListener("abort", () => this.#end.abort(), { once: true });
+  }
+
+  /**
+   * Does what follows the start, and waits for the end. Where it fails what runs is stopped first: it would serve on, and who waits for it
+   * would never hear of it.
+   */
+  async serve({ done }: { done: Promise<void> }, announce: () => Promise<void>): Promise<void> {
+    try {
+      await announce();
+    } catch (error) {
+      this.#end.abort();
+      await done;
+      throw error;
+    }
+    await done;
+  }
+}
+
 function printSignal(name: string): void {
   process.stderr.write(`${name}: stopping (again to stop at once)\n`);
 }

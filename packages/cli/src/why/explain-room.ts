@@ -4,6 +4,7 @@ import {
   Pools,
   spaceLow,
   type Volume,
+  wayToDiskRoom,
   wayToRoom,
   writersHeldMessage,
   writesFailMessage,
@@ -54,6 +55,8 @@ function lowRoom(pool: Pool | undefined): Finding[] {
 }
 
 function nextRoom(pool: Pool): string {
+  const onDisk = wayToDiskRoom(pool);
+  if (onDisk !== undefined) return onDisk;
   if (pool.spec.rbd !== undefined) return wayToRoom(pool);
   return `delete claims or snapshots that are not needed, or: kubectl patch pool ${pool.metadata.name} --type merge -p '{"spec":{"size":BYTES}}'`;
 }

@@ -4,6 +4,7 @@ import {
   type Pool,
   spaceLow,
   type Volume,
+  wayToDiskRoom,
   writersHeldMessage,
   writesFailMessage,
 } from "@mooring/engine";
@@ -40,6 +41,8 @@ function stopsOf(volume: Volume, pool: Pool): string | undefined {
     return "the pool's file system has failed: writes fail; end the pods that use its volumes";
   if (writersHeldMessage(pool) !== undefined) return `the pool is full: writes wait; ${shortWayToRoom(pool)}`;
   if (isThickVolume(volume) || writesFailMessage(pool) === undefined) return undefined;
+  if (wayToDiskRoom(pool) !== undefined)
+    return "the disk below the pool is full: writes fail; make room on it";
   return `nothing is left in the pool: writes fail; ${shortWayToRoom(pool)}`;
 }
 

@@ -165,6 +165,16 @@ export function writesFailMessage(pool: Pool | undefined): string | undefined {
   return trueCondition(pool, "WritesFail")?.message;
 }
 
+/** Reason of the condition `WritesFail` where not the pool is full, but the disk below its file. */
+export const DISK_FULL = "DiskFull";
+
+/** What makes room where the disk below the pool is full; undefined where it is not. */
+export function wayToDiskRoom(pool: Pool | undefined): string | undefined {
+  if (trueCondition(pool, "WritesFail")?.reason !== DISK_FULL) return undefined;
+  const { nodeID, path } = pool?.spec ?? {};
+  return `make room on that disk of node ${nodeID}: df -h ${path}`;
+}
+
 /** The pool is filled above one of the levels at which its conditions change. */
 export function spaceLow(pool: Pool | undefined): { reason: string; message: string } | undefined {
   const found = trueCondition(pool, "SpaceLow");

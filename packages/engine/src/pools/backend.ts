@@ -10,6 +10,8 @@ export interface PoolUsage {
   totalBytes: number;
   /** What writers can still write. */
   freeBytes: number;
+  /** A folder on the disk below, where that has less left than the pool. */
+  disk?: string | undefined;
   /** What is left besides, in a pool that suspends its writers before it is full; absent in others. */
   keptBytes?: number;
   /** Sum of the sizes of all volumes: what has been promised to users. */

@@ -8,6 +8,8 @@ import type { ThickFiles } from "./thick-files.ts";
 export interface PoolRoom {
   totalBytes: number;
   freeBytes: number;
+  /** The disk below the pool's sparse file has less left than the pool: it is what is full. */
+  disk?: string | undefined;
 }
 
 /**

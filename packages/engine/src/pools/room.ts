@@ -18,5 +18,6 @@ export async function poolRoom(host: Host, layout: PoolLayout, type: LocalPoolTy
   const free = exact ?? inside.bavail * inside.bsize;
   const belowFree = below.bavail * below.bsize;
   const missing = file === undefined ? Number.POSITIVE_INFINITY : file.size - file.blocks * 512;
-  return { totalBytes, freeBytes: belowFree < missing ? Math.min(free, belowFree) : free };
+  if (belowFree >= missing || belowFree >= free) return { totalBytes, freeBytes: free };
+  return { totalBytes, freeBytes: belowFree, ...(layout.backing && { disk: layout.folder }) };
 }

@@ -1,5 +1,6 @@
 import type { Condition } from "@mooring/store";
 import {
+  DISK_FULL,
   isShared,
   type Pool,
   type PoolStatus,
@@ -35,24 +36,36 @@ export function openConditions(pool: Pool, usage: PoolUsage, suspended: boolean,
 }
 
 /** Programs in folders of a disk see its end by themselves; what writes into an image hears of it when it syncs, or never. */
-function writesFail(pool: Pool, { freeBytes, keptBytes = 0 }: PoolUsage, suspended: boolean): State {
+function writesFail(pool: Pool, { freeBytes, keptBytes = 0, disk }: PoolUsage, suspended: boolean): State {
   const left = freeBytes + keptBytes;
   const least = writesFailMessage(pool) === undefined ? NOTHING_LEFT : ROOM_AGAIN;
   if (suspended || isShared(pool) || pool.spec.type === "directory" || left >= least)
     return { status: "False", reason: "RoomLeft", message: "" };
-  const message = `nothing is left in the pool: writes into thin volumes fail, and what is written there without fsync is lost; ${wayToRoom(pool)}`;
-  return { status: "True", reason: "PoolFull", message };
+  const lost = "writes into thin volumes fail, and what is written there without fsync is lost";
+  return disk === undefined
+    ? {
+        ...{ status: "True", reason: "PoolFull" },
+        message: `nothing is left in the pool: ${lost}; ${wayToRoom(pool)}`,
+      }
+    : {
+        status: "True",
+        reason: DISK_FULL,
+        message: `the disk of ${disk}, below the pool, is full: ${lost}; make room there`,
+      };
 }
 
 /** What a small pool keeps for itself is more than a twentieth of it: with its writers suspended it is full whatever the parts are. */
-function spaceLow(pool: Pool, { totalBytes, freeBytes }: PoolUsage, suspended: boolean): State {
+function spaceLow(pool: Pool, { totalBytes, freeBytes, disk }: PoolUsage, suspended: boolean): State {
   const used = suspended ? 1 : totalBytes === 0 ? 0 : (totalBytes - freeBytes) / totalBytes;
   const before = ALERTS.find(({ reason }) => reason === spaceLowOf(pool)?.reason)?.from ?? 0;
   const alert = ALERTS.find(({ from }) => used >= (from <= before ? from - BACK : from));
   if (alert === undefined) return { status: "False", reason: "EnoughSpace", message: "" };
   const least = used >= alert.from ? alert.from : alert.from - BACK;
   const part = suspended ? "all" : `more than ${Math.round(least * 100)} %`;
-  const message = `${part} of the pool is used; ${wayToRoom(pool)}`;
+  const message =
+    disk === undefined
+      ? `${part} of the pool is used; ${wayToRoom(pool)}`
+      : `the disk of ${disk}, below the pool, has less left than the pool; make room there`;
   return { status: "True", reason: alert.reason, message };
 }
 

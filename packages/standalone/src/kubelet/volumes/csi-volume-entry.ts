@@ -1,4 +1,4 @@
-import { lstat, mkdir, rmdir, unlink } from "node:fs/promises";
+import { lstat, rmdir, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Host } from "@mooring/engine";
 import {
@@ -18,7 +18,7 @@ import { readSecret } from "../csi/secrets.ts";
 import type { KubeletPaths } from "../paths.ts";
 import { inlineVolume, requireEphemeral } from "./inline-volume.ts";
 import { appliesGroup, takeOwnership } from "./ownership.ts";
-import { removeVolumeRecord, type VolumeRecord, writeVolumeRecord } from "./records.ts";
+import { makeVolumeFolder, removeVolumeRecord, type VolumeRecord, writeVolumeRecord } from "./records.ts";
 import type { PodTokens } from "./tokens.ts";
 
 const passed = {
@@ -58,7 +58,7 @@ export async function stageVolume(
   passed.stageRecorded();
   if (!driver.stages) return;
   const stagingTargetPath = stagePath(paths, record);
-  await mkdir(stagingTargetPath, { recursive: true, mode: 0o750 });
+  await makeVolumeFolder(stagingTargetPath);
   await driver.client.node.nodeStageVolume(
     {
       volumeId: volumeHandle,
@@ -94,7 +94,7 @@ export async function publishVolume(
   await writeVolumeRecord(paths.publication(uid, specVolID), record);
   passed.publishRecorded();
   const targetPath = paths.publishTarget(uid, specVolID, volumeMode === "Block");
-  await mkdir(dirname(targetPath), { recursive: true, mode: 0o750 });
+  await makeVolumeFolder(dirname(targetPath));
   const podInfo = described?.spec?.podInfoOnMount === true ? podInfoOf(pod, isInline) : {};
   const tokens = await tokensFor(context, pod, described);
   const inSecrets = described?.spec?.serviceAccountTokenInSecrets === true;

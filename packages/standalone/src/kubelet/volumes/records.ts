@@ -1,6 +1,6 @@
-import { mkdir, readdir, readFile, rmdir, unlink } from "node:fs/promises";
+import { readdir, readFile, rmdir, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { replaceFile } from "@mooring/store";
+import { makeFolder, naming, replaceFile } from "@mooring/store";
 import type { KubeletPaths } from "../paths.ts";
 
 /**
@@ -23,9 +23,14 @@ interface FoundPublication extends VolumeRecord {
   podUID: string;
 }
 
+/** Throws an error that says so where the disk is full: mkdir with `recursive` reports ENOENT then. */
+export async function makeVolumeFolder(folder: string): Promise<void> {
+  await naming(folder, () => makeFolder(folder, 0o750));
+}
+
 /** Writes `vol_data.json` as upstream's kubelet does; whole or not at all. */
 export async function writeVolumeRecord(folder: string, record: VolumeRecord): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o750 });
+  await makeVolumeFolder(folder);
   await replaceFile(join(folder, FILE), `${JSON.stringify(record)}\n`, 0o644);
 }
 
