@@ -13,6 +13,7 @@ import {
   CSIDrivers,
   Events,
   PersistentVolumeClaims,
+  StatefulSets,
   StorageClasses,
   VolumeSnapshotContents,
   VolumeSnapshots,
@@ -82,3 +83,47 @@ test("a claim that is to be a copy of a snapshot of itself says so, and is expla
   assert.match(cause?.message ?? "", /waits for what waits for it/);
   assert.match(cause?.next ?? "", /another source/);
 });
+
+const AGAIN = "kubectl delete -n default pvc/data-db-0 pod/db-0";
+
+for (const [title, version, replicas, wanted] of [
+  [
+    "in standalone mode its set takes another template",
+    "v1.35.0+mooring",
+    1,
+    `kubectl edit sts -n default db, ${AGAIN}`,
+  ],
+  ["a cluster takes none", "v1.35.0", 1, `kubectl delete sts -n default --cascade=orphan db, ${AGAIN}`],
+  ["a claim that no set makes again", "v1.35.0", 0, "kubectl delete pvc -n default data-db-0"],
+] as const)
+  test(`a claim for which no pool has room names commands that work: ${title}`, async (t) => {
+    const kinds = [PersistentVolumeClaims, StorageClasses, StatefulSets, Events];
+    const store = Object.assign(await storeOf(t, kinds), {
+      getText: async () => JSON.stringify({ gitVersion: version }),
+    });
+    await store.create(StorageClasses, {
+      ...{ apiVersion: "storage.k8s.io/v1", kind: "StorageClass", metadata: { name: "fast" } },
+      provisioner: "csi.example.com",
+    });
+    const resources = { requests: { storage: "9Ti" } };
+    await store.create(StatefulSets, {
+      ...{ apiVersion: "apps/v1", kind: "StatefulSet", metadata: { namespace: "default", name: "db" } },
+      spec: {
+        ...{ replicas, serviceName: "db", selector: {}, template: {} },
+        volumeClaimTemplates: [{ metadata: { name: "data" }, spec: { resources } }],
+      },
+    });
+    const { metadata } = await store.create(PersistentVolumeClaims, {
+      ...{ apiVersion: "v1", kind: "PersistentVolumeClaim" },
+      metadata: { namespace: "default", name: "data-db-0" },
+      spec: { storageClassName: "fast", accessModes: ["ReadWriteOnce"], resources },
+    });
+    await store.create(Events, {
+      ...{ apiVersion: "v1", kind: "Event", metadata: { namespace: "default", name: "refused" } },
+      involvedObject: { uid: metadata.uid ?? "" },
+      ...{ type: "Warning", reason: "ProvisioningFailed", message: "no pool has room for 9 TiB" },
+    });
+    const [cause] = causes(await explainClaim(contextOf(store), "default", "data-db-0"));
+    assert.ok(cause?.next?.startsWith("make room in a pool, and it goes on by itself; or "), cause?.next);
+    assert.ok(cause?.next?.endsWith(wanted), cause?.next);
+  });
