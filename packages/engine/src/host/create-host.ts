@@ -3,6 +3,7 @@ import { createExec, inheriting, limited } from "./exec.ts";
 import type { Host } from "./host.ts";
 import { createLoopDevices } from "./loops.ts";
 import { createMounts } from "./mounts.ts";
+import { withRbdLibrary } from "./rbd-library/with-library.ts";
 import { Spawners } from "./spawners.ts";
 
 /** losetup takes milliseconds; it tries again without end when a device seems free but is not. */
@@ -17,8 +18,10 @@ const SERVER_PROGRAMS = 8;
  */
 export function createHost({ server = false }: { server?: boolean } = {}): Host {
   const spawners = server ? new Spawners(SERVER_PROGRAMS) : new Spawners();
-  const exec = createExec(spawners);
   const clock = createClock();
+  const programs = createExec(spawners);
+  // A process that runs a few commands would start another one for them.
+  const exec = server ? withRbdLibrary(programs, () => clock.sinceBoot()) : programs;
   const inherited = new Set<number>();
   const withInherited = inheriting(exec, () => [...inherited]);
   const mounts = createMounts(withInherited, clock);

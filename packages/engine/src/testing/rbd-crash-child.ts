@@ -31,7 +31,7 @@ const WAIT_MS = 600_000;
 const [dir = "", pool = "{}", last = "#0"] = process.argv.slice(2);
 const [wanted = "", which = "0"] = last.split("#");
 const spec = JSON.parse(pool) as Required<Pick<Pool["spec"], "path" | "rbd">>;
-const base = createHost();
+const base = createHost({ server: true });
 let commands = 0;
 let matching = 0;
 const counted =

@@ -8,7 +8,7 @@ const cluster = cephOfFile(after);
 
 poolContract({
   type: "rbd",
-  host: createHost(),
+  host: createHost({ server: true }),
   options: async () => {
     const { conf, spec } = await (await cluster()).rbdPool();
     return { rbd: { nodeID: "node-1", place: { conf, ...spec } } };

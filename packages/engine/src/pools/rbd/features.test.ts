@@ -9,7 +9,7 @@ import { contents } from "../../testing/image-contents.ts";
 import { MIB, scratch } from "../../testing/scratch.ts";
 import { createPool } from "../create-pool.ts";
 
-const host = createHost();
+const host = createHost({ server: true });
 const withCluster = await withCeph();
 const cluster = cephOfFile(after);
 const { write, read } = contents(true);

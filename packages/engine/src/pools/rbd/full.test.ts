@@ -11,7 +11,7 @@ import { MIB, scratch } from "../../testing/scratch.ts";
 import type { PoolBackend } from "../backend.ts";
 import { createPool } from "../create-pool.ts";
 
-const host = createHost();
+const host = createHost({ server: true });
 const withCluster = await withCeph();
 const cluster = cephOfFile(after);
 const PATIENT = { withinMs: 240_000, everyMs: 500 };

@@ -9,7 +9,7 @@ import { MIB, scratch } from "../../testing/scratch.ts";
 import { withoutProgram } from "../../testing/without-program.ts";
 import { createPool } from "../create-pool.ts";
 
-const host = createHost();
+const host = createHost({ server: true });
 const withCluster = await withCeph();
 const cluster = cephOfFile(after);
 const CAPS = ["mon", "profile rbd", "osd", "profile rbd", "mgr", "profile rbd"];

@@ -15,7 +15,7 @@ import { createPool, type PoolOptions } from "../create-pool.ts";
 import { imageMap } from "../image-map.ts";
 import type { RbdPlace } from "./place.ts";
 
-const host = createHost();
+const host = createHost({ server: true });
 const withCluster = await withCeph();
 const cluster = cephOfFile(after);
 

@@ -8,7 +8,7 @@ import { createHost } from "../../host/create-host.ts";
 import { MIB, scratch } from "../../testing/scratch.ts";
 import { createPool } from "../create-pool.ts";
 
-const host = createHost();
+const host = createHost({ server: true });
 const withCluster = await withCeph();
 const cluster = cephOfFile(after);
 const SIZE = 320 * MIB;

@@ -1,0 +1,94 @@
+/** What is done in one call of Ceph's library, instead of by a program. */
+export type LibraryCall =
+  | { do: "info"; name: string }
+  | { do: "infoById"; imageId: string }
+  | { do: "snapshots"; name: string }
+  | { do: "watchers"; name: string }
+  | { do: "groups" }
+  | { do: "create"; name: string; size: number; features?: number }
+  | { do: "clone"; image: string; snapshot: string; name: string; features?: number }
+  | { do: "createSnapshot" | "removeSnapshot"; image: string; snapshot: string }
+  | { do: "rename"; name: string; to: string }
+  | { do: "resize"; name: string; size: number }
+  | { do: "moveToTrash"; name: string }
+  | { do: "removeFromTrash"; imageId: string };
+
+/** Whose images, in which cluster. */
+export interface LibraryPlace {
+  conf: string;
+  user: string;
+  pool: string;
+  /** Empty: the one without a name. */
+  namespace: string;
+}
+
+/** As librbd.h numbers them. */
+const FEATURES: Readonly<Record<string, number>> = {
+  ...{ layering: 1, striping: 2, "exclusive-lock": 4, "object-map": 8, "fast-diff": 16, "deep-flatten": 32 },
+  ...{ journaling: 64, "data-pool": 128, operations: 256, migrating: 512, "non-primary": 1024 },
+};
+
+/** The names of features, as the program prints them. */
+export function featureNames(features: number): string[] {
+  return Object.entries(FEATURES).flatMap(([name, bit]) => ((features & bit) === 0 ? [] : [name]));
+}
+
+const NAME = "([^@/\\s]+)";
+const PLACE = /^--conf (\S+) --id (\S+) --pool (\S+)(?: --namespace (\S+))? (.*)$/;
+const OPTIONAL_FEATURES = "(?: --image-feature (\\S+))?";
+type Make = (...groups: (string | undefined)[]) => LibraryCall | undefined;
+
+/** The arguments of `rbd` behind those that say where, and what they are. */
+const CALLS: readonly (readonly [string, Make])[] = [
+  [`info --format json ${NAME}`, (name = "") => ({ do: "info", name })],
+  [`info --format json --image-id ${NAME}`, (imageId = "") => ({ do: "infoById", imageId })],
+  [`snap ls --all --format json ${NAME}`, (name = "") => ({ do: "snapshots", name })],
+  [`status --format json ${NAME}`, (name = "") => ({ do: "watchers", name })],
+  ["group ls --format json", () => ({ do: "groups" })],
+  [
+    `create --size (\\d+)B${OPTIONAL_FEATURES} ${NAME}`,
+    (size, names, name = "") => withFeatures({ do: "create", name, size: Number(size) }, names),
+  ],
+  [
+    `clone --dest-pool \\S+(?: --dest-namespace \\S+)?${OPTIONAL_FEATURES} ${NAME}@${NAME} ${NAME}`,
+    (names, image = "", snapshot = "", name = "") =>
+      withFeatures({ do: "clone", image, snapshot, name }, names),
+  ],
+  [
+    `snap create --no-progress ${NAME}@${NAME}`,
+    (image = "", snapshot = "") => ({ do: "createSnapshot", image, snapshot }),
+  ],
+  [
+    `snap rm --no-progress ${NAME}@${NAME}`,
+    (image = "", snapshot = "") => ({ do: "removeSnapshot", image, snapshot }),
+  ],
+  [`rename ${NAME} ${NAME}`, (name = "", to = "") => ({ do: "rename", name, to })],
+  [
+    `resize --no-progress --size (\\d+)B ${NAME}`,
+    (size, name = "") => ({ do: "resize", name, size: Number(size) }),
+  ],
+  [`trash mv ${NAME}`, (name = "") => ({ do: "moveToTrash", name })],
+  [`trash rm --no-progress ${NAME}`, (imageId = "") => ({ do: "removeFromTrash", imageId })],
+];
+const PATTERNS = CALLS.map(([pattern, make]) => [new RegExp(`^${pattern}$`), make] as const);
+
+/** What the arguments of `rbd` ask for, when the library does it; undefined: the program is to. */
+export function callOf(args: readonly string[]): { place: LibraryPlace; call: LibraryCall } | undefined {
+  // Joined, a blank inside of one would be taken for two.
+  if (args.some((arg) => arg === "" || /\s/.test(arg))) return undefined;
+  const [, conf = "", user = "", pool = "", namespace = "", rest = ""] = PLACE.exec(args.join(" ")) ?? [];
+  for (const [pattern, make] of PATTERNS) {
+    const [, ...groups] = pattern.exec(rest) ?? [undefined];
+    const call = pattern.test(rest) ? make(...groups) : undefined;
+    if (call !== undefined) return { place: { conf, user, pool, namespace }, call };
+  }
+  return undefined;
+}
+
+/** Undefined when the library may not know one of them. */
+function withFeatures<C extends LibraryCall>(call: C, names: string | undefined): C | undefined {
+  if (names === undefined) return call;
+  const bits = names.split(",").map((name) => FEATURES[name]);
+  if (bits.includes(undefined)) return undefined;
+  return { ...call, features: bits.reduce<number>((sum, bit) => sum + (bit ?? 0), 0) };
+}

@@ -1,0 +1,131 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createRequire } from "node:module";
+import { Socket } from "node:net";
+import type { LibraryCall, LibraryPlace } from "./calls.ts";
+import { LIBRARY_PROGRAM, type LibraryReply } from "./child.ts";
+
+const NODE_OPTIONS = ["--max-old-space-size=64", "--v8-pool-size=0", "--no-warnings"];
+/** Calls at once: each waits for the cluster in a thread of its own. */
+const THREADS = "16";
+
+/** The process has ended, and whether the call was carried out is not known. */
+export class LibraryEnded extends Error {}
+
+/** How a call ended that the library has made. */
+export type LibraryOutcome = Exclude<LibraryReply, { ready: true }>;
+
+interface Waiting {
+  resolve(outcome: LibraryOutcome): void;
+  reject(error: Error): void;
+}
+
+/**
+ * A process with Ceph's own library, and a connection that stays: a program of Ceph takes most of its time for starting and for
+ * finding the cluster. A process of its own, since the library ends the one it is in when it is at a loss, and since its calls cannot
+ * be broken off: whoever waits no longer ends the process.
+ */
+export class RbdLibraryProcess {
+  readonly #child: ChildProcess;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #ready: Promise<boolean>;
+  #next = 1;
+  #rest = "";
+  #ended = false;
+  #retired = false;
+
+  constructor(place: LibraryPlace) {
+    const koffi = createRequire(import.meta.url).resolve("koffi");
+    this.#child = spawn(
+      process.execPath,
+      [...NODE_OPTIONS, "-e", LIBRARY_PROGRAM, koffi, JSON.stringify(place)],
+      {
+        // Out of reach of a Ctrl-C that is meant for us.
+        detached: true,
+        // What the library prints may have a key in it.
+        stdio: ["pipe", "pipe", "ignore"],
+        env: { ...process.env, NODE_OPTIONS: "", UV_THREADPOOL_SIZE: THREADS },
+      },
+    );
+    this.#ready = new Promise((resolve) => {
+      this.#waiting.set(0, { resolve: () => resolve(true), reject: () => resolve(false) });
+    });
+    this.#child.on("error", () => this.#end());
+    this.#child.on("close", () => this.#end());
+    this.#child.stdin?.on("error", () => {});
+    this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => this.#hear(text));
+    this.#child.stdout?.on("error", () => {});
+    this.#keepAlive();
+  }
+
+  /** Whether it is connected; resolves with false when it cannot be, or has ended. */
+  get ready(): Promise<boolean> {
+    return this.#ready;
+  }
+
+  /** It takes calls. */
+  get usable(): boolean {
+    return !this.#ended && !this.#retired;
+  }
+
+  get idle(): boolean {
+    return this.#waiting.size === 0;
+  }
+
+  /** Throws LibraryEnded, and the signal's reason once that is aborted: then the process ends as soon as nobody else waits. */
+  async make(call: LibraryCall, signal: AbortSignal | undefined): Promise<LibraryOutcome> {
+    const id = this.#next++;
+    const outcome = new Promise<LibraryOutcome>((resolve, reject) =>
+      this.#waiting.set(id, { resolve, reject }),
+    );
+    const abort = () => {
+      this.#retired = true;
+      this.#waiting.get(id)?.reject(signal?.reason);
+    };
+    signal?.addEventListener("abort", abort, { once: true });
+    this.#keepAlive();
+    this.#child.stdin?.write(`${JSON.stringify({ id, call })}\n`);
+    try {
+      return await outcome;
+    } finally {
+      signal?.removeEventListener("abort", abort);
+      this.#waiting.delete(id);
+      if (this.#retired) this.retire();
+      this.#keepAlive();
+    }
+  }
+
+  /** Takes no more calls, and ends with the last that is under way. */
+  retire(): void {
+    this.#retired = true;
+    if (this.#waiting.size === 0) this.#child.kill("SIGKILL");
+  }
+
+  #hear(text: string): void {
+    const lines = (this.#rest + text).split("\n");
+    this.#rest = lines.pop() ?? "";
+    for (const line of lines) this.#take(JSON.parse(line));
+  }
+
+  #take(reply: LibraryReply): void {
+    const outcome = "ready" in reply ? { id: 0, value: undefined } : reply;
+    this.#waiting.get(outcome.id)?.resolve(outcome);
+    this.#waiting.delete(outcome.id);
+    this.#keepAlive();
+  }
+
+  #end(): void {
+    this.#ended = true;
+    for (const { reject } of this.#waiting.values())
+      reject(new LibraryEnded("the process that speaks with the Ceph cluster has ended"));
+    this.#waiting.clear();
+  }
+
+  /** An idle process must not keep us alive; an awaited call must. */
+  #keepAlive(): void {
+    for (const handle of [this.#child, this.#child.stdin, this.#child.stdout]) {
+      if (handle !== this.#child && !(handle instanceof Socket)) continue;
+      if (this.#waiting.size > 0) handle.ref();
+      else handle.unref();
+    }
+  }
+}

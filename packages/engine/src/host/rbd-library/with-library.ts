@@ -1,0 +1,137 @@
+import { orAborted } from "@mooring/store";
+import type { Exec, ExecOptions, ExecResult } from "../host.ts";
+import { callOf, featureNames, type LibraryCall, type LibraryPlace } from "./calls.ts";
+import type { LibraryInfo } from "./child.ts";
+import { LibraryEnded, type LibraryOutcome, RbdLibraryProcess } from "./library.ts";
+
+/** Without a call for so long a process ends, and the next call starts another one. */
+const IDLE_MS = 60_000;
+/** One that could not be connected is not tried again before: the program says why. */
+const AGAIN_MS = 60_000;
+const ENOENT = 2;
+/** The cluster takes nothing of this client any more. */
+const ESHUTDOWN = 108;
+/** Of what is removed: it is open (EBUSY), in a group (EMLINK), or copies need it (ENOTEMPTY). To ask the program as well would change nothing. */
+const STAYS: ReadonlySet<number> = new Set([16, 31, 39]);
+/** librbd.h: RBD_SNAP_NAMESPACE_TYPE_GROUP */
+const OF_A_GROUP = 1;
+
+interface Connection {
+  process: RbdLibraryProcess;
+  idle: NodeJS.Timeout | undefined;
+  /** By the clock since boot, in milliseconds; undefined while it works. */
+  notBefore?: number;
+}
+
+/**
+ * The same, with what `rbd` does to images done by Ceph's library in a process that stays connected. What the library does not do, or
+ * fails to do, is left to the program: its words and exit codes count. `sinceBoot`: milliseconds.
+ */
+export function withRbdLibrary(exec: Exec, sinceBoot: () => number): Exec {
+  const library = new RbdLibrary(sinceBoot);
+  const tried: Exec["try"] = async (file, args, options = {}) =>
+    (file === "rbd" ? await library.try(args, options) : undefined) ?? exec.try(file, args, options);
+  return { ...exec, try: tried };
+}
+
+class RbdLibrary {
+  readonly #connections = new Map<string, Connection>();
+  readonly #sinceBoot: () => number;
+
+  constructor(sinceBoot: () => number) {
+    this.#sinceBoot = sinceBoot;
+  }
+
+  /** Undefined: the program is to do it. */
+  async try(args: readonly string[], { signal }: ExecOptions): Promise<ExecResult | undefined> {
+    const asked = callOf(args);
+    if (asked === undefined) return undefined;
+    signal?.throwIfAborted();
+    const process = await this.#connected(asked.place, signal);
+    if (process === undefined) return undefined;
+    try {
+      const outcome = await process.make(asked.call, signal);
+      if ("errno" in outcome && isOfBefore(outcome)) process.retire();
+      return resultOf(asked.call, outcome);
+    } catch (error) {
+      // The program finds what has been done, and says how it is.
+      if (error instanceof LibraryEnded) return undefined;
+      throw error;
+    }
+  }
+
+  async #connected(place: LibraryPlace, signal: AbortSignal | undefined) {
+    const key = JSON.stringify(place);
+    let connection = this.#connections.get(key);
+    if (connection?.notBefore !== undefined && connection.notBefore > this.#sinceBoot()) return undefined;
+    if (connection === undefined || connection.notBefore !== undefined || !connection.process.usable) {
+      connection = { process: new RbdLibraryProcess(place), idle: undefined };
+      this.#connections.set(key, connection);
+    }
+    const { process } = connection;
+    if (!(await orAborted(process.ready, signal))) {
+      connection.notBefore = this.#sinceBoot() + AGAIN_MS;
+      return undefined;
+    }
+    this.#endWhenIdle(key, connection);
+    return process;
+  }
+
+  #endWhenIdle(key: string, connection: Connection): void {
+    clearTimeout(connection.idle);
+    connection.idle = setTimeout(() => {
+      if (!connection.process.idle) return this.#endWhenIdle(key, connection);
+      connection.process.retire();
+      if (this.#connections.get(key) === connection) this.#connections.delete(key);
+    }, IDLE_MS).unref();
+  }
+}
+
+/** The client has been shut out, or the pool is not the one that it has opened: the next one begins anew. */
+function isOfBefore({ errno, absent }: { errno: number; absent: boolean }): boolean {
+  return errno === ESHUTDOWN || (errno === ENOENT && !absent);
+}
+
+/** As the program would have ended; undefined: it is to say what is wrong. */
+function resultOf(call: LibraryCall, outcome: LibraryOutcome): ExecResult | undefined {
+  if ("value" in outcome) {
+    const printed = textOf(call, outcome.value);
+    return printed === undefined ? undefined : ended(0, { stdout: printed });
+  }
+  const { errno, absent } = outcome;
+  const name = "name" in call ? call.name : "";
+  if (absent)
+    return ended(ENOENT, { stderr: `rbd: error opening image ${name}: (2) No such file or directory` });
+  if (call.do === "removeFromTrash" && STAYS.has(errno)) return ended(errno, {});
+  return undefined;
+}
+
+function ended(exitCode: number, texts: Partial<Pick<ExecResult, "stdout" | "stderr">>): ExecResult {
+  return { exitCode, signal: null, stdout: "", stderr: "", ...texts };
+}
+
+/** What the program prints, as far as it is read. */
+function textOf(call: LibraryCall, value: unknown): string | undefined {
+  switch (call.do) {
+    case "info":
+    case "infoById":
+      return JSON.stringify(printedInfo(value as LibraryInfo));
+    case "watchers":
+      return JSON.stringify({ watchers: (value as string[]).map((address) => ({ address })) });
+    case "groups":
+      return JSON.stringify(value);
+    case "snapshots": {
+      const types = value as number[];
+      // Which group's it is the program knows.
+      if (types.includes(OF_A_GROUP)) return undefined;
+      return JSON.stringify(types.map(() => ({ namespace: { type: "other" } })));
+    }
+    default:
+      return "";
+  }
+}
+
+function printedInfo({ features, madeAt, ...info }: LibraryInfo): object {
+  const time = new Date(madeAt * 1000).toISOString();
+  return { ...info, features: featureNames(features), create_timestamp: time.slice(0, 19).replace("T", " ") };
+}
