@@ -116,7 +116,8 @@ class Pool implements PoolBackend {
   /** Other nodes make images in a shared pool, too; of what is being made here the wish is known already. */
   async #count(): Promise<void> {
     const isBeingMade = (id: string): boolean => this.#work.isHeld(id) || this.#copying.has(id);
-    this.#ledger.count(await this.#images.list(), isBeingMade);
+    const count = this.#ledger.beginCount(isBeingMade);
+    count(await this.#images.list());
   }
 
   async close(): Promise<void> {

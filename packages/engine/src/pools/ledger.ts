@@ -40,12 +40,21 @@ export class Ledger {
     if (entry.thick) this.#sums.thickBytes += bytes;
   }
 
-  /** These are there. Of what is being made the wish is known already. */
-  count(images: readonly Image[], isBeingMade: (id: string) => boolean): void {
-    const making = new Set([...this.#images.keys()].filter(isBeingMade));
-    const present = new Set(images.map(({ id }) => id));
-    for (const id of this.#images.keys()) if (!making.has(id) && !present.has(id)) this.#put(id, undefined);
-    for (const { id, size, thick = false } of images) if (!making.has(id)) this.#put(id, { size, thick });
+  /**
+   * To be called before the images are listed; what it returns takes the list. Of what is being made, or was made or removed
+   * while they were listed, more is known already: the list may be from before.
+   */
+  beginCount(isBeingMade: (id: string) => boolean): (images: readonly Image[]) => void {
+    const settled = new Set([...this.#images.keys()].filter((id) => !isBeingMade(id)));
+    return (images) => {
+      const isWish = (id: string): boolean => this.#images.has(id) && (!settled.has(id) || isBeingMade(id));
+      const present = new Set(images.map(({ id }) => id));
+      for (const id of this.#images.keys()) if (!isWish(id) && !present.has(id)) this.#put(id, undefined);
+      const isGone = (id: string): boolean => settled.has(id) && !this.#images.has(id);
+      const gone = new Set(images.map(({ id }) => id).filter(isGone));
+      for (const { id, size, thick = false } of images)
+        if (!isWish(id) && !gone.has(id)) this.#put(id, { size, thick });
+    };
   }
 
   /** Promises it. Throws RESOURCE_EXHAUSTED, and promises nothing, when the rules do not let it in. */
