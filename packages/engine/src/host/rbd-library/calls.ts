@@ -1,17 +1,17 @@
 /** What is done in one call of Ceph's library, instead of by a program. */
 export type LibraryCall =
   | { do: "info"; name: string }
-  | { do: "infoById"; imageId: string }
+  | { do: "info-by-id"; imageId: string }
   | { do: "snapshots"; name: string }
   | { do: "watchers"; name: string }
   | { do: "groups" }
   | { do: "create"; name: string; size: number; features?: number }
   | { do: "clone"; image: string; snapshot: string; name: string; features?: number }
-  | { do: "createSnapshot" | "removeSnapshot"; image: string; snapshot: string }
+  | { do: "create-snapshot" | "remove-snapshot"; image: string; snapshot: string }
   | { do: "rename"; name: string; to: string }
   | { do: "resize"; name: string; size: number }
-  | { do: "moveToTrash"; name: string }
-  | { do: "removeFromTrash"; imageId: string };
+  | { do: "move-to-trash"; name: string }
+  | { do: "remove-from-trash"; imageId: string };
 
 /** Whose images, in which cluster. */
 export interface LibraryPlace {
@@ -38,10 +38,13 @@ const PLACE = /^--conf (\S+) --id (\S+) --pool (\S+)(?: --namespace (\S+))? (.*)
 const OPTIONAL_FEATURES = "(?: --image-feature (\\S+))?";
 type Make = (...groups: (string | undefined)[]) => LibraryCall | undefined;
 
-/** The arguments of `rbd` behind those that say where, and what they are. */
+/**
+ * The arguments of `rbd` behind those that say where, and what they are. Of what the program prints the library gives what pools
+ * read: an import, which reads more of `info`, has programs only (`createHost()` without `server`).
+ */
 const CALLS: readonly (readonly [string, Make])[] = [
   [`info --format json ${NAME}`, (name = "") => ({ do: "info", name })],
-  [`info --format json --image-id ${NAME}`, (imageId = "") => ({ do: "infoById", imageId })],
+  [`info --format json --image-id ${NAME}`, (imageId = "") => ({ do: "info-by-id", imageId })],
   [`snap ls --all --format json ${NAME}`, (name = "") => ({ do: "snapshots", name })],
   [`status --format json ${NAME}`, (name = "") => ({ do: "watchers", name })],
   ["group ls --format json", () => ({ do: "groups" })],
@@ -56,19 +59,19 @@ const CALLS: readonly (readonly [string, Make])[] = [
   ],
   [
     `snap create --no-progress ${NAME}@${NAME}`,
-    (image = "", snapshot = "") => ({ do: "createSnapshot", image, snapshot }),
+    (image = "", snapshot = "") => ({ do: "create-snapshot", image, snapshot }),
   ],
   [
     `snap rm --no-progress ${NAME}@${NAME}`,
-    (image = "", snapshot = "") => ({ do: "removeSnapshot", image, snapshot }),
+    (image = "", snapshot = "") => ({ do: "remove-snapshot", image, snapshot }),
   ],
   [`rename ${NAME} ${NAME}`, (name = "", to = "") => ({ do: "rename", name, to })],
   [
     `resize --no-progress --size (\\d+)B ${NAME}`,
     (size, name = "") => ({ do: "resize", name, size: Number(size) }),
   ],
-  [`trash mv ${NAME}`, (name = "") => ({ do: "moveToTrash", name })],
-  [`trash rm --no-progress ${NAME}`, (imageId = "") => ({ do: "removeFromTrash", imageId })],
+  [`trash mv ${NAME}`, (name = "") => ({ do: "move-to-trash", name })],
+  [`trash rm --no-progress ${NAME}`, (imageId = "") => ({ do: "remove-from-trash", imageId })],
 ];
 const PATTERNS = CALLS.map(([pattern, make]) => [new RegExp(`^${pattern}$`), make] as const);
 

@@ -42,6 +42,7 @@ interface Library {
   isPool(): boolean;
   parentType: StructType;
   snapshotType: StructType;
+  watcherType: StructType;
 }
 
 /** Calls in a thread of its own; throws the number of its error. */
@@ -68,15 +69,18 @@ function connect(
   const place: Pointer[] = [null];
   must(rados.func("int rados_create(_Out_ void **cluster, const char *user)")(cluster, user));
   must(rados.func("int rados_conf_read_file(void *cluster, const char *path)")(cluster[0], conf));
+  // Seconds. Else this process would try for five minutes, also when nobody is there any more who wants it to.
+  const set = rados.func("int rados_conf_set(void *cluster, const char *option, const char *value)");
+  must(set(cluster[0], "client_mount_timeout", "30"));
   must(rados.func("int rados_connect(void *cluster)")(cluster[0]));
   const open = rados.func("int rados_ioctx_create(void *cluster, const char *pool, _Out_ void **io)");
   must(open(cluster[0], pool, place));
   rados.func("void rados_ioctx_set_namespace(void *io, const char *name)")(place[0], namespace);
   const known = new Map<string, Native>();
   const idOf = rados.func("int64_t rados_ioctx_get_id(void *io)");
-  const lookUp = rados.func("int64_t rados_pool_lookup(void *cluster, const char *pool)");
+  const poolId = rados.func("int64_t rados_pool_lookup(void *cluster, const char *pool)");
   return {
-    isPool: () => lookUp(cluster[0], pool) === idOf(place[0]),
+    isPool: () => poolId(cluster[0], pool) === idOf(place[0]),
     koffi,
     pool: place[0],
     namespace: namespace ?? "",
@@ -90,6 +94,7 @@ function connect(
       ...{ imageId: "char *", imageName: "char *", trash: "bool" },
     }),
     snapshotType: koffi.struct({ id: "uint64_t", size: "uint64_t", name: "char *" }),
+    watcherType: koffi.struct({ address: "char *", id: "int64_t", cookie: "uint64_t" }),
   };
 }
 
@@ -133,11 +138,12 @@ async function readInfo(library: Library, image: Pointer): Promise<LibraryInfo> 
   await call(library.rbd("rbd_get_id(void *image, void *out, size_t length)"), image, id, id.length);
   await call(library.rbd("rbd_get_name(void *image, void *out, void *length)"), image, name, length.buffer);
   const parent = await readParent(library, image);
-  return {
+  const info: LibraryInfo = {
     ...{ name: textOf(name), id: textOf(id), size: size.value(), features: features.value() },
     madeAt: time.value(),
-    ...(parent === undefined ? {} : { parent }),
   };
+  if (parent !== undefined) info.parent = parent;
+  return info;
 }
 
 async function readParent(library: Library, image: Pointer): Promise<LibraryInfo["parent"]> {
@@ -193,8 +199,7 @@ async function readSnapshots(library: Library, image: Pointer): Promise<number[]
 
 /** Addresses of the clients that have an image open. */
 async function readWatchers(library: Library, image: Pointer): Promise<string[]> {
-  const { koffi } = library;
-  const type = koffi.struct({ address: "char *", id: "int64_t", cookie: "uint64_t" });
+  const { koffi, watcherType: type } = library;
   const most = numberIn(8);
   most.buffer.writeBigUInt64LE(64n);
   const list = koffi.alloc(type, 64);
@@ -246,7 +251,7 @@ function readOne(library: Library, order: LibraryCall): Promise<unknown> | undef
   switch (order.do) {
     case "info":
       return withImage(library, order, false, (image) => readInfo(library, image));
-    case "infoById":
+    case "info-by-id":
       return withImage(library, { id: order.imageId }, false, (image) => readInfo(library, image));
     case "snapshots":
       return withImage(library, order, false, (image) => readSnapshots(library, image));
@@ -262,9 +267,9 @@ function readOne(library: Library, order: LibraryCall): Promise<unknown> | undef
 /** What changes an image that is opened for it. */
 function changeOne(library: Library, order: LibraryCall): Promise<unknown> | undefined {
   switch (order.do) {
-    case "createSnapshot":
-    case "removeSnapshot": {
-      const how = order.do === "createSnapshot" ? "create" : "remove";
+    case "create-snapshot":
+    case "remove-snapshot": {
+      const how = order.do === "create-snapshot" ? "create" : "remove";
       const native = library.rbd(`rbd_snap_${how}(void *image, const char *snapshot)`);
       return withImage(library, { name: order.image }, true, (image) => call(native, image, order.snapshot));
     }
@@ -302,14 +307,14 @@ function changeName(library: Library, order: LibraryCall): Promise<unknown> {
         order.name,
         order.to,
       );
-    case "moveToTrash":
+    case "move-to-trash":
       return call(
         library.rbd("rbd_trash_move(void *io, const char *name, uint64_t delay)"),
         pool,
         order.name,
         0,
       );
-    case "removeFromTrash":
+    case "remove-from-trash":
       return call(
         library.rbd("rbd_trash_remove(void *io, const char *id, bool force)"),
         pool,

@@ -27,7 +27,7 @@ interface Waiting {
 export class RbdLibraryProcess {
   readonly #child: ChildProcess;
   readonly #waiting = new Map<number, Waiting>();
-  readonly #ready: Promise<boolean>;
+  #ready = false;
   #next = 1;
   #rest = "";
   #ended = false;
@@ -46,9 +46,6 @@ export class RbdLibraryProcess {
         env: { ...process.env, NODE_OPTIONS: "", UV_THREADPOOL_SIZE: THREADS },
       },
     );
-    this.#ready = new Promise((resolve) => {
-      this.#waiting.set(0, { resolve: () => resolve(true), reject: () => resolve(false) });
-    });
     this.#child.on("error", () => this.#end());
     this.#child.on("close", () => this.#end());
     this.#child.stdin?.on("error", () => {});
@@ -57,14 +54,10 @@ export class RbdLibraryProcess {
     this.#keepAlive();
   }
 
-  /** Whether it is connected; resolves with false when it cannot be, or has ended. */
-  get ready(): Promise<boolean> {
-    return this.#ready;
-  }
-
-  /** It takes calls. */
-  get usable(): boolean {
-    return !this.#ended && !this.#retired;
+  /** `no`: it cannot be, or is over. Nobody waits while it connects: a program is there as soon. */
+  get connected(): "yes" | "not yet" | "no" {
+    if (this.#ended || this.#retired) return "no";
+    return this.#ready ? "yes" : "not yet";
   }
 
   get idle(): boolean {
@@ -107,9 +100,12 @@ export class RbdLibraryProcess {
   }
 
   #take(reply: LibraryReply): void {
-    const outcome = "ready" in reply ? { id: 0, value: undefined } : reply;
-    this.#waiting.get(outcome.id)?.resolve(outcome);
-    this.#waiting.delete(outcome.id);
+    if ("ready" in reply) {
+      this.#ready = true;
+      return;
+    }
+    this.#waiting.get(reply.id)?.resolve(reply);
+    this.#waiting.delete(reply.id);
     this.#keepAlive();
   }
 

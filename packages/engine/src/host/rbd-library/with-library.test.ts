@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
 import { after, test } from "node:test";
 import { type CephCluster, cephOfFile, eventually, withCeph } from "@mooring/store/testing";
 import { RbdCommands } from "../../pools/rbd/commands.ts";
+import type { RbdPlace } from "../../pools/rbd/place.ts";
 import { readWatchers } from "../../pools/rbd/shut-out.ts";
 import { scratch } from "../../testing/scratch.ts";
 import { createClock } from "../clock.ts";
@@ -16,6 +20,7 @@ const cluster = cephOfFile(after);
 const host = createHost();
 const clock = createClock();
 const programs = createExec();
+const NOTHING: ExecResult = { stdout: "", stderr: "", exitCode: 2, signal: null };
 
 /** Programs, of which it is kept which were started. */
 function counted(): { exec: Exec; started: string[] } {
@@ -30,12 +35,26 @@ function counted(): { exec: Exec; started: string[] } {
   return { exec, started };
 }
 
-async function commandsOf(ceph: CephCluster, exec: Exec, folder: string, namespace: string) {
-  const { conf, user, keyring, pool } = ceph;
-  const commands = new RbdCommands({ exec, clock, place: { conf, user, keyring, pool, namespace }, folder });
+/** Commands with a library that is connected, and what programs they start from now on. */
+async function connected(
+  place: RbdPlace,
+  folder: string,
+): Promise<{ commands: RbdCommands; started: string[] }> {
+  const { exec, started } = counted();
+  const library = withRbdLibrary(exec, () => clock.sinceBoot());
+  const commands = new RbdCommands({ exec: library, clock, place, folder });
   await commands.prepare();
-  return commands;
+  await eventually("the library to be connected", async () => {
+    started.length = 0;
+    await commands.rbd(["info", "--format", "json", "nothing"], { allow: [2] });
+    return started.length === 0;
+  });
+  return { commands, started };
 }
+
+const placeIn = ({ conf, user, keyring, pool }: CephCluster, namespace: string): RbdPlace => ({
+  ...{ conf, user, keyring, pool, namespace },
+});
 
 /** What is read of it, in a form that both have. */
 function known({ exitCode, stdout }: ExecResult): unknown {
@@ -54,16 +73,11 @@ function libraryProcesses(before: readonly number[] = []): number[] {
 
 test("the library does and finds what the programs do and find, and starts none", withCluster, async (t) => {
   const ceph = await cluster();
-  const namespace = await ceph.namespace();
-  const { exec, started } = counted();
   const folder = await scratch(t, host);
-  const library = await commandsOf(
-    ceph,
-    withRbdLibrary(exec, () => clock.sinceBoot()),
-    folder,
-    namespace,
-  );
-  const program = await commandsOf(ceph, programs, folder, namespace);
+  const place = placeIn(ceph, await ceph.namespace());
+  const { commands: library, started } = await connected(place, folder);
+  const program = new RbdCommands({ exec: programs, clock, place, folder });
+  program.reuse();
   const same = async (...args: string[]) => {
     const allow = [2, 39];
     const found = known(await library.rbd(args, { allow }));
@@ -101,15 +115,9 @@ test(
   withCluster,
   async (t) => {
     const ceph = await cluster();
-    const { exec, started } = counted();
     const folder = await scratch(t, host);
-    const namespace = await ceph.namespace();
-    const commands = await commandsOf(
-      ceph,
-      withRbdLibrary(exec, () => clock.sinceBoot()),
-      folder,
-      namespace,
-    );
+    const before = libraryProcesses();
+    const { commands, started } = await connected(placeIn(ceph, await ceph.namespace()), folder);
     const create = ["create", "--size", "33554432B", "twice"];
     await commands.rbd(create);
     await assert.rejects(commands.rbd(create), {
@@ -117,35 +125,82 @@ test(
       message: /File exists|already exists/,
     });
     assert.equal(started.length, 1);
-    for (const pid of libraryProcesses()) process.kill(pid, "SIGKILL");
+    for (const pid of libraryProcesses(before)) process.kill(pid, "SIGKILL");
     const { exitCode } = await commands.rbd(["info", "--format", "json", "twice"]);
     assert.equal(exitCode, 0);
-    const elsewhere = await commandsOf(
-      ceph,
-      withRbdLibrary(exec, () => clock.sinceBoot()),
-      folder,
-      "absent",
-    );
-    const lost = await elsewhere.rbd(["info", "--format", "json", "x"], { allow: [2] });
-    assert.doesNotMatch(
-      lost.stderr,
-      /error opening image x/,
-      "the namespace is not there, which is another thing",
-    );
   },
 );
+
+test("a namespace that is not there is another thing than an image that is not", withCluster, async (t) => {
+  const ceph = await cluster();
+  const folder = await scratch(t, host);
+  const library = withRbdLibrary(programs, () => clock.sinceBoot());
+  const commands = new RbdCommands({ exec: library, clock, place: placeIn(ceph, "absent"), folder });
+  await commands.prepare();
+  const before = libraryProcesses();
+  const read = () => commands.rbd(["info", "--format", "json", "x"], { allow: [2] });
+  assert.doesNotMatch((await read()).stderr, /error opening image x/);
+  // The library, which is asked as soon as it is connected, leaves it to the program and begins anew.
+  const [first] = libraryProcesses(before);
+  await eventually("another process", async () => {
+    assert.doesNotMatch((await read()).stderr, /error opening image x/);
+    return libraryProcesses(before).some((pid) => pid !== first);
+  });
+});
 
 test("whoever waits no longer is not kept by a cluster that is silent", withCluster, async (t) => {
   const ceph = await cluster();
   const folder = await scratch(t, host);
   const before = libraryProcesses();
-  const library = withRbdLibrary(programs, () => clock.sinceBoot());
-  const commands = await commandsOf(ceph, library, folder, await ceph.namespace());
+  const { commands } = await connected(placeIn(ceph, await ceph.namespace()), folder);
   await commands.rbd(["create", "--size", "33554432B", "slow"]);
   for (const pid of libraryProcesses(before)) process.kill(pid, "SIGSTOP");
   const message = /does not respond/;
   await assert.rejects(commands.rbd(["info", "--format", "json", "slow"], { limit: 1000 }), { message });
   await eventually("the process to have ended", async () => libraryProcesses(before).length === 0);
+});
+
+test(
+  "a monitor that never responds keeps nobody waiting for the library, and no process",
+  withCluster,
+  async (t) => {
+    const folder = await scratch(t, host);
+    const monitor = createServer().listen(0, "127.0.0.1");
+    t.after(() => monitor.close());
+    await once(monitor, "listening");
+    const address = monitor.address();
+    assert.ok(address !== null && typeof address === "object");
+    const conf = join(folder, "silent.conf");
+    writeFileSync(conf, `[global]\nmon_host = v2:127.0.0.1:${address.port}\nauth_client_required = none\n`);
+    const before = libraryProcesses();
+    const started: string[] = [];
+    const start: Exec["try"] = async (file) => {
+      started.push(file);
+      return NOTHING;
+    };
+    const exec: Exec = { ...programs, try: start };
+    const library = withRbdLibrary(exec, () => clock.sinceBoot());
+    const args = ["--conf", conf, "--id", "x", "--pool", "x", "info", "--format", "json", "x"];
+    await library.try("rbd", args);
+    await once(monitor, "connection");
+    await library.try("rbd", args);
+    assert.deepEqual(started, ["rbd", "rbd"]);
+    assert.equal(libraryProcesses(before).length, 1);
+    await eventually("the process to have ended", async () => libraryProcesses(before).length === 0);
+  },
+);
+
+test("what is not there is named", withCluster, async (t) => {
+  const ceph = await cluster();
+  const folder = await scratch(t, host);
+  const { commands } = await connected(placeIn(ceph, await ceph.namespace()), folder);
+  await commands.rbd(["create", "--size", "33554432B", "there"]);
+  const { destination } = commands;
+  const allow = [2];
+  const words = async (...args: string[]) => (await commands.rbd(args, { allow })).stderr;
+  assert.match(await words("snap", "create", "--no-progress", "absent@s"), /opening .* absent@s:/);
+  assert.doesNotMatch(await words("clone", ...destination, "there@absent", "copy"), /opening image copy/);
+  assert.match(await words("snap", "rm", "--no-progress", "there@absent"), /opening .* there@absent:/);
 });
 
 test("a pool that is made anew under its name is read anew", withCluster, async (t) => {
@@ -157,15 +212,12 @@ test("a pool that is made anew under its name is read anew", withCluster, async 
     await ceph.admin("ceph", "osd", "pool", "application", "enable", "again", "rbd");
     await ceph.admin("rbd", "--pool", "again", "create", "--size", "32M", "image");
   };
-  const library = withRbdLibrary(programs, () => clock.sinceBoot());
-  const place = { conf, user, keyring, pool: "again" };
-  const commands = new RbdCommands({ exec: library, clock, place, folder });
-  await commands.prepare();
   await ceph.admin("ceph", "config", "set", "mon", "mon_allow_pool_delete", "true");
   t.after(() => remove());
   const remove = () =>
     ceph.admin("ceph", "osd", "pool", "rm", "again", "again", "--yes-i-really-really-mean-it");
   await make();
+  const { commands } = await connected({ conf, user, keyring, pool: "again" }, folder);
   assert.equal((await commands.rbd(["info", "--format", "json", "image"])).exitCode, 0);
   await remove();
   await make();

@@ -1,4 +1,3 @@
-import { orAborted } from "@mooring/store";
 import type { Exec, ExecOptions, ExecResult } from "../host.ts";
 import { callOf, featureNames, type LibraryCall, type LibraryPlace } from "./calls.ts";
 import type { LibraryInfo } from "./child.ts";
@@ -18,9 +17,11 @@ const OF_A_GROUP = 1;
 
 interface Connection {
   process: RbdLibraryProcess;
+  /** By the clock since boot, in milliseconds. */
+  begun: number;
+  /** It was connected once. */
+  works: boolean;
   idle: NodeJS.Timeout | undefined;
-  /** By the clock since boot, in milliseconds; undefined while it works. */
-  notBefore?: number;
 }
 
 /**
@@ -47,7 +48,7 @@ class RbdLibrary {
     const asked = callOf(args);
     if (asked === undefined) return undefined;
     signal?.throwIfAborted();
-    const process = await this.#connected(asked.place, signal);
+    const process = this.#connected(asked.place);
     if (process === undefined) return undefined;
     try {
       const outcome = await process.make(asked.call, signal);
@@ -60,21 +61,20 @@ class RbdLibrary {
     }
   }
 
-  async #connected(place: LibraryPlace, signal: AbortSignal | undefined) {
+  /** Undefined until it is connected, which takes as long as a program: so the first calls are a program's. */
+  #connected(place: LibraryPlace): RbdLibraryProcess | undefined {
     const key = JSON.stringify(place);
     let connection = this.#connections.get(key);
-    if (connection?.notBefore !== undefined && connection.notBefore > this.#sinceBoot()) return undefined;
-    if (connection === undefined || connection.notBefore !== undefined || !connection.process.usable) {
-      connection = { process: new RbdLibraryProcess(place), idle: undefined };
+    if (connection === undefined || connection.process.connected === "no") {
+      const now = this.#sinceBoot();
+      if (connection?.works === false && now < connection.begun + AGAIN_MS) return undefined;
+      connection = { process: new RbdLibraryProcess(place), begun: now, works: false, idle: undefined };
       this.#connections.set(key, connection);
     }
-    const { process } = connection;
-    if (!(await orAborted(process.ready, signal))) {
-      connection.notBefore = this.#sinceBoot() + AGAIN_MS;
-      return undefined;
-    }
     this.#endWhenIdle(key, connection);
-    return process;
+    if (connection.process.connected === "not yet") return undefined;
+    connection.works = true;
+    return connection.process;
   }
 
   #endWhenIdle(key: string, connection: Connection): void {
@@ -99,11 +99,17 @@ function resultOf(call: LibraryCall, outcome: LibraryOutcome): ExecResult | unde
     return printed === undefined ? undefined : ended(0, { stdout: printed });
   }
   const { errno, absent } = outcome;
-  const name = "name" in call ? call.name : "";
-  if (absent)
-    return ended(ENOENT, { stderr: `rbd: error opening image ${name}: (2) No such file or directory` });
-  if (call.do === "removeFromTrash" && STAYS.has(errno)) return ended(errno, {});
+  // Which of the two that a copy is made of is not there only the program says.
+  if (absent && call.do === "clone") return undefined;
+  if (absent) return ended(ENOENT, { stderr: `rbd: ${wordsOf(call)}: (2) No such file or directory` });
+  if (call.do === "remove-from-trash" && STAYS.has(errno)) return ended(errno, {});
   return undefined;
+}
+
+function wordsOf(call: LibraryCall): string {
+  if ("snapshot" in call) return `error opening image or snapshot ${call.image}@${call.snapshot}`;
+  if ("imageId" in call) return `error opening image id ${call.imageId}`;
+  return `error opening image ${"name" in call ? call.name : ""}`;
 }
 
 function ended(exitCode: number, texts: Partial<Pick<ExecResult, "stdout" | "stderr">>): ExecResult {
@@ -114,7 +120,7 @@ function ended(exitCode: number, texts: Partial<Pick<ExecResult, "stdout" | "std
 function textOf(call: LibraryCall, value: unknown): string | undefined {
   switch (call.do) {
     case "info":
-    case "infoById":
+    case "info-by-id":
       return JSON.stringify(printedInfo(value as LibraryInfo));
     case "watchers":
       return JSON.stringify({ watchers: (value as string[]).map((address) => ({ address })) });

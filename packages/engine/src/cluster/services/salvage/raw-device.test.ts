@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdir, open } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { mutate } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
@@ -94,6 +94,7 @@ test("a block that the disk does not give back makes a raw volume faulted; with 
 
 const diskOf = (bench: Bench) => join(bench.dir, "disk");
 const poolsOf = (bench: Bench) => join(bench.stateDir, "pools");
+const poolFile = (bench: Bench) => join(poolsOf(bench), "p", "pool.img");
 
 /** The pools' files lie on a file system that notices when a block below it has changed, and then refuses it. */
 async function checksummedDisk(bench: Bench): Promise<void> {
@@ -102,6 +103,10 @@ async function checksummedDisk(bench: Bench): Promise<void> {
   await exec.run("mkfs.btrfs", ["-q", "-s", "4096", path]);
   await mkdir(poolsOf(bench), { recursive: true });
   await mounts.mount({ source: path, target: poolsOf(bench), fsType: "btrfs" });
+  // Mooring makes a pool's file there without copy-on-write, and so without checksums; one that is there keeps them.
+  await mkdir(dirname(poolFile(bench)), { mode: 0o700 });
+  const file = await sparse(poolFile(bench), 2 * GIB);
+  await exec.run("mkfs.xfs", ["-q", "-K", "-m", "reflink=1", "-s", "size=4096", file]);
 }
 
 /** One block of the disk changes behind everybody's back, and nobody has a copy of it in memory. */
@@ -110,7 +115,6 @@ async function spoil(bench: Bench, device: string): Promise<void> {
   await exec.run("sync", ["-f", poolsOf(bench)]);
   const found = await exec.run("grep", ["-obUaF", "-m1", MARK.subarray(0, 25).toString(), diskOf(bench)]);
   await write(diskOf(bench), Buffer.alloc(BLOCK, 0xa5), Number(found.stdout.split(":")[0]));
-  const file = join(poolsOf(bench), "p", "pool.img");
-  await exec.run("dd", [`of=${file}`, "count=0", "oflag=nocache", "conv=notrunc,fdatasync"]);
+  await exec.run("dd", [`of=${poolFile(bench)}`, "count=0", "oflag=nocache", "conv=notrunc,fdatasync"]);
   await exec.run("blockdev", ["--flushbufs", device]);
 }
