@@ -33,7 +33,10 @@ async function serversNodeIsLost(name: string): Promise<void> {
     return /Warning\s+VolumeConditionAbnormal\s.*start the pods that use it again/.test(output);
   });
   const doctor = await mooring("doctor", "--kubeconfig", up.kubeconfig, "--state-dir", up.stateDir);
-  assert.match(doctor.stdout, new RegExp(`Volume ${name}\\s+warn\\s+has to be mounted again on node-a`));
+  assert.match(
+    doctor.stdout,
+    new RegExp(`Volume ${name} \\(claim default/common\\)\\s+warn\\s+has to be mounted again on node-a`),
+  );
   const why = await mooring("why", "pvc/common", "--kubeconfig", up.kubeconfig);
   assert.match(why.stdout, /remount on node node-a .* dead or moved/);
   assert.match(why.stdout, /start the pods again that use the volume on node node-a/);
