@@ -23,6 +23,9 @@ export interface RbdEntry {
   size: number;
 }
 
+/** So often the images are listed while they change. */
+const LISTINGS = 10;
+
 /** By its name, or by Ceph's id of it, also in the trash. Undefined when there is none. */
 export async function readInfo(
   commands: RbdCommands,
@@ -40,7 +43,12 @@ export async function readInfo(
 
 /** All images of the pool, ours and others'. */
 export async function readList(commands: RbdCommands): Promise<RbdEntry[]> {
-  const { stdout } = await commands.rbd(["ls", "--long", "--format", "json"]);
+  const list = ["ls", "--long", "--format", "json"];
+  let listed = await commands.rbd(list, { allow: [ENOENT] });
+  // It opens each image of the list, and one of them may have another name by then.
+  for (let again = 1; again < LISTINGS && listed.exitCode === ENOENT; again++)
+    listed = await commands.rbd(list, again < LISTINGS - 1 ? { allow: [ENOENT] } : {});
+  const { stdout } = listed;
   return listOf(parse(stdout)).map((entry) => {
     const { image, snapshot, size } = objectOf(entry);
     return {
