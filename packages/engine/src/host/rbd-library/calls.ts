@@ -22,15 +22,15 @@ export interface LibraryPlace {
   namespace: string;
 }
 
-/** As librbd.h numbers them. */
-const FEATURES: Readonly<Record<string, number>> = {
+/** Features of images, as librbd.h and the kernel number them. */
+export const FEATURE_BITS: Readonly<Record<string, number>> = {
   ...{ layering: 1, striping: 2, "exclusive-lock": 4, "object-map": 8, "fast-diff": 16, "deep-flatten": 32 },
   ...{ journaling: 64, "data-pool": 128, operations: 256, migrating: 512, "non-primary": 1024 },
 };
 
 /** The names of features, as the program prints them. */
 export function featureNames(features: number): string[] {
-  return Object.entries(FEATURES).flatMap(([name, bit]) => ((features & bit) === 0 ? [] : [name]));
+  return Object.entries(FEATURE_BITS).flatMap(([name, bit]) => ((features & bit) === 0 ? [] : [name]));
 }
 
 const NAME = "([^@/\\s]+)";
@@ -91,7 +91,7 @@ export function callOf(args: readonly string[]): { place: LibraryPlace; call: Li
 /** Undefined when the library may not know one of them. */
 function withFeatures<C extends LibraryCall>(call: C, names: string | undefined): C | undefined {
   if (names === undefined) return call;
-  const bits = names.split(",").map((name) => FEATURES[name]);
+  const bits = names.split(",").map((name) => FEATURE_BITS[name]);
   if (bits.includes(undefined)) return undefined;
   return { ...call, features: bits.reduce<number>((sum, bit) => sum + (bit ?? 0), 0) };
 }
