@@ -119,7 +119,7 @@ async function openObjects({ stateDir, mode, store, logger, signal }: ServeOptio
  */
 export async function serveDriver(options: ServeOptions): Promise<Serving> {
   const { nodeID, mode, logger, signal, endpoint, observe } = options;
-  const host = createHost();
+  const host = createHost({ server: true });
   const { store, alone, close } = await openObjects(options);
   // As the kernel names it: mounts and devices below a symbolic link would not be found again under its name.
   const stateDir = await realpath(options.stateDir).catch(() => options.stateDir);

@@ -5,6 +5,7 @@ export type LibraryCall =
   | { do: "snapshots"; name: string }
   | { do: "watchers"; name: string }
   | { do: "groups" }
+  | { do: "images" }
   | { do: "create"; name: string; size: number; features?: number }
   | { do: "clone"; image: string; snapshot: string; name: string; features?: number }
   | { do: "create-snapshot" | "remove-snapshot"; image: string; snapshot: string }
@@ -48,6 +49,8 @@ const CALLS: readonly (readonly [string, Make])[] = [
   [`snap ls --all --format json ${NAME}`, (name = "") => ({ do: "snapshots", name })],
   [`status --format json ${NAME}`, (name = "") => ({ do: "watchers", name })],
   ["group ls --format json", () => ({ do: "groups" })],
+  // To the program the same as `--long`, by which whoever needs snapshots as well asks: these the library does not list.
+  ["ls -l --format json", () => ({ do: "images" })],
   [
     `create --size (\\d+)B${OPTIONAL_FEATURES} ${NAME}`,
     (size, names, name = "") => withFeatures({ do: "create", name, size: Number(size) }, names),

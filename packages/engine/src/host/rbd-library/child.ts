@@ -24,6 +24,13 @@ export interface LibraryInfo {
   parent?: { id: string; trash: boolean };
 }
 
+/** An image in a list. */
+export interface LibraryImage {
+  image: string;
+  /** Bytes. */
+  size: number;
+}
+
 /*
  * The functions below are a program that runs from their text (`node -e`), as the one that starts programs does: they use
  * nothing but themselves and what they are given.
@@ -36,6 +43,8 @@ type Native = ((...args: unknown[]) => number) & { async(...args: unknown[]): vo
 interface Library {
   koffi: typeof import("koffi");
   rbd(declaration: string): Native;
+  /** `rados_exec`: what objects of the cluster do by themselves. */
+  exec: Native;
   pool: Pointer;
   namespace: string;
   /** The pool that is called so is still the one that was opened. */
@@ -43,6 +52,7 @@ interface Library {
   parentType: StructType;
   snapshotType: StructType;
   watcherType: StructType;
+  imageType: StructType;
 }
 
 /** Calls in a thread of its own; throws the number of its error. */
@@ -89,12 +99,16 @@ function connect(
       known.set(declaration, native);
       return native;
     },
+    exec: rados.func(
+      "int rados_exec(void *io, const char *object, const char *kind, const char *method, void *in, size_t, void *out, size_t)",
+    ) as unknown as Native,
     parentType: koffi.struct({
       ...{ poolId: "int64_t", poolName: "char *", poolNamespace: "char *" },
       ...{ imageId: "char *", imageName: "char *", trash: "bool" },
     }),
     snapshotType: koffi.struct({ id: "uint64_t", size: "uint64_t", name: "char *" }),
     watcherType: koffi.struct({ address: "char *", id: "int64_t", cookie: "uint64_t" }),
+    imageType: koffi.struct({ id: "char *", name: "char *" }),
   };
 }
 
@@ -228,6 +242,62 @@ async function readGroups(library: Library): Promise<string[]> {
     .filter((name) => name !== "");
 }
 
+/** All images, without those in the trash. */
+async function readImages(library: Library): Promise<LibraryImage[]> {
+  const found = await readImageNames(library);
+  const images: LibraryImage[] = [];
+  const next = found.values();
+  const lane = async () => {
+    for (const { id, name } of next) {
+      const size = await readSize(library, id);
+      if (size !== undefined) images.push({ image: name, size });
+    }
+  };
+  // Not all of the threads: other calls are not to wait for a list of thousands.
+  await Promise.all(Array.from({ length: 8 }, lane));
+  return images;
+}
+
+async function readImageNames(library: Library): Promise<{ id: string; name: string }[]> {
+  const { koffi, imageType: type, pool } = library;
+  const read = library.rbd("rbd_list2(void *io, void *images, void *most)");
+  for (let room = 256; ; room *= 2) {
+    const most = numberIn(8);
+    most.buffer.writeBigUInt64LE(BigInt(room));
+    const list = koffi.alloc(type, room);
+    try {
+      await call(read, pool, list, most.buffer);
+      const count = most.value();
+      if (count === 0) return [];
+      const found = koffi.decode(list, koffi.array(type, count)) as { id: string; name: string }[];
+      library.rbd("rbd_image_spec_list_cleanup(void *images, size_t count)")(list, count);
+      return found;
+    } catch (error) {
+      // ERANGE: there are more.
+      if (error !== 34) throw error;
+    } finally {
+      koffi.free(list);
+    }
+  }
+}
+
+/**
+ * Asked of the image's header, as librbd does when it opens one, which takes a dozen requests: cls_rbd's `get_size` of no snapshot.
+ * Undefined: it was removed meanwhile.
+ */
+async function readSize({ exec, pool }: Library, id: string): Promise<number | undefined> {
+  const snapshot = Buffer.alloc(8);
+  snapshot.writeBigInt64LE(-2n);
+  const found = Buffer.alloc(9);
+  try {
+    await call(exec, pool, `rbd_header.${id}`, "rbd", "get_size", snapshot, 8, found, found.length);
+    return Number(found.readBigUInt64LE(1));
+  } catch (error) {
+    if (error === 2) return undefined;
+    throw error;
+  }
+}
+
 /** Hands the options with which an image is made to `make`. */
 async function withOptions(
   library: Library,
@@ -259,6 +329,8 @@ function readOne(library: Library, order: LibraryCall): Promise<unknown> | undef
       return withImage(library, order, false, (image) => readWatchers(library, image));
     case "groups":
       return readGroups(library);
+    case "images":
+      return readImages(library);
     default:
       return undefined;
   }
@@ -366,7 +438,7 @@ function libraryMain(require: NodeJS.Require): void {
 
 const PARTS = [
   ...[call, connect, withImage, textOf, numberIn, readInfo, readParent, readSnapshots, readWatchers],
-  ...[readGroups, withOptions, readOne, changeOne, changeName, hasNamespace, carryOut],
+  ...[readGroups, readImages, readImageNames, readSize, withOptions, readOne, changeOne, changeName, hasNamespace, carryOut],
 ];
 
 /** `__name` is what some compilers put into the text of a function. */

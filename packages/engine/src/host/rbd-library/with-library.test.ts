@@ -100,6 +100,13 @@ test("the library does and finds what the programs do and find, and starts none"
   await change("trash", "mv", "gone");
   assert.equal((await info("copy")).below?.trash, true);
   await same("info", "--format", "json", "--image-id", first.id);
+  const list = async (commands: RbdCommands) => {
+    const { stdout } = await commands.rbd(["ls", "-l", "--format", "json"]);
+    const entries: { image: string; size: number }[] = JSON.parse(stdout);
+    return new Map(entries.map(({ image, size }) => [image, size]));
+  };
+  assert.deepEqual(await list(library), new Map([["copy", 67_108_864]]));
+  assert.deepEqual(await list(program), await list(library));
   const remove = ["trash", "rm", "--no-progress", first.id];
   assert.equal(await same(...remove), 39, "its copy needs it");
   const copy = await info("copy");

@@ -125,6 +125,7 @@ function textOf(call: LibraryCall, value: unknown): string | undefined {
     case "watchers":
       return JSON.stringify({ watchers: (value as string[]).map((address) => ({ address })) });
     case "groups":
+    case "images":
       return JSON.stringify(value);
     case "snapshots": {
       const types = value as number[];

@@ -11,8 +11,9 @@ import { featureArguments } from "./features.ts";
 import type { ImageFiles } from "./image-files.ts";
 import { requireUngrouped } from "./image-groups.ts";
 import { idOfOld, idOfWhole, isNewOf, newName, oldName, wholeName } from "./names.ts";
+import { NextRead } from "./next-read.ts";
 import type { RbdCopies } from "./rbd-copies.ts";
-import { type RbdEntry, type RbdInfo, readInfo, readList } from "./rbd-info.ts";
+import { type RbdEntry, type RbdInfo, readImages, readInfo, readList } from "./rbd-info.ts";
 import { RbdTrash } from "./rbd-trash.ts";
 import { readClients, readWatchers, shutOut } from "./shut-out.ts";
 
@@ -34,10 +35,12 @@ export interface RbdImagesOptions {
 export class RbdImages implements ImageStore {
   readonly #options: RbdImagesOptions;
   readonly #trash: RbdTrash;
+  readonly #listing: NextRead<RbdEntry[]>;
 
   constructor(options: RbdImagesOptions) {
     this.#options = options;
     this.#trash = new RbdTrash(options.commands);
+    this.#listing = new NextRead(() => readImages(options.commands));
   }
 
   /** Nothing is done later of what could not be done yet. */
@@ -65,7 +68,7 @@ export class RbdImages implements ImageStore {
   }
 
   async list(): Promise<Image[]> {
-    const entries = (await readList(this.#options.commands)).filter(({ snapshot }) => snapshot === undefined);
+    const entries = await this.#listing.wait();
     const images = new Map<string, Image>();
     const add = (id: string | undefined, { size }: RbdEntry): void => {
       if (id !== undefined && !images.has(id)) images.set(id, this.#image(id, size));

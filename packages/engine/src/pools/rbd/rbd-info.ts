@@ -41,9 +41,18 @@ export async function readInfo(
   });
 }
 
-/** All images of the pool, ours and others'. */
-export async function readList(commands: RbdCommands): Promise<RbdEntry[]> {
-  const list = ["ls", "--long", "--format", "json"];
+/** All images of the pool, ours and others', and their snapshots. */
+export function readList(commands: RbdCommands): Promise<RbdEntry[]> {
+  return list(commands, "--long");
+}
+
+/** All images of the pool, ours and others'. With thousands of them far sooner: `-l` is what Ceph's library does. */
+export async function readImages(commands: RbdCommands): Promise<RbdEntry[]> {
+  return (await list(commands, "-l")).filter(({ snapshot }) => snapshot === undefined);
+}
+
+async function list(commands: RbdCommands, how: "-l" | "--long"): Promise<RbdEntry[]> {
+  const list = ["ls", how, "--format", "json"];
   let listed = await commands.rbd(list, { allow: [ENOENT] });
   // It opens each image of the list, and one of them may have another name by then.
   for (let again = 1; again < LISTINGS && listed.exitCode === ENOENT; again++)
