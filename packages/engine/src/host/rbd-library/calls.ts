@@ -6,6 +6,8 @@ export type LibraryCall =
   | { do: "watchers"; name: string }
   | { do: "groups" }
   | { do: "images" }
+  | { do: "metadata"; imageId: string; key: string }
+  | { do: "room" }
   | { do: "create"; name: string; size: number; features?: number }
   | { do: "clone"; image: string; snapshot: string; name: string; features?: number }
   | { do: "create-snapshot" | "remove-snapshot"; image: string; snapshot: string }
@@ -14,10 +16,14 @@ export type LibraryCall =
   | { do: "move-to-trash"; name: string }
   | { do: "remove-from-trash"; imageId: string };
 
-/** Whose images, in which cluster. */
-export interface LibraryPlace {
+/** Whose cluster. */
+export interface LibraryCluster {
   conf: string;
   user: string;
+}
+
+/** Whose images, in which cluster. */
+export interface LibraryPlace extends LibraryCluster {
   pool: string;
   /** Empty: the one without a name. */
   namespace: string;
@@ -35,8 +41,14 @@ export function featureNames(features: number): string[] {
 }
 
 const NAME = "([^@/\\s]+)";
-const PLACE = /^--conf (\S+) --id (\S+) --pool (\S+)(?: --namespace (\S+))? (.*)$/;
+const PLACE = /^--conf (\S+) --id (\S+)(?: --pool (\S+)(?: --namespace (\S+))?)? (.*)$/;
 const OPTIONAL_FEATURES = "(?: --image-feature (\\S+))?";
+/** What the library is to do: with the images of a pool, or with their cluster. */
+export interface LibraryOrder {
+  at: LibraryPlace | LibraryCluster;
+  call: LibraryCall;
+}
+
 type Make = (...groups: (string | undefined)[]) => LibraryCall | undefined;
 
 /**
@@ -76,19 +88,43 @@ const CALLS: readonly (readonly [string, Make])[] = [
   [`trash mv ${NAME}`, (name = "") => ({ do: "move-to-trash", name })],
   [`trash rm --no-progress ${NAME}`, (imageId = "") => ({ do: "remove-from-trash", imageId })],
 ];
-const PATTERNS = CALLS.map(([pattern, make]) => [new RegExp(`^${pattern}$`), make] as const);
+const PROGRAMS: Readonly<Record<string, readonly (readonly [string, Make])[]>> = {
+  rbd: CALLS,
+  rados: [
+    // The metadata of an image as its header has it: `rbd` opens the image for writing to read it.
+    [
+      "getomapval rbd_header\\.([0-9a-z]+) metadata_(\\S+)",
+      (imageId = "", key = "") => ({ do: "metadata", imageId, key }),
+    ],
+  ],
+  ceph: [["df detail --format json", () => ({ do: "room" })]],
+};
+const PATTERNS = new Map(
+  Object.entries(PROGRAMS).map(([program, calls]) => [
+    program,
+    calls.map(([pattern, make]) => [new RegExp(`^${pattern}$`), make] as const),
+  ]),
+);
 
-/** What the arguments of `rbd` ask for, when the library does it; undefined: the program is to. */
-export function callOf(args: readonly string[]): { place: LibraryPlace; call: LibraryCall } | undefined {
+/** What a program with these arguments does, when the library does it; undefined: the program is to. */
+export function callOf(program: string, args: readonly string[]): LibraryOrder | undefined {
+  const patterns = PATTERNS.get(program);
   // Joined, a blank inside of one would be taken for two.
-  if (args.some((arg) => arg === "" || /\s/.test(arg))) return undefined;
-  const [, conf = "", user = "", pool = "", namespace = "", rest = ""] = PLACE.exec(args.join(" ")) ?? [];
-  for (const [pattern, make] of PATTERNS) {
+  if (patterns === undefined || args.some((arg) => arg === "" || /\s/.test(arg))) return undefined;
+  const { at, rest } = whereOf(args.join(" "));
+  if (at === undefined || (program !== "ceph") !== "pool" in at) return undefined;
+  for (const [pattern, make] of patterns) {
     const [, ...groups] = pattern.exec(rest) ?? [undefined];
     const call = pattern.test(rest) ? make(...groups) : undefined;
-    if (call !== undefined) return { place: { conf, user, pool, namespace }, call };
+    if (call !== undefined) return { at, call };
   }
   return undefined;
+}
+
+function whereOf(text: string): { at?: LibraryPlace | LibraryCluster; rest: string } {
+  const [, conf = "", user = "", pool, namespace = "", rest = ""] = PLACE.exec(text) ?? [];
+  if (user === "") return { rest };
+  return { at: pool === undefined ? { conf, user } : { conf, user, pool, namespace }, rest };
 }
 
 /** Undefined when the library may not know one of them. */

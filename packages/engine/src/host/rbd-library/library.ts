@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { Socket } from "node:net";
 import type { LibraryCall, LibraryPlace } from "./calls.ts";
-import { LIBRARY_PROGRAM, type LibraryReply } from "./child.ts";
+import { LIBRARY_PROGRAM } from "./child/main.ts";
+import type { LibraryReply } from "./child/messages.ts";
 
 const NODE_OPTIONS = ["--max-old-space-size=64", "--v8-pool-size=0", "--no-warnings"];
 /** Calls at once: each waits for the cluster in a thread of its own. */

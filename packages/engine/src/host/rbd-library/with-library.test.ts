@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { type CephCluster, cephOfFile, eventually, withCeph } from "@mooring/store/testing";
 import { RbdCommands } from "../../pools/rbd/commands.ts";
+import { readOmapValue } from "../../pools/rbd/omap.ts";
 import type { RbdPlace } from "../../pools/rbd/place.ts";
 import { readWatchers } from "../../pools/rbd/shut-out.ts";
 import { scratch } from "../../testing/scratch.ts";
@@ -107,6 +108,21 @@ test("the library does and finds what the programs do and find, and starts none"
   };
   assert.deepEqual(await list(library), new Map([["copy", 67_108_864]]));
   assert.deepEqual(await list(program), await list(library));
+  await program.rbd(["image-meta", "set", "copy", "sector", "512 bytes of a sector"]);
+  const { id } = await info("copy");
+  const metadata = async (commands: RbdCommands, key: string) => [
+    await readOmapValue(commands, `rbd_header.${id}`, `metadata_${key}`),
+    await readOmapValue(commands, "rbd_header.abc", `metadata_${key}`),
+  ];
+  for (const key of ["sector", "nothing"])
+    assert.deepEqual(await metadata(library, key), await metadata(program, key));
+  assert.deepEqual(await metadata(library, "sector"), ["512 bytes of a sector", undefined]);
+  const room = async (commands: RbdCommands) => {
+    const { stdout } = await commands.ceph(["df", "detail", "--format", "json"]);
+    const pools: { name: string; stats: object }[] = JSON.parse(stdout).pools;
+    return pools.map(({ name, stats }) => [name, Object.keys(stats)]);
+  };
+  assert.deepEqual(await room(library), await room(program));
   const remove = ["trash", "rm", "--no-progress", first.id];
   assert.equal(await same(...remove), 39, "its copy needs it");
   const copy = await info("copy");

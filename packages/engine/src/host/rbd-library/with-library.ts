@@ -1,6 +1,6 @@
 import type { Exec, ExecOptions, ExecResult } from "../host.ts";
-import { callOf, featureNames, type LibraryCall, type LibraryPlace } from "./calls.ts";
-import type { LibraryInfo } from "./child.ts";
+import { callOf, featureNames, type LibraryCall, type LibraryCluster, type LibraryPlace } from "./calls.ts";
+import type { LibraryInfo } from "./child/messages.ts";
 import { LibraryEnded, type LibraryOutcome, RbdLibraryProcess } from "./library.ts";
 
 /** Without a call for so long a process ends, and the next call starts another one. */
@@ -16,6 +16,7 @@ const STAYS: ReadonlySet<number> = new Set([16, 31, 39]);
 const OF_A_GROUP = 1;
 
 interface Connection {
+  cluster: LibraryCluster;
   process: RbdLibraryProcess;
   /** By the clock since boot, in milliseconds. */
   begun: number;
@@ -25,13 +26,13 @@ interface Connection {
 }
 
 /**
- * The same, with what `rbd` does to images done by Ceph's library in a process that stays connected. What the library does not do, or
+ * The same, with what Ceph's programs do to images done by Ceph's library in a process that stays connected. What the library does not do, or
  * fails to do, is left to the program: its words and exit codes count. `sinceBoot`: milliseconds.
  */
 export function withRbdLibrary(exec: Exec, sinceBoot: () => number): Exec {
   const library = new RbdLibrary(sinceBoot);
   const tried: Exec["try"] = async (file, args, options = {}) =>
-    (file === "rbd" ? await library.try(args, options) : undefined) ?? exec.try(file, args, options);
+    (await library.try(file, args, options)) ?? exec.try(file, args, options);
   return { ...exec, try: tried };
 }
 
@@ -44,11 +45,15 @@ class RbdLibrary {
   }
 
   /** Undefined: the program is to do it. */
-  async try(args: readonly string[], { signal }: ExecOptions): Promise<ExecResult | undefined> {
-    const asked = callOf(args);
+  async try(
+    program: string,
+    args: readonly string[],
+    { signal }: ExecOptions,
+  ): Promise<ExecResult | undefined> {
+    const asked = callOf(program, args);
     if (asked === undefined) return undefined;
     signal?.throwIfAborted();
-    const process = this.#connected(asked.place);
+    const process = "pool" in asked.at ? this.#connected(asked.at) : this.#anyOf(asked.at);
     if (process === undefined) return undefined;
     try {
       const outcome = await process.make(asked.call, signal);
@@ -68,13 +73,23 @@ class RbdLibrary {
     if (connection === undefined || connection.process.connected === "no") {
       const now = this.#sinceBoot();
       if (connection?.works === false && now < connection.begun + AGAIN_MS) return undefined;
-      connection = { process: new RbdLibraryProcess(place), begun: now, works: false, idle: undefined };
+      connection = {
+        ...{ cluster: place, process: new RbdLibraryProcess(place) },
+        ...{ begun: now, works: false, idle: undefined },
+      };
       this.#connections.set(key, connection);
     }
     this.#endWhenIdle(key, connection);
     if (connection.process.connected === "not yet") return undefined;
     connection.works = true;
     return connection.process;
+  }
+
+  /** Of the cluster itself any connection knows: none is begun for that. */
+  #anyOf({ conf, user }: LibraryCluster): RbdLibraryProcess | undefined {
+    for (const { cluster, process } of this.#connections.values())
+      if (cluster.conf === conf && cluster.user === user && process.connected === "yes") return process;
+    return undefined;
   }
 
   #endWhenIdle(key: string, connection: Connection): void {
@@ -99,6 +114,7 @@ function resultOf(call: LibraryCall, outcome: LibraryOutcome): ExecResult | unde
     return printed === undefined ? undefined : ended(0, { stdout: printed });
   }
   const { errno, absent } = outcome;
+  if (call.do === "metadata" && errno === ENOENT) return ended(1, { stderr: `No such key: ${call.key}` });
   // Which of the two that a copy is made of is not there only the program says.
   if (absent && call.do === "clone") return undefined;
   if (absent) return ended(ENOENT, { stderr: `rbd: ${wordsOf(call)}: (2) No such file or directory` });
@@ -124,8 +140,11 @@ function textOf(call: LibraryCall, value: unknown): string | undefined {
       return JSON.stringify(printedInfo(value as LibraryInfo));
     case "watchers":
       return JSON.stringify({ watchers: (value as string[]).map((address) => ({ address })) });
+    case "metadata":
+      return omapText(value as string);
     case "groups":
     case "images":
+    case "room":
       return JSON.stringify(value);
     case "snapshots": {
       const types = value as number[];
@@ -141,4 +160,15 @@ function textOf(call: LibraryCall, value: unknown): string | undefined {
 function printedInfo({ features, madeAt, ...info }: LibraryInfo): object {
   const time = new Date(madeAt * 1000).toISOString();
   return { ...info, features: featureNames(features), create_timestamp: time.slice(0, 19).replace("T", " ") };
+}
+
+/** As `rados` dumps the bytes of a value. */
+function omapText(value: string): string {
+  const bytes = Buffer.from(value);
+  const rows: string[] = [];
+  for (let at = 0; at < bytes.length; at += 16) {
+    const row = [...bytes.subarray(at, at + 16)].map((byte) => byte.toString(16).padStart(2, "0"));
+    rows.push(`${at.toString(16).padStart(8, "0")}  ${row.join(" ")}  |`);
+  }
+  return [`value (${bytes.length} bytes) :`, ...rows, ""].join("\n");
 }

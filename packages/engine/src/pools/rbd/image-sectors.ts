@@ -1,7 +1,7 @@
 import { EngineError } from "../../errors.ts";
 import type { SectorSize } from "../../host/host.ts";
 import type { RbdCommands } from "./commands.ts";
-import { readOmap } from "./omap.ts";
+import { readOmapValue } from "./omap.ts";
 import type { RbdInfo } from "./rbd-info.ts";
 
 /** Sectors of the devices of images that say nothing else. */
@@ -23,7 +23,7 @@ export async function readSectorSize(
   commands: RbdCommands,
   { id, name }: Pick<RbdInfo, "id" | "name">,
 ): Promise<SectorSize> {
-  const found = (await readOmap(commands, `rbd_header.${id}`)).get(ENTRY);
+  const found = await readOmapValue(commands, `rbd_header.${id}`, ENTRY);
   if (found === undefined || found === String(SECTOR_SIZE)) return SECTOR_SIZE;
   if (found === "512") return 512;
   throw new EngineError("FAILED_PRECONDITION", `image ${name} has ${KEY} ${JSON.stringify(found)}`, {

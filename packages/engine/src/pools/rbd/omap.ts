@@ -35,3 +35,19 @@ export async function readOmap(commands: RbdCommands, object: string): Promise<M
   if (/\(2\) No such file or directory/.test(stderr)) return new Map();
   throw new EngineError("UNAVAILABLE", `rados listomapvals ${object} failed: ${stderr.trim().slice(-200)}`);
 }
+
+/** The value that an object of the pool has for a key; undefined where it has none, or is not there. */
+export async function readOmapValue(
+  commands: RbdCommands,
+  object: string,
+  key: string,
+): Promise<string | undefined> {
+  const found = await commands.rados(["getomapval", object, key], { allow: [FAILED] });
+  const { exitCode, stdout, stderr } = found;
+  if (exitCode === 0) return parseOmap(`${key}\n${stdout}`).get(key);
+  if (/No such key|\(2\) No such file or directory/.test(stdout + stderr)) return undefined;
+  throw new EngineError(
+    "UNAVAILABLE",
+    `rados getomapval ${object} ${key} failed: ${stderr.trim().slice(-200)}`,
+  );
+}
