@@ -8,6 +8,10 @@ import type { LibraryReply } from "./child/messages.ts";
 const NODE_OPTIONS = ["--max-old-space-size=64", "--v8-pool-size=0", "--no-warnings"];
 /** Calls at once: each waits for the cluster in a thread of its own. */
 const THREADS = "16";
+/** Each of its threads would keep a heap of its own. */
+const SMALL_HEAP = { MALLOC_ARENA_MAX: "2", MALLOC_TRIM_THRESHOLD_: "131072" };
+/** What is still under way in a process that is to end is left to programs after so long: it may be stuck. */
+const GRACE_MS = 15_000;
 
 /** The process has ended, and whether the call was carried out is not known. */
 export class LibraryEnded extends Error {}
@@ -33,6 +37,7 @@ export class RbdLibraryProcess {
   #rest = "";
   #ended = false;
   #retired = false;
+  #grace: NodeJS.Timeout | undefined;
 
   constructor(place: LibraryPlace) {
     const koffi = createRequire(import.meta.url).resolve("koffi");
@@ -44,7 +49,7 @@ export class RbdLibraryProcess {
         detached: true,
         // What the library prints may have a key in it.
         stdio: ["pipe", "pipe", "ignore"],
-        env: { ...process.env, NODE_OPTIONS: "", UV_THREADPOOL_SIZE: THREADS },
+        env: { ...process.env, NODE_OPTIONS: "", UV_THREADPOOL_SIZE: THREADS, ...SMALL_HEAP },
       },
     );
     this.#child.on("error", () => this.#end());
@@ -65,7 +70,7 @@ export class RbdLibraryProcess {
     return this.#waiting.size === 0;
   }
 
-  /** Throws LibraryEnded, and the signal's reason once that is aborted: then the process ends as soon as nobody else waits. */
+  /** Throws LibraryEnded, and the signal's reason once that is aborted: then the process ends soon. */
   async make(call: LibraryCall, signal: AbortSignal | undefined): Promise<LibraryOutcome> {
     const id = this.#next++;
     const outcome = new Promise<LibraryOutcome>((resolve, reject) =>
@@ -88,10 +93,11 @@ export class RbdLibraryProcess {
     }
   }
 
-  /** Takes no more calls, and ends with the last that is under way. */
+  /** Takes no more calls, and ends with the last that is under way, or a while later without. */
   retire(): void {
     this.#retired = true;
     if (this.#waiting.size === 0) this.#child.kill("SIGKILL");
+    else this.#grace ??= setTimeout(() => this.#child.kill("SIGKILL"), GRACE_MS);
   }
 
   #hear(text: string): void {
@@ -112,6 +118,7 @@ export class RbdLibraryProcess {
 
   #end(): void {
     this.#ended = true;
+    clearTimeout(this.#grace);
     for (const { reject } of this.#waiting.values())
       reject(new LibraryEnded("the process that speaks with the Ceph cluster has ended"));
     this.#waiting.clear();

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { type CephCluster, cephOfFile, eventually, withCeph } from "@mooring/store/testing";
+import { cephOfFile, eventually, withCeph } from "@mooring/store/testing";
 import { RbdCommands } from "../../pools/rbd/commands.ts";
 import { readOmapValue } from "../../pools/rbd/omap.ts";
-import type { RbdPlace } from "../../pools/rbd/place.ts";
 import { readWatchers } from "../../pools/rbd/shut-out.ts";
 import { scratch } from "../../testing/scratch.ts";
 import { createClock } from "../clock.ts";
 import { createHost } from "../create-host.ts";
 import { createExec } from "../exec.ts";
 import type { Exec, ExecResult } from "../host.ts";
+import { connected, libraryProcesses, placeIn } from "./testing/connected.ts";
 import { withRbdLibrary } from "./with-library.ts";
 
 const withCluster = await withCeph();
@@ -23,53 +23,12 @@ const clock = createClock();
 const programs = createExec();
 const NOTHING: ExecResult = { stdout: "", stderr: "", exitCode: 2, signal: null };
 
-/** Programs, of which it is kept which were started. */
-function counted(): { exec: Exec; started: string[] } {
-  const started: string[] = [];
-  const exec: Exec = {
-    ...programs,
-    try: (file, args, options) => {
-      started.push(args.join(" "));
-      return programs.try(file, args, options);
-    },
-  };
-  return { exec, started };
-}
-
-/** Commands with a library that is connected, and what programs they start from now on. */
-async function connected(
-  place: RbdPlace,
-  folder: string,
-): Promise<{ commands: RbdCommands; started: string[] }> {
-  const { exec, started } = counted();
-  const library = withRbdLibrary(exec, () => clock.sinceBoot());
-  const commands = new RbdCommands({ exec: library, clock, place, folder });
-  await commands.prepare();
-  await eventually("the library to be connected", async () => {
-    started.length = 0;
-    await commands.rbd(["info", "--format", "json", "nothing"], { allow: [2] });
-    return started.length === 0;
-  });
-  return { commands, started };
-}
-
-const placeIn = ({ conf, user, keyring, pool }: CephCluster, namespace: string): RbdPlace => ({
-  ...{ conf, user, keyring, pool, namespace },
-});
-
 /** What is read of it, in a form that both have. */
 function known({ exitCode, stdout }: ExecResult): unknown {
   if (stdout === "") return exitCode;
   const { name, id, size, features, parent, create_timestamp } = JSON.parse(stdout);
   const below = parent && { id: parent.id, trash: parent.trash };
   return { exitCode, name, id, size, features, below, madeAt: Date.parse(`${create_timestamp} UTC`) };
-}
-
-/** Processes of libraries that this process has begun, but for those that were there before. */
-function libraryProcesses(before: readonly number[] = []): number[] {
-  const children = readFileSync(`/proc/self/task/${process.pid}/children`, "utf8").trim().split(" ");
-  const begun = children.map(Number).filter((pid) => !before.includes(pid));
-  return begun.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("librbd.so"));
 }
 
 test("the library does and finds what the programs do and find, and starts none", withCluster, async (t) => {
@@ -181,6 +140,23 @@ test("whoever waits no longer is not kept by a cluster that is silent", withClus
   const message = /does not respond/;
   await assert.rejects(commands.rbd(["info", "--format", "json", "slow"], { limit: 1000 }), { message });
   await eventually("the process to have ended", async () => libraryProcesses(before).length === 0);
+});
+
+test("a call that may take an hour is a program's when the library is stuck", withCluster, async (t) => {
+  const ceph = await cluster();
+  const folder = await scratch(t, host);
+  const before = libraryProcesses();
+  const { commands, started } = await connected(placeIn(ceph, await ceph.namespace()), folder);
+  await commands.rbd(["create", "--size", "33554432B", "removed"]);
+  const { id } = JSON.parse((await commands.rbd(["info", "--format", "json", "removed"])).stdout);
+  await commands.rbd(["trash", "mv", "removed"]);
+  for (const pid of libraryProcesses(before)) process.kill(pid, "SIGSTOP");
+  const removal = commands.rbd(["trash", "rm", "--no-progress", id], { limit: 3_600_000 });
+  // That it is stuck is seen by a call that may not take so long.
+  const read = ["info", "--format", "json", "other"];
+  await assert.rejects(commands.rbd(read, { limit: 1000 }), { code: "UNAVAILABLE" });
+  await removal;
+  assert.match(started.join(), /trash rm/);
 });
 
 test(

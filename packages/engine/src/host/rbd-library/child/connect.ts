@@ -39,10 +39,13 @@ export function call(native: Native, ...args: unknown[]): Promise<number> {
   });
 }
 
-export function connect(koffi: typeof import("koffi"), place: Record<string, string>): Library {
+export async function connect(
+  koffi: typeof import("koffi"),
+  place: Record<string, string>,
+): Promise<Library> {
   const { pool, namespace = "" } = place;
   const rados = koffi.load("librados.so.2");
-  const { cluster, io } = openPool(rados, place);
+  const { cluster, io } = await openPool(rados, place);
   const idOf = rados.func("int64_t rados_ioctx_get_id(void *io)");
   const poolId = rados.func("int64_t rados_pool_lookup(void *cluster, const char *pool)");
   const librbd = koffi.load("librbd.so.1");
@@ -69,10 +72,10 @@ export function connect(koffi: typeof import("koffi"), place: Record<string, str
   };
 }
 
-function openPool(
+async function openPool(
   rados: LoadedLibrary,
   { conf, user, pool, namespace }: Record<string, string>,
-): { cluster: Pointer; io: Pointer } {
+): Promise<{ cluster: Pointer; io: Pointer }> {
   const must = (result: number) => {
     if (result < 0) throw new Error(`cannot connect: ${-result}`);
   };
@@ -80,10 +83,12 @@ function openPool(
   const io: Pointer[] = [null];
   must(rados.func("int rados_create(_Out_ void **cluster, const char *user)")(cluster, user));
   must(rados.func("int rados_conf_read_file(void *cluster, const char *path)")(cluster[0], conf));
-  // Seconds. Else this process would try for five minutes, also when nobody is there any more who wants it to.
+  // Seconds. Else this process would try for five minutes.
   const set = rados.func("int rados_conf_set(void *cluster, const char *option, const char *value)");
   must(set(cluster[0], "client_mount_timeout", "30"));
-  must(rados.func("int rados_connect(void *cluster)")(cluster[0]));
+  const connecting = rados.func("int rados_connect(void *cluster)") as unknown as Native;
+  // In a thread of its own: this process ends meanwhile when nobody is there any more who wants it.
+  await call(connecting, cluster[0]);
   const open = rados.func("int rados_ioctx_create(void *cluster, const char *pool, _Out_ void **io)");
   must(open(cluster[0], pool, io));
   rados.func("void rados_ioctx_set_namespace(void *io, const char *name)")(io[0], namespace);

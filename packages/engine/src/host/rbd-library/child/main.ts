@@ -33,17 +33,18 @@ function libraryMain(require: NodeJS.Require): void {
   const end = () => process.kill(process.pid, "SIGKILL");
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => {});
   const send = (reply: LibraryReply) => process.stdout.write(`${JSON.stringify(reply)}\n`);
-  const library = connect(require(koffiPath), JSON.parse(place));
+  const connected = connect(require(koffiPath), JSON.parse(place));
   let rest = "";
   process.stdin.setEncoding("utf8");
   process.stdin.on("data", (chunk: string) => {
     const lines = (rest + chunk).split("\n");
     rest = lines.pop() ?? "";
-    for (const line of lines) void carryOut(library, JSON.parse(line)).then(send);
+    for (const line of lines)
+      void connected.then((library) => carryOut(library, JSON.parse(line))).then(send);
   });
   for (const event of ["end", "error"]) process.stdin.on(event, end);
   process.stdout.on("error", end);
-  send({ ready: true });
+  connected.then(() => send({ ready: true }), end);
 }
 
 const PARTS = [...CONNECTION, ...READS, ...CHANGES, hasNamespace, carryOut];
