@@ -120,6 +120,26 @@ export function poolContract(pools: PoolsUnderTest): void {
     assert.equal((await pool.usage()).promisedBytes, 10 * MIB);
   });
 
+  contract("which request has put an image in another's place is kept with it", async (t, folder) => {
+    const pool = await opened(t, folder);
+    const volume = await pool.create("v-p-1", 10 * MIB);
+    await write(pool, volume, "before");
+    await pool.clone("v-p-1", "s-p-1", 10 * MIB);
+    await write(pool, volume, "after!");
+    assert.equal(await pool.requestOf("v-p-1"), undefined);
+    const reverted = await pool.replace("s-p-1", "v-p-1", 10 * MIB, {
+      request: "uid-1 2026-01-01T00:00:00Z",
+    });
+    assert.equal(await read(pool, reverted, 6), "before");
+    await pool.close();
+    const again = await opened(t, folder);
+    assert.equal(await again.requestOf("v-p-1"), "uid-1 2026-01-01T00:00:00Z");
+    await again.replace("s-p-1", "v-p-1", 10 * MIB, { request: "uid-1 2026-01-02T00:00:00Z" });
+    assert.equal(await again.requestOf("v-p-1"), "uid-1 2026-01-02T00:00:00Z");
+    assert.equal(await again.requestOf("s-p-1"), undefined);
+    assert.equal(await again.requestOf("v-p-2"), undefined);
+  });
+
   contract("an image grows, never shrinks, and keeps its bytes", async (t, folder) => {
     const pool = await opened(t, folder);
     await write(pool, await pool.create("v-p-1", 10 * MIB), "kept");

@@ -196,7 +196,7 @@ class Pool implements PoolBackend {
 
   async requestOf(id: string): Promise<string | undefined> {
     this.#requireOpen();
-    return this.#images.requestOf?.(checkImageId(id));
+    return this.#images.requestOf(checkImageId(id));
   }
 
   async replace(source: string, id: string, size: number, options: ReplaceOptions = {}): Promise<Image> {

@@ -22,7 +22,7 @@ export interface ImageStore {
   /** Like clone, but in the place of an image that is there, and thick when that is. */
   replace(source: Image, id: string, size: number, options?: ReplaceOptions): Promise<Image>;
   /** See `PoolBackend.requestOf`. */
-  requestOf?(id: string): Promise<string | undefined>;
+  requestOf(id: string): Promise<string | undefined>;
   grow(image: Image, size: number): Promise<Image>;
   /** See `PoolBackend.renew`. */
   renew(image: Image, clients?: readonly string[]): Promise<void>;

@@ -1,7 +1,8 @@
 import { EngineError } from "../../errors.ts";
 import type { SectorSize } from "../../host/host.ts";
 import type { RbdCommands } from "./commands.ts";
-import { readOmapValue } from "./omap.ts";
+import { readImageMetadata } from "./image-metadata.ts";
+
 import type { RbdInfo } from "./rbd-info.ts";
 
 /** Sectors of the devices of images that say nothing else. */
@@ -12,18 +13,12 @@ export const SECTOR_SIZE: SectorSize = 4096;
  */
 const KEY = "mooring.sector-size";
 
-/** In the omap of an image's header. */
-const ENTRY = `metadata_${KEY}`;
-
-/**
- * The size of the sectors that the device of an image has. Read from its header, not by `rbd image-meta`, which opens the image for writing,
- * and so for no user who may only read.
- */
+/** The size of the sectors that the device of an image has. */
 export async function readSectorSize(
   commands: RbdCommands,
   { id, name }: Pick<RbdInfo, "id" | "name">,
 ): Promise<SectorSize> {
-  const found = await readOmapValue(commands, `rbd_header.${id}`, ENTRY);
+  const found = await readImageMetadata(commands, { id }, KEY);
   if (found === undefined || found === String(SECTOR_SIZE)) return SECTOR_SIZE;
   if (found === "512") return 512;
   throw new EngineError("FAILED_PRECONDITION", `image ${name} has ${KEY} ${JSON.stringify(found)}`, {

@@ -15,6 +15,7 @@ import { NextRead } from "./next-read.ts";
 import type { RbdCopies } from "./rbd-copies.ts";
 import { type RbdEntry, type RbdInfo, readImages, readInfo, readList } from "./rbd-info.ts";
 import { RbdTrash } from "./rbd-trash.ts";
+import { readRequest, requestArguments } from "./request-of.ts";
 import { readClients, readWatchers, shutOut } from "./shut-out.ts";
 
 /** What images are kept with. */
@@ -113,7 +114,12 @@ export class RbdImages implements ImageStore {
     return this.#copy(source, id, { ...options, size, commit: (name) => this.#commit(name, id, size) });
   }
 
-  async replace(source: Image, id: string, size: number, { signal }: ReplaceOptions = {}): Promise<Image> {
+  async replace(
+    source: Image,
+    id: string,
+    size: number,
+    { signal, request }: ReplaceOptions = {},
+  ): Promise<Image> {
     const { commands } = this.#options;
     await this.#requireClosed(id);
     await requireUngrouped(commands, wholeName(id));
@@ -121,6 +127,7 @@ export class RbdImages implements ImageStore {
     return this.#copy(source, id, {
       ...{ size, signal, imageFeatures },
       commit: async (name) => {
+        if (request !== undefined) await commands.rbd(requestArguments(name, request));
         const old = await this.info(id);
         if (old !== undefined && old.name !== oldName(id))
           await commands.rbd(["rename", old.name, oldName(id)]);
@@ -129,6 +136,11 @@ export class RbdImages implements ImageStore {
         return image;
       },
     });
+  }
+
+  async requestOf(id: string): Promise<string | undefined> {
+    const info = await this.info(id);
+    return info && readRequest(this.#options.commands, info);
   }
 
   async #copy(
