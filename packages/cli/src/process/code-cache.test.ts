@@ -10,10 +10,10 @@ import { build } from "esbuild";
 const PROGRAM = `exports.words = () => ["warm", require("node:path").basename(__filename)];`;
 
 /** A folder with a program, and what loads it in a process of its own: resolves with what that has printed. */
-async function program(t: TestContext) {
+async function program(t: TestContext, text = PROGRAM) {
   const folder = await mkdtemp(join(tmpdir(), "mooring-code-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
-  await writeFile(join(folder, "part.cjs"), PROGRAM);
+  await writeFile(join(folder, "part.cjs"), text);
   await build({
     stdin: {
       // A process that ends at once leaves nothing: this one makes it old.
@@ -73,4 +73,17 @@ test("a process that ends at once, or one that reads source maps, leaves none", 
   assert.equal(await run("up", "young"), "warm part.cjs");
   assert.equal(await run("up", "--enable-source-maps"), "warm part.cjs");
   assert.deepEqual(await caches(), []);
+});
+
+/** Prints how many MiB the young generation has after much has been made that lives on. */
+const MAKES_MUCH = `
+  const kept = Array.from({ length: 500_000 }, (_, index) => ({ index }));
+  const young = require("node:v8").getHeapSpaceStatistics().find(({ space_name }) => space_name === "new_space");
+  exports.words = () => [young.space_size / 2 ** 20, kept.length];`;
+
+test("the young generation of a control plane does not grow while the program begins", async (t) => {
+  const { run } = await program(t, MAKES_MUCH);
+  const young = async (purpose: string) => Number.parseInt(await run(purpose, "young"), 10);
+  const [controller, up] = [await young("controller"), await young("up")];
+  assert.ok(controller <= 8 && up > 8, `${controller} and ${up} MiB`);
 });

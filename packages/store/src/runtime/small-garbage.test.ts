@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 
@@ -29,16 +29,41 @@ const PROGRAM = `
   young = Object.fromEntries(spaces()).new_space;
 `;
 
-test("a process that keeps its garbage small has a small young generation, and less of the old one", async (t) => {
+/** Prints how many MiB the young generation has before and after much has been made at once, of a process that has just begun. */
+const BEGINS = `
+  import { keepGarbageSmall } from "./small-garbage.ts";
+  import { getHeapSpaceStatistics } from "node:v8";
+  const young = () => getHeapSpaceStatistics().find((space) => space.space_name === "new_space").space_size / 2 ** 20;
+  const kept = [];
+  const make = () => kept.push({ list: [kept.length] });
+  while (young() < 8) make();
+  if (process.argv[2] === "small") keepGarbageSmall();
+  const before = young();
+  for (let each = 0; each < 1_000_000; each++) make();
+  console.log(JSON.stringify([before, young()]));
+`;
+
+async function programOf<T>(t: TestContext, contents: string): Promise<(how: string) => Promise<T>> {
   const folder = await mkdtemp(join(tmpdir(), "mooring-garbage-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const program = join(folder, "program.mjs");
   await build({
-    stdin: { contents: PROGRAM, resolveDir: import.meta.dirname },
+    stdin: { contents, resolveDir: import.meta.dirname },
     ...{ bundle: true, platform: "node", format: "esm", outfile: program, logLevel: "warning" },
   });
-  const run = async (how: string): Promise<[young: number, largest: number, isKept: boolean]> =>
-    JSON.parse((await promisify(execFile)(process.execPath, [program, how])).stdout);
+  return async (how) => JSON.parse((await promisify(execFile)(process.execPath, [program, how])).stdout);
+}
+
+test("a young generation that is large enough when the process begins does not grow once more", async (t) => {
+  const run = await programOf<[before: number, after: number]>(t, BEGINS);
+  const [before, after] = await run("small");
+  assert.equal(after, before);
+  const [beforeElse, afterElse] = await run("as ever");
+  assert.ok(afterElse > beforeElse, `${beforeElse} and ${afterElse} MiB`);
+});
+
+test("a process that keeps its garbage small has a small young generation, and less of the old one", async (t) => {
+  const run = await programOf<[young: number, largest: number, isKept: boolean]>(t, PROGRAM);
   const [young, largest, isKept] = await run("small");
   const [youngElse, largestElse] = await run("as ever");
   assert.ok(young <= 16 && youngElse > 16, `${young} and ${youngElse} MiB`);

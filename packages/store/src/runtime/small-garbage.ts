@@ -28,16 +28,20 @@ export function keepGarbageSmall(): void {
   const old = switched(({ space_used_size }) => space_used_size >= LARGE, {
     ...{ on: "--heap-growing-percent=100", off: "--heap-growing-percent=50" },
   });
-  // They grow in a collection only, and shrink in one that `collectWhenIdle` makes.
-  const observer = new PerformanceObserver((list) => {
-    // Before a collection of it, much of what the old generation has is garbage.
-    const isCollected = list.getEntries().some((each) => isMajor(each));
+  const heed = ({ isCollected }: { isCollected: boolean }) => {
     for (const space of getHeapSpaceStatistics()) {
       if (space.space_name === "new_space") young(space);
       if (space.space_name === "old_space" && isCollected) old(space);
     }
+  };
+  // They grow in a collection only, and shrink in one that `collectWhenIdle` makes.
+  const observer = new PerformanceObserver((list) => {
+    // Before a collection of it, much of what the old generation has is garbage.
+    heed({ isCollected: list.getEntries().some((each) => isMajor(each)) });
   });
   observer.observe({ entryTypes: ["gc"] });
+  // The observer hears of collections that follow each other after the last: each of them would let the young one grow.
+  heed({ isCollected: false });
   process.prependOnceListener("exit", () => {
     observer.disconnect();
     set(AS_EVER);
@@ -54,12 +58,12 @@ function isMajor(entry: object): boolean {
   return detail?.kind === constants.NODE_PERFORMANCE_GC_MAJOR;
 }
 
-/** Sets one of the flags whenever the space has come to be so, or is so no more. */
+/** Sets one of the flags at first, and whenever the space has come to be so, or is so no more. */
 function switched(
   isSo: (space: HeapSpaceInfo) => boolean,
   flags: { on: string; off: string },
 ): (space: HeapSpaceInfo) => void {
-  let was = false;
+  let was: boolean | undefined;
   return (space) => {
     const is = isSo(space);
     if (is === was) return;
