@@ -5,8 +5,15 @@ import { allowManyListeners } from "../runtime/wait.ts";
 /** The head of a response, and its body: all of it, or as it arrives. */
 export interface HttpResponse {
   code: number;
-  headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Names and values in turn, as they came: of most responses nobody reads them. */
+  headers: readonly Buffer[];
   body: string | Readable;
+}
+
+/** The value of a header; `name` in lower case. */
+export function headerOf({ headers }: Pick<HttpResponse, "headers">, name: string): string | undefined {
+  const at = headers.findIndex((each, index) => index % 2 === 0 && each.toString().toLowerCase() === name);
+  return at < 0 ? undefined : headers[at + 1]?.toString();
 }
 
 /** What to do with one exchange. */
@@ -20,11 +27,9 @@ export interface ExchangeOptions {
   onSilence(): void;
 }
 
-type Controller = Dispatcher.DispatchController;
-
 /**
  * One request and its response, by undici's lowest interface: its higher ones make a stream of every body, and that is most of
- * what a small request costs.
+ * what a small request costs. Also the one with controllers, above this, reads the headers of every response.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly response: Promise<HttpResponse>;
@@ -33,7 +38,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #chunks: Buffer[] = [];
   #resolve!: (response: HttpResponse) => void;
   #reject!: (error: Error) => void;
-  #controller: Controller | undefined;
+  #abortRequest: ((error: Error) => void) | undefined;
   #head: Omit<HttpResponse, "body"> | undefined;
   #stream: Readable | undefined;
   /** Why it ended before its response. */
@@ -52,37 +57,37 @@ export class Exchange implements Dispatcher.DispatchHandler {
     else signal?.addEventListener("abort", this.#abort, { once: true });
   }
 
-  onRequestStart(controller: Controller): void {
-    this.#controller = controller;
-    if (this.#ended !== undefined) controller.abort(this.#ended);
+  onConnect(abort: (error: Error) => void): void {
+    this.#abortRequest = abort;
+    if (this.#ended !== undefined) abort(this.#ended);
   }
 
-  onResponseStart(controller: Controller, code: number, headers: HttpResponse["headers"]): void {
-    if (code < 200) return;
+  /** False, here and below: what comes next waits until it is resumed. */
+  onHeaders(code: number, headers: Buffer[], resume: () => void): boolean {
+    if (code < 200) return true;
     this.#head = { code, headers };
     this.#timer.refresh();
-    if (!this.#options.stream || code >= 300) return;
+    if (!this.#options.stream || code >= 300) return true;
     clearTimeout(this.#timer);
     this.#stream = new Readable({
-      read: () => controller.resume(),
+      read: resume,
       destroy: (error, callback) => {
-        controller.abort(error ?? new Error("nobody reads on"));
+        this.#abortRequest?.(error ?? new Error("nobody reads on"));
         callback(error);
       },
     });
     this.#resolve({ ...this.#head, body: this.#stream });
+    return true;
   }
 
-  onResponseData(controller: Controller, chunk: Buffer): void {
-    if (this.#stream !== undefined) {
-      if (!this.#stream.push(chunk)) controller.pause();
-      return;
-    }
+  onData(chunk: Buffer): boolean {
+    if (this.#stream !== undefined) return this.#stream.push(chunk);
     this.#timer.refresh();
     this.#chunks.push(chunk);
+    return true;
   }
 
-  onResponseEnd(): void {
+  onComplete(): void {
     this.#stop();
     this.#stream?.push(null);
     const [first] = this.#chunks;
@@ -90,7 +95,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#head !== undefined) this.#resolve({ ...this.#head, body: bytes.toString() });
   }
 
-  onResponseError(_controller: Controller, error: Error): void {
+  onError(error: Error): void {
     this.#stop();
     this.#stream?.destroy(error);
     this.#reject(error);
@@ -111,7 +116,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #end(error: Error): void {
     this.#stop();
     this.#ended = error;
-    this.#controller?.abort(error);
+    this.#abortRequest?.(error);
     this.#stream?.destroy(error);
     this.#reject(error);
   }

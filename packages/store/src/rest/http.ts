@@ -3,7 +3,7 @@ import { StatusError } from "../object/status-error.ts";
 import { delay } from "../runtime/wait.ts";
 import type { ClusterAccess, TlsAccess } from "./access.ts";
 import { type Connections, connectionsTo } from "./connections.ts";
-import { Exchange, type HttpResponse } from "./exchange.ts";
+import { Exchange, type HttpResponse, headerOf } from "./exchange.ts";
 import { networkError, statusFrom } from "./response-error.ts";
 
 /** How requests to an API server are made. */
@@ -100,14 +100,15 @@ export class HttpClient {
   async #succeed(request: HttpRequest, stream: boolean): Promise<HttpResponse["body"]> {
     let refresh = false;
     for (let attempt = 0; ; attempt++) {
-      const { code, headers, body } = await this.#send(request, { refresh, stream });
+      const response = await this.#send(request, { refresh, stream });
+      const { code, body } = response;
       if (code >= 200 && code < 300) return body;
       if (code === 401 && !refresh && this.#access.authorization !== undefined) {
         refresh = true;
         continue;
       }
       if (code !== 429 || attempt >= BUSY_RETRIES) throw statusFrom(code, body as string);
-      const seconds = Number(headers["retry-after"]) || 1;
+      const seconds = Number(headerOf(response, "retry-after")) || 1;
       await delay(Math.min(MAX_BUSY_WAIT_MS, seconds * 1000), request.signal);
     }
   }
