@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { AccessError, isInCluster, RestStore } from "@mooring/store";
+import { AccessError, isInCluster, RestStore, type RestStoreOptions } from "@mooring/store";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
 
@@ -21,8 +21,8 @@ function places(): string[] {
 }
 
 /** The server that a file leads to, or the system's code why the file cannot be read. */
-async function open(path: string): Promise<RestStore | string> {
-  return RestStore.fromKubeconfig(path).catch((error: unknown) => {
+async function open(path: string, how: RestStoreOptions): Promise<RestStore | string> {
+  return RestStore.fromKubeconfig(path, how).catch((error: unknown) => {
     if (error instanceof AccessError && UNREADABLE.has(error.code ?? "")) return error.code as string;
     throw error;
   });
@@ -35,9 +35,13 @@ const UNREADABLE = new Set<unknown>([...FORBIDDEN, "ENOENT", "ENOTDIR"]);
  * The first of these files that is there. They were named, so nothing else is read when they cannot be used: a command must
  * not reach a cluster that the user did not mean. `source`: the option or variable that named them.
  */
-async function binding(paths: readonly string[], source: string, instead: string): Promise<RestStore> {
+async function binding(
+  paths: readonly string[],
+  { source, instead }: { source: string; instead: string },
+  how: RestStoreOptions,
+): Promise<RestStore> {
   for (const path of paths) {
-    const found = await open(path);
+    const found = await open(path, how);
     if (typeof found !== "string") return found;
     if (FORBIDDEN.has(found)) {
       throw new CommandError(`${source} names ${path}, which you may not read`, {
@@ -55,10 +59,10 @@ async function binding(paths: readonly string[], source: string, instead: string
 }
 
 /** The first of the usual places that has one: the user has named none. */
-async function usual(): Promise<RestStore> {
+async function usual(how: RestStoreOptions): Promise<RestStore> {
   let closed: string | undefined;
   for (const path of places()) {
-    const found = await open(path);
+    const found = await open(path, how);
     if (typeof found !== "string") return found;
     if (FORBIDDEN.has(found)) closed ??= path;
   }
@@ -74,19 +78,20 @@ async function usual(): Promise<RestStore> {
 }
 
 /** The API server that the other commands talk to: of `--kubeconfig`, of `$KUBECONFIG`, or of the usual places. */
-export async function openClient(options: ClientOptions): Promise<RestStore> {
-  if (options.kubeconfig !== undefined)
-    return binding([options.kubeconfig], "--kubeconfig", "or start the server that writes it: mooring up");
+export async function openClient(options: ClientOptions, how: RestStoreOptions = {}): Promise<RestStore> {
+  if (options.kubeconfig !== undefined) {
+    const instead = "or start the server that writes it: mooring up";
+    return binding([options.kubeconfig], { source: "--kubeconfig", instead }, how);
+  }
   const named = (process.env.KUBECONFIG ?? "").split(":").filter((path) => path !== "");
-  if (named.length > 0)
-    return binding(named, "$KUBECONFIG", "or take it away to use the usual places: unset KUBECONFIG");
-  return usual();
+  const instead = "or take it away to use the usual places: unset KUBECONFIG";
+  return named.length > 0 ? binding(named, { source: "$KUBECONFIG", instead }, how) : usual(how);
 }
 
 /** For what may run in a pod: there by its service account, elsewhere as all commands. */
-export function openCluster(options: ClientOptions): Promise<RestStore> {
+export function openCluster(options: ClientOptions, how: RestStoreOptions = {}): Promise<RestStore> {
   const here = options.kubeconfig === undefined && process.env.KUBECONFIG === undefined && isInCluster();
-  return here ? RestStore.inCluster() : openClient(options);
+  return here ? RestStore.inCluster(how) : openClient(options, how);
 }
 
 /** Those of a command that works in a namespace. */

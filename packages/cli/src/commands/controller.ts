@@ -214,7 +214,7 @@ async function controller(options: Options): Promise<void> {
   const logger = await openLogger(options.logLevel);
   const ready = await readyFile(options.readyFile);
   await ready.clear();
-  const store = await openCluster(options);
+  const store = await openCluster(options, { withoutManagers: true });
   const signal = stopSignal();
   const { onCall, families: calls } = countCalls();
   const { csiAddress: endpoints = [], livenessListen, metricsListen } = options;

@@ -340,3 +340,27 @@ test("a delete whose response is a Status still returns which object is gone", a
   const gone: Shelf = await rest.delete(Shelves, { name: "a" });
   assert.deepEqual(gone, { apiVersion: "v1", kind: "Shelf", metadata: { name: "a", uid: "u-1" } });
 });
+
+test("a store without managers reads none of what a server sends of them", async (t) => {
+  const { api, rest } = await setUp(t, { withoutManagers: true });
+  const managedFields = [{ manager: "kubectl", operation: "Update", fieldsV1: { "f:data": {} } }];
+  const text = 'it has "managedFields":[{"manager":"x"}] in it';
+  const sent = { metadata: { name: "a", resourceVersion: "2", managedFields }, data: { text } };
+  api.intercept = (request, response) => {
+    const one = isWatch(request.url) ? { type: "ADDED", object: sent } : sent;
+    const isList = request.url?.endsWith("/shelves") === true && request.method === "GET";
+    const all = isList ? { metadata: { resourceVersion: "1" }, items: [sent, sent] } : one;
+    response.writeHead(200, { "content-type": "application/json" }).end(`${JSON.stringify(all)}\n`);
+    return true;
+  };
+  const { items, resourceVersion } = await rest.list(Shelves);
+  const watch = rest.watch(Shelves, { resourceVersion, signal: AbortSignal.timeout(60_000) });
+  const { value: event } = await watch.next();
+  await watch.return();
+  const read = [...items, event?.object, await rest.get(Shelves, { name: "a" })];
+  read.push(await rest.create(Shelves, shelf("a")));
+  const { managedFields: _, ...metadata } = sent.metadata;
+  assert.equal(read.length, 5);
+  for (const each of read)
+    assert.deepEqual({ metadata: each?.metadata, data: each?.data }, { metadata, data: { text } });
+});

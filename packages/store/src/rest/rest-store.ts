@@ -16,6 +16,7 @@ import { decodeObject, isMap, mentionsNull } from "./decode.ts";
 import { HttpClient, type HttpOptions, type HttpRequest } from "./http.ts";
 import { inClusterAccess, isInCluster } from "./in-cluster.ts";
 import { kubeconfigAccess } from "./kubeconfig.ts";
+import { withoutManagers } from "./managers.ts";
 import { collectionPath, objectPath, withQuery } from "./resource-path.ts";
 import { isStatusObject, noObject, statusFromObject } from "./response-error.ts";
 import { resumingWatch, type WatchRequest } from "./resuming-watch.ts";
@@ -28,6 +29,11 @@ export interface RestStoreOptions extends HttpOptions {
    * every minute. Milliseconds; default 150,000.
    */
   watchIdleMs?: number;
+  /**
+   * Objects come without who has set which field (`metadata.managedFields`), for those who never read that. An object that is written
+   * without it keeps what the server has.
+   */
+  withoutManagers?: boolean;
 }
 
 const PATCH_TYPE: Readonly<Record<Patch["type"], string>> = {
@@ -48,6 +54,8 @@ export class RestStore implements ObjectStore {
   readonly #access: ClusterAccess;
   readonly #http: HttpClient;
   readonly #watchIdleMs: number;
+  /** What is read of a response, or of one line of a watch. */
+  readonly #read: (json: string) => string;
 
   constructor(access: ClusterAccess, options: RestStoreOptions = {}) {
     this.namespace = access.namespace;
@@ -56,6 +64,7 @@ export class RestStore implements ObjectStore {
     this.#access = access;
     this.#http = new HttpClient(access, options);
     this.#watchIdleMs = options.watchIdleMs ?? 150_000;
+    this.#read = options.withoutManagers === true ? withoutManagers : (json) => json;
   }
 
   /** As a kubeconfig file says (default `$KUBECONFIG`, then `~/.kube/config`). Throws AccessError. */
@@ -99,7 +108,7 @@ export class RestStore implements ObjectStore {
   async list<T extends KubeObject>(resource: Resource<T>, options: ListOptions = {}): Promise<ListResult<T>> {
     const { namespace, signal, ...query } = options;
     const path = withQuery(collectionPath(resource, namespace), query);
-    const text = await this.#http.text({ method: "GET", path, signal });
+    const text = this.#read(await this.#http.text({ method: "GET", path, signal }));
     const list = this.#parse(text) as {
       items?: (T | null)[] | null;
       metadata?: {
@@ -191,7 +200,8 @@ export class RestStore implements ObjectStore {
     return { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata } as T;
   }
 
-  #object<T extends KubeObject>(resource: Resource<T>, text: string): T {
+  #object<T extends KubeObject>(resource: Resource<T>, response: string): T {
+    const text = this.#read(response);
     return decodeObject(this.#parse(text) as T, resource, mentionsNull(text));
   }
 
@@ -235,6 +245,7 @@ export class RestStore implements ObjectStore {
       timeoutSeconds: Math.floor(300 + 300 * Math.random()),
     });
     const response = await this.#http.open({ method: "GET", path, signal });
-    return watchEvents(resource, response, { client: this.#http, idleMs: this.#watchIdleMs });
+    const [client, read, idleMs] = [this.#http, this.#read, this.#watchIdleMs];
+    return watchEvents(resource, response, { client, read, idleMs });
   }
 }

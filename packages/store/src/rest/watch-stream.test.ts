@@ -21,7 +21,7 @@ test("a watch outlives a request without a response when it has brought somethin
   const report = (since: number) => {
     for (const listener of listeners) listener(since);
   };
-  const events = watchEvents(Shelves, response, { client, idleMs: NEVER_MS });
+  const events = watchEvents(Shelves, response, { client, read: (line) => line, idleMs: NEVER_MS });
   const began = performance.now();
   response.write(`${JSON.stringify({ type: "ADDED", object: shelf("one") })}\n`);
   assert.equal((await events.next()).value?.object.metadata.name, "one");

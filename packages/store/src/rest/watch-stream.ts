@@ -8,6 +8,13 @@ import { isStatusObject, networkError, statusFromObject } from "./response-error
 
 const TYPES = new Set(["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]);
 
+interface WatchSurroundings {
+  client: Pick<HttpClient, "onSilence">;
+  /** What is read of a line. */
+  read(line: string): string;
+  idleMs: number;
+}
+
 /**
  * The events of one watch response. Ends when the server ends it. Throws the StatusError of an ERROR event, and
  * ServiceUnavailable when the connection breaks, brings nonsense, or is silent for `idleMs`: a connection whose other
@@ -18,7 +25,7 @@ const TYPES = new Set(["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]);
 export async function* watchEvents<T extends KubeObject>(
   resource: Resource<T>,
   response: Readable,
-  { client, idleMs }: { client: Pick<HttpClient, "onSilence">; idleMs: number },
+  { client, read, idleMs }: WatchSurroundings,
 ): AsyncGenerator<WatchEvent<T>, void> {
   response.setEncoding("utf8");
   const silent = () => response.destroy(new Error(`the watch was silent for ${idleMs} ms`));
@@ -36,7 +43,7 @@ export async function* watchEvents<T extends KubeObject>(
       const lines = (rest + chunk).split("\n");
       rest = lines.pop() ?? "";
       for (const line of lines) {
-        if (line !== "") yield parseEvent(resource, line);
+        if (line !== "") yield parseEvent(resource, read(line));
       }
     }
   } catch (error) {
