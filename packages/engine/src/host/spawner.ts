@@ -1,11 +1,9 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { Socket } from "node:net";
 import { defined } from "@mooring/store";
 import type { ExecOptions, ExecResult } from "./host.ts";
+import { JsonChild } from "./json-child.ts";
 import { SPAWNER_PROGRAM, type SpawnerOrder, type SpawnerReply } from "./spawner-child.ts";
 
 const KILL_AFTER_MS = 2000;
-const NODE_OPTIONS = ["--max-old-space-size=64", "--v8-pool-size=0", "--no-warnings"];
 
 /** The program could not be started. */
 export class StartError extends Error {
@@ -27,33 +25,25 @@ interface Waiting {
  * meanwhile: milliseconds for a process of some hundred MB, next to nothing for a small one.
  */
 export class Spawner {
-  readonly #child: ChildProcess;
+  readonly #child: JsonChild<SpawnerOrder, SpawnerReply>;
   /** Our descriptors that the spawner has copies of, and their numbers there. */
   readonly #files: Map<number, number>;
   readonly #waiting = new Map<number, Waiting>();
   readonly #closing = new Map<number, () => void>();
   #next = 1;
-  #rest = "";
   #ended = false;
 
   constructor(files: readonly number[]) {
     this.#files = new Map(files.map((fd, index) => [fd, index + 3]));
-    this.#child = spawn(process.execPath, [...NODE_OPTIONS, "-e", SPAWNER_PROGRAM], {
-      // Out of reach of a Ctrl-C that is meant for us.
-      detached: true,
-      stdio: ["pipe", "pipe", "ignore", ...files],
-      env: { ...process.env, NODE_OPTIONS: "" },
+    this.#child = new JsonChild({
+      ...{ program: SPAWNER_PROGRAM, files },
+      take: (reply) => this.#take(reply),
+      exited: () => {
+        this.#ended = true;
+      },
+      // Later than `exited`: what it still printed is taken first.
+      ended: () => this.#end(),
     });
-    this.#child.on("error", () => this.#end());
-    this.#child.on("exit", () => {
-      this.#ended = true;
-    });
-    // Later than `exit`: what it still printed is taken first.
-    this.#child.on("close", () => this.#end());
-    this.#child.stdin?.on("error", () => {});
-    this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => this.#hear(text));
-    this.#child.stdout?.on("error", () => {});
-    this.#keepAlive();
   }
 
   get pid(): number | undefined {
@@ -72,7 +62,7 @@ export class Spawner {
     const result = new Promise<ExecResult>((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
     const stopKilling = uninterruptible ? undefined : this.#killOnAbort(id, signal);
     this.#keepAlive();
-    this.#order({
+    this.#child.send({
       run: {
         id,
         file,
@@ -103,7 +93,7 @@ export class Spawner {
     await new Promise<void>((resolve) => {
       this.#closing.set(copy, resolve);
       this.#keepAlive();
-      this.#order({ close: copy });
+      this.#child.send({ close: copy });
     });
     this.#keepAlive();
   }
@@ -112,20 +102,10 @@ export class Spawner {
   retire(): void {
     const check = (): void => {
       if (this.#ended) return;
-      if (this.#waiting.size + this.#closing.size === 0) this.#child.stdin?.end();
+      if (this.#waiting.size + this.#closing.size === 0) this.#child.close();
       else setTimeout(check, 100).unref();
     };
     check();
-  }
-
-  #order(order: SpawnerOrder): void {
-    this.#child.stdin?.write(`${JSON.stringify(order)}\n`);
-  }
-
-  #hear(text: string): void {
-    const lines = (this.#rest + text).split("\n");
-    this.#rest = lines.pop() ?? "";
-    for (const line of lines) this.#take(JSON.parse(line));
   }
 
   #take(reply: SpawnerReply): void {
@@ -153,8 +133,8 @@ export class Spawner {
   #killOnAbort(id: number, signal: AbortSignal | undefined): () => void {
     let hard: NodeJS.Timeout | undefined;
     const kill = (): void => {
-      this.#order({ kill: id, signal: "SIGTERM" });
-      hard = setTimeout(() => this.#order({ kill: id, signal: "SIGKILL" }), KILL_AFTER_MS);
+      this.#child.send({ kill: id, signal: "SIGTERM" });
+      hard = setTimeout(() => this.#child.send({ kill: id, signal: "SIGKILL" }), KILL_AFTER_MS);
     };
     signal?.addEventListener("abort", kill, { once: true });
     return () => {
@@ -163,13 +143,7 @@ export class Spawner {
     };
   }
 
-  /** An idle spawner must not keep us alive; an awaited program, or file, must. */
   #keepAlive(): void {
-    const wanted = this.#waiting.size + this.#closing.size > 0;
-    for (const handle of [this.#child, this.#child.stdin, this.#child.stdout]) {
-      if (handle !== this.#child && !(handle instanceof Socket)) continue;
-      if (wanted) handle.ref();
-      else handle.unref();
-    }
+    this.#child.keepUsAlive(this.#waiting.size + this.#closing.size > 0);
   }
 }

@@ -1,11 +1,9 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { createRequire } from "node:module";
-import { Socket } from "node:net";
+import { JsonChild } from "../json-child.ts";
 import type { LibraryCall, LibraryPlace } from "./calls.ts";
 import { LIBRARY_PROGRAM } from "./child/main.ts";
-import type { LibraryReply } from "./child/messages.ts";
+import type { LibraryReply, LibraryRequest } from "./child/messages.ts";
 
-const NODE_OPTIONS = ["--max-old-space-size=64", "--v8-pool-size=0", "--no-warnings"];
 /** Calls at once: each waits for the cluster in a thread of its own. */
 const THREADS = "16";
 /** Each of its threads would keep a heap of its own. */
@@ -30,34 +28,22 @@ interface Waiting {
  * be broken off: whoever waits no longer ends the process.
  */
 export class RbdLibraryProcess {
-  readonly #child: ChildProcess;
+  readonly #child: JsonChild<LibraryRequest, LibraryReply>;
   readonly #waiting = new Map<number, Waiting>();
   #ready = false;
   #next = 1;
-  #rest = "";
   #ended = false;
   #retired = false;
   #grace: NodeJS.Timeout | undefined;
 
   constructor(place: LibraryPlace) {
     const koffi = createRequire(import.meta.url).resolve("koffi");
-    this.#child = spawn(
-      process.execPath,
-      [...NODE_OPTIONS, "-e", LIBRARY_PROGRAM, koffi, JSON.stringify(place)],
-      {
-        // Out of reach of a Ctrl-C that is meant for us.
-        detached: true,
-        // What the library prints may have a key in it.
-        stdio: ["pipe", "pipe", "ignore"],
-        env: { ...process.env, NODE_OPTIONS: "", UV_THREADPOOL_SIZE: THREADS, ...SMALL_HEAP },
-      },
-    );
-    this.#child.on("error", () => this.#end());
-    this.#child.on("close", () => this.#end());
-    this.#child.stdin?.on("error", () => {});
-    this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => this.#hear(text));
-    this.#child.stdout?.on("error", () => {});
-    this.#keepAlive();
+    this.#child = new JsonChild({
+      ...{ program: LIBRARY_PROGRAM, args: [koffi, JSON.stringify(place)] },
+      env: { UV_THREADPOOL_SIZE: THREADS, ...SMALL_HEAP },
+      take: (reply) => this.#take(reply),
+      ended: () => this.#end(),
+    });
   }
 
   /** `no`: it cannot be, or is over. Nobody waits while it connects: a program is there as soon. */
@@ -82,7 +68,7 @@ export class RbdLibraryProcess {
     };
     signal?.addEventListener("abort", abort, { once: true });
     this.#keepAlive();
-    this.#child.stdin?.write(`${JSON.stringify({ id, call })}\n`);
+    this.#child.send({ id, call });
     try {
       return await outcome;
     } finally {
@@ -96,14 +82,8 @@ export class RbdLibraryProcess {
   /** Takes no more calls, and ends with the last that is under way, or a while later without. */
   retire(): void {
     this.#retired = true;
-    if (this.#waiting.size === 0) this.#child.kill("SIGKILL");
-    else this.#grace ??= setTimeout(() => this.#child.kill("SIGKILL"), GRACE_MS);
-  }
-
-  #hear(text: string): void {
-    const lines = (this.#rest + text).split("\n");
-    this.#rest = lines.pop() ?? "";
-    for (const line of lines) this.#take(JSON.parse(line));
+    if (this.#waiting.size === 0) this.#child.kill();
+    else this.#grace ??= setTimeout(() => this.#child.kill(), GRACE_MS);
   }
 
   #take(reply: LibraryReply): void {
@@ -124,12 +104,7 @@ export class RbdLibraryProcess {
     this.#waiting.clear();
   }
 
-  /** An idle process must not keep us alive; an awaited call must. */
   #keepAlive(): void {
-    for (const handle of [this.#child, this.#child.stdin, this.#child.stdout]) {
-      if (handle !== this.#child && !(handle instanceof Socket)) continue;
-      if (this.#waiting.size > 0) handle.ref();
-      else handle.unref();
-    }
+    this.#child.keepUsAlive(this.#waiting.size > 0);
   }
 }
