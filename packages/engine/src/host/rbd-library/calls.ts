@@ -43,6 +43,7 @@ export function featureNames(features: number): string[] {
 const NAME = "([^@/\\s]+)";
 const PLACE = /^--conf (\S+) --id (\S+)(?: --pool (\S+)(?: --namespace (\S+))?)? (.*)$/;
 const OPTIONAL_FEATURES = "(?: --image-feature (\\S+))?";
+
 /** What the library is to do: with the images of a pool, or with their cluster. */
 export interface LibraryOrder {
   at: LibraryPlace | LibraryCluster;
@@ -88,6 +89,8 @@ const CALLS: readonly (readonly [string, Make])[] = [
   [`trash mv ${NAME}`, (name = "") => ({ do: "move-to-trash", name })],
   [`trash rm --no-progress ${NAME}`, (imageId = "") => ({ do: "remove-from-trash", imageId })],
 ];
+
+/** The same of each program. */
 const PROGRAMS: Readonly<Record<string, readonly (readonly [string, Make])[]>> = {
   rbd: CALLS,
   rados: [

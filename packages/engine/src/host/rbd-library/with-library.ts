@@ -114,7 +114,7 @@ function resultOf(call: LibraryCall, outcome: LibraryOutcome): ExecResult | unde
     return printed === undefined ? undefined : ended(0, { stdout: printed });
   }
   const { errno, absent } = outcome;
-  if (call.do === "metadata" && errno === ENOENT) return ended(1, { stderr: `No such key: ${call.key}` });
+  if (absent && call.do === "metadata") return ended(1, { stderr: `No such key: ${call.key}` });
   // Which of the two that a copy is made of is not there only the program says.
   if (absent && call.do === "clone") return undefined;
   if (absent) return ended(ENOENT, { stderr: `rbd: ${wordsOf(call)}: (2) No such file or directory` });
