@@ -22,6 +22,7 @@ const OF_NODE_CALLS = {
   "node/context.ts": "the Volume",
   "node/damaged-record.ts": "nothing, or a record that cannot be read",
   "node/drop-damaged.ts": "the Volume's name",
+  "node/published.ts": "the record of what is published",
   "objects/writers-not-held.ts": "the Volume",
   "request/parameters.ts": "the Volume's parameters",
 };
@@ -57,7 +58,6 @@ const FLOWS: Readonly<Record<string, Flow>> = {
       "node/remounted.ts": "the Volume",
       "node/tuning.ts": "the Volume and its device",
       "objects/io-limits.ts": "the Volume",
-      "node/published.ts": "the record of what is published",
       "node/share.ts": "a mount",
       "request/mount-flags.ts": "nothing: it is for staging a share",
     },

@@ -1,11 +1,29 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { eventually } from "@mooring/store/testing";
-import { capability, createVolume, stage, startWorld } from "../testing/world.ts";
+import {
+  type CapabilityInit,
+  capability,
+  createVolume,
+  stage,
+  startWorld,
+  type World,
+} from "../testing/world.ts";
 
 const ASKED = /^what was mounted before 20[0-9T:.-]+Z is dead or moved: start the pods that use it again$/;
 
-test("a volume that was repaired asks for new mounts until its node has made one, under the same publication", async (t) => {
+/** What is recorded as published, and mounted no more, as after a power loss. */
+async function publishedBefore(
+  world: World,
+  request: { volumeId: string; stagingTargetPath: string; volumeCapability: CapabilityInit },
+): Promise<string> {
+  const targetPath = world.path("target");
+  await world.client.node.nodePublishVolume({ ...request, targetPath });
+  await world.host.mounts.unmount(targetPath);
+  return targetPath;
+}
+
+async function asksUntilMounted(t: TestContext, { isRecorded }: { isRecorded: boolean }): Promise<void> {
   const world = await startWorld();
   t.after(() => world.end());
   const { controller, node } = world.client;
@@ -18,6 +36,7 @@ test("a volume that was repaired asks for new mounts until its node has made one
   const staged = await stage(world, volumeId, choice);
   const again = { volumeId, stagingTargetPath: staged.path, volumeCapability: capability(choice) };
   assert.equal(await condition(), "");
+  const targetPath = isRecorded ? await publishedBefore(world, again) : undefined;
   await world.host.exec.run("xfs_io", ["-x", "-c", "shutdown -f", staged.path]);
   const FAULT = "DATA_LOSS: the xfs file system";
   await eventually("the fault", async () => (await condition()).startsWith(FAULT));
@@ -33,6 +52,13 @@ test("a volume that was repaired asks for new mounts until its node has made one
     ),
   );
   await eventually("the end of the request", async () => (await condition()) === "");
+  if (targetPath !== undefined) await node.nodeUnpublishVolume({ volumeId, targetPath });
   await staged.undo();
   await controller.deleteVolume({ volumeId });
-});
+}
+
+test("a volume that was repaired asks for new mounts until its node has made one, under the same publication", (t) =>
+  asksUntilMounted(t, { isRecorded: false }));
+
+test("a publication that is only recorded, and mounted no more, keeps no volume asking for a new mount", (t) =>
+  asksUntilMounted(t, { isRecorded: true }));

@@ -30,6 +30,7 @@ import { bindFlags, bindFlagsAmong, checkMountFlags } from "../request/mount-fla
 import { type AttachedVolume, type NodeContext, withAttached } from "./context.ts";
 import { dropDamaged } from "./drop-damaged.ts";
 import { isMountOfFolder, kindOf, makeTarget, parsePath, requireFree } from "./mount-points.ts";
+import { mountedTargets } from "./published.ts";
 import type { StageRecord } from "./records.ts";
 import { noteRemounted } from "./remounted.ts";
 import { isMountOfShare, mountShare, type ShareSource, shareSource } from "./share.ts";
@@ -198,7 +199,8 @@ async function noteAndPrepare(
   stage: ToStage,
   signal: AbortSignal,
 ): Promise<[made: boolean, prepared: Prepared | undefined]> {
-  const published = Object.keys((await node.records.findOf(stage.volume))?.published ?? {});
+  const known = await node.records.findOf(stage.volume);
+  const published = known === undefined ? [] : await mountedTargets(node, known);
   const noting = note(node, stage.volume, stage.wanted).then((made) => {
     recorded();
     return made;
