@@ -1,14 +1,18 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtemp, open, rm, rmdir, statfs, truncate, writeFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { mkdir, mkdtemp, open, rm, rmdir, statfs, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
 /** What makes each kind of file system; ext4 keeps nothing for the administrator. */
-const MAKE = { ext4: ["mkfs.ext4", "-q", "-m", "0"], btrfs: ["mkfs.btrfs", "--quiet"] } as const;
+const MAKE = {
+  ext4: ["mkfs.ext4", "-q", "-m", "0", "-e", "remount-ro"],
+  btrfs: ["mkfs.btrfs", "--quiet"],
+} as const;
 
 /** A file system of its own, on a loop device. */
 export class SmallDisk {
@@ -20,19 +24,63 @@ export class SmallDisk {
     this.#image = image;
   }
 
-  static async create(mebibytes: number, kind: keyof typeof MAKE = "ext4"): Promise<SmallDisk> {
+  /** `inodes`: how many an ext4 has, about. */
+  static async create(
+    mebibytes: number,
+    kind: keyof typeof MAKE = "ext4",
+    { inodes }: { inodes?: number } = {},
+  ): Promise<SmallDisk> {
     const folder = await mkdtemp(join(tmpdir(), "mooring-disk-"));
     const image = `${folder}.img`;
     await writeFile(image, "");
     await truncate(image, mebibytes * 1024 ** 2);
     const [program, ...args] = MAKE[kind];
-    await run(program, [...args, image]);
-    await run("mount", ["-o", "loop", image, folder]);
-    return new SmallDisk(folder, image);
+    await run(program, [...args, ...(inodes === undefined ? [] : ["-N", String(inodes)]), image]);
+    const disk = new SmallDisk(folder, image);
+    await disk.#mount();
+    return disk;
   }
 
   get #filler(): string {
     return join(this.folder, "filler");
+  }
+
+  async #mount(): Promise<void> {
+    await run("mount", ["-o", "loop", this.#image, this.folder]);
+  }
+
+  /** An error of the ext4 in it, after which it takes no write, as `errors=remount-ro` has it. */
+  async fail(): Promise<void> {
+    const { stdout } = await run("findmnt", ["-n", "-o", "SOURCE", this.folder]);
+    await writeFile(`/sys/fs/ext4/${basename(stdout.trim())}/trigger_fs_error`, "1");
+  }
+
+  /** What an operator does about that. Nothing may use it. */
+  async repair(): Promise<void> {
+    await run("umount", [this.folder]);
+    await run("fsck.ext4", ["-f", "-p", this.#image]).catch((error: { code?: unknown }) => {
+      // It has corrected what it found.
+      if (error.code !== 1) throw error;
+    });
+    await this.#mount();
+  }
+
+  /** To the last inode. */
+  async takeInodes(): Promise<void> {
+    await mkdir(this.#files, { recursive: true }).catch(() => {});
+    try {
+      for (;;) await writeFile(join(this.#files, randomUUID()), "");
+    } catch (error) {
+      assert.equal((error as NodeJS.ErrnoException).code, "ENOSPC");
+    }
+  }
+
+  async freeInodes(): Promise<void> {
+    await rm(this.#files, { recursive: true, force: true });
+  }
+
+  get #files(): string {
+    return join(this.folder, "files");
   }
 
   /** Takes all but so much of what is free. */

@@ -1,3 +1,4 @@
+import type { DiskFault } from "./local/disk-faults.ts";
 import type { JsonList } from "./local/list.ts";
 import type { ResourceRegistry } from "./local/registry.ts";
 import type { JsonWatchEvent } from "./local/watch.ts";
@@ -25,8 +26,8 @@ export interface JsonStore extends ObjectStore {
     patch: Patch,
     options?: AdmittedOptions & { subresource?: string },
   ): Promise<T>;
-  /** Why writes are refused now, as the disk is full, and what to do; undefined while there is room. */
-  diskFull(): string | undefined;
+  /** What is wrong with the disk of the store, and what to do; undefined while it is well. */
+  diskFault(fault: DiskFault): string | undefined;
   /** What a read has found to be damaged on disk, and the way out; undefined while the store is whole as far as it was read. */
   damage(): string | undefined;
 }

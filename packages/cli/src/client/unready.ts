@@ -12,6 +12,10 @@ interface Unready {
 const NEXT: Readonly<Record<string, string>> = {
   "state-file":
     "stop Mooring, and put back the newest copy with `mooring state restore`; volumes' data is not touched",
+  "state-disk-writes":
+    "see the kernel's log of the state folder's disk (dmesg), and have it writable again: writes go on by themselves then. One that has given up is first checked by fsck, while Mooring is stopped",
+  "state-disk-files":
+    "remove files from the disk of the state folder (df -i): what waits goes on by itself then",
   "state-disk": "make room on the disk of the state folder; writes go on by themselves then",
 };
 

@@ -3,7 +3,7 @@ import { rotateCredential, startClusterNode, startMooringNode } from "@mooring/s
 import { defined } from "@mooring/store";
 import { Command } from "commander";
 import { type JoinOptions, openNodeClient } from "../client/node-client.ts";
-import { warnOfDisks, warnOfFullDisk } from "../doctor/disk-checks.ts";
+import { warnOfDisks, warnOfUnrecorded } from "../doctor/disk-checks.ts";
 import { withConfigFile } from "../options/config-file.ts";
 import { type HostOptions, withHostOptions } from "../options/host-options.ts";
 import { labels, nodeName, ownPoolName, poolName, taints } from "../options/node-settings.ts";
@@ -66,7 +66,7 @@ async function node(options: NodeOptions): Promise<void> {
     await ready.write({ pid: process.pid, node: name, socket: running.socket });
   };
   await foreground.serve(running, announce).finally(() => store.close());
-  warnOfFullDisk(stateDir);
+  warnOfUnrecorded(stateDir);
 }
 
 function poolsOf(options: NodeOptions, node: string): AgentPool[] {

@@ -1,7 +1,7 @@
 import { type Standalone, startStandalone } from "@mooring/standalone";
 import { defined, RestStore, type StoreOpenError } from "@mooring/store";
 import { Command } from "commander";
-import { warnOfDisks, warnOfFullDisk } from "../doctor/disk-checks.ts";
+import { warnOfDisks, warnOfUnrecorded } from "../doctor/disk-checks.ts";
 import { type ClientBoundsOptions, clientBounds, withClientBounds } from "../options/client-bounds.ts";
 import { withConfigFile } from "../options/config-file.ts";
 import { type HostOptions, withHostOptions } from "../options/host-options.ts";
@@ -75,7 +75,7 @@ async function up(options: UpOptions): Promise<void> {
     process.stdout.write(`\nexport KUBECONFIG=${running.kubeconfig}\n`);
     await ready.write({ pid: process.pid, url: running.url, kubeconfig: running.kubeconfig });
   });
-  warnOfFullDisk(stateDir);
+  warnOfUnrecorded(stateDir);
 }
 
 /** `mooring up`: everything on one machine, in the foreground, until a signal. */

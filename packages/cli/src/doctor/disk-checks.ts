@@ -1,3 +1,4 @@
+import { utimesSync } from "node:fs";
 import { readdir, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { describeBytes, diskFull, diskRoom } from "@mooring/store";
@@ -17,7 +18,20 @@ export async function diskChecks(stateDir: string): Promise<Check[]> {
   const disk = await statfs(stateDir).catch(() => undefined);
   if (disk === undefined) return [];
   const free = disk.bavail * disk.bsize;
-  return [filled(stateDir, free, (disk.blocks - disk.bfree) * disk.bsize), ...(await pools(stateDir, free))];
+  return [
+    filled(stateDir, free, (disk.blocks - disk.bfree) * disk.bsize),
+    ...inodes(stateDir, disk),
+    ...(await pools(stateDir, free)),
+  ];
+}
+
+/** A disk may have room for any number of bytes, and for no further file. One that makes inodes as it needs them has none of its own. */
+function inodes(stateDir: string, { files, ffree }: { files: number; ffree: number }): Check[] {
+  const part = files === 0 ? 0 : (files - ffree) / files;
+  const level = LEVELS.find(({ from }) => part >= from);
+  if (level === undefined) return [];
+  const detail = `${Math.round(part * 100)} % of its inodes used, ${ffree} free: without one no file can be made`;
+  return [check(`inodes of ${stateDir}`, level.state, detail, `remove files there: df -i ${stateDir}`)];
 }
 
 /** As `df` counts: what only root may take is in neither part. */
@@ -56,9 +70,26 @@ export async function warnOfDisks(stateDir: string): Promise<void> {
 }
 
 /** Of a stop that could write nothing down: the next start goes by what was recorded before. */
-export function warnOfFullDisk(stateDir: string): void {
+export function warnOfUnrecorded(stateDir: string): void {
+  const lost = "how pods have ended may not be recorded, and the next start needs";
+  if (isUnwritable(stateDir)) {
+    process.stderr.write(
+      `warning: stopped, but the disk of ${stateDir} is read-only: ${lost} to write there\n`,
+    );
+    process.stderr.write("next: see why (dmesg), check the file system (fsck), and mount it for writing\n");
+  }
   if (diskFull(diskRoom(stateDir)) === undefined) return;
-  const lost = "how pods have ended may not be recorded, and the next start needs room";
-  process.stderr.write(`warning: stopped, but the disk of ${stateDir} is full: ${lost}\n`);
+  process.stderr.write(`warning: stopped, but the disk of ${stateDir} is full: ${lost} room\n`);
   process.stderr.write(`next: make room there: df -h ${stateDir}\n`);
+}
+
+/** A file system that has given up may not show that in its options. */
+function isUnwritable(folder: string): boolean {
+  try {
+    const now = new Date();
+    utimesSync(folder, now, now);
+    return false;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EROFS";
+  }
 }

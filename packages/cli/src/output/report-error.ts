@@ -1,7 +1,14 @@
 import { dirname } from "node:path";
 import { CsiError } from "@mooring/csi";
 import { NodeInUse } from "@mooring/engine";
-import { AccessError, defined, StatusError, StoreOpenError, type StoreOpenReason } from "@mooring/store";
+import {
+  AccessError,
+  defined,
+  isOutOfInodes,
+  StatusError,
+  StoreOpenError,
+  type StoreOpenReason,
+} from "@mooring/store";
 import { describeRefusal, type ErrorReport } from "./api-refusal.ts";
 import { CommandError } from "./command-error.ts";
 import { EXIT } from "./exit-codes.ts";
@@ -32,6 +39,13 @@ function restore({ file = "" }: StoreOpenError): string {
   return `put back the newest copy with \`mooring state restore --state-dir ${stateDir}\`; \`mooring state check\` lists what is damaged; volumes' data is not touched`;
 }
 
+/** What Node.js has of a refusal of the system: the path of a file, the address of a socket. */
+interface SystemError extends Error {
+  code?: string;
+  path?: string;
+  address?: string;
+}
+
 /** What an operator does about a refusal of the system, by its code. The messages name the path or the address. */
 const SYSTEM: Readonly<Record<string, { next: string; exitCode: number }>> = {
   EADDRINUSE: { next: "stop the process that listens there, or use another address", exitCode: EXIT.busy },
@@ -42,6 +56,15 @@ const SYSTEM: Readonly<Record<string, { next: string; exitCode: number }>> = {
   ENOSPC: { next: "make room on that file system, or use a path on another one", exitCode: EXIT.usage },
   EDQUOT: { next: "make room in that quota, or use a path on another file system", exitCode: EXIT.usage },
 };
+
+/** "No space left" also of a file system that has any amount of it, and no place for a further file. */
+function ofSystem({ message, code = "", path, address }: SystemError): ErrorReport | undefined {
+  const report = SYSTEM[code];
+  if (report === undefined) return undefined;
+  if (code !== "ENOSPC" || !isOutOfInodes(path ?? address ?? "")) return { message, ...report };
+  const next = "remove files from that file system (df -i), or use a path on another one";
+  return { ...report, message: `${message} (its file system has no inodes left)`, next };
+}
 
 function cannotOpen(error: StoreOpenError): ErrorReport {
   const { message, reason } = error;
@@ -108,11 +131,11 @@ export function describeError(error: unknown): ErrorReport {
   if (error instanceof StatusError)
     return error.cause === undefined ? describeRefusal(error) : withoutResponse(error);
   if (!(error instanceof Error)) return { message: String(error), next: REPORT, exitCode: EXIT.internal };
-  const { code, hint } = error as Error & { code?: unknown; hint?: unknown };
+  const { code, hint } = error as SystemError & { hint?: unknown };
   if (typeof code === "string" && UNREACHABLE.has(code)) return unreachable(error.message);
-  const refusal = typeof code === "string" ? SYSTEM[code] : undefined;
+  const refusal = ofSystem(error);
   const own = typeof hint === "string" ? { next: hint } : {};
-  if (refusal !== undefined) return { message: error.message, ...refusal, ...own };
+  if (refusal !== undefined) return { ...refusal, ...own };
   if (typeof hint === "string") return { message: error.message, next: hint, exitCode: EXIT.usage };
   const message = withSourcePositions(error.stack ?? error.message);
   return { message, next: REPORT, exitCode: EXIT.internal };

@@ -6,6 +6,7 @@ import {
   copyFolder,
   describeBytes,
   isOlder,
+  isOutOfInodes,
   listCopies,
   lockFolder,
   type StateCopy,
@@ -57,10 +58,14 @@ async function checkOwn(folder: string): Promise<Checked> {
 }
 
 function noRoom(copy: string, cause: unknown): CommandError {
-  return new CommandError(`no space left on the disk of ${copy}: a store in use is checked by a copy of it`, {
-    next: "make room there, or stop Mooring: a store that is not in use is read where it is",
-    cause,
-  });
+  const [missing, way] = isOutOfInodes(copy) ? ["inodes", "remove files (df -i)"] : ["space", "make room"];
+  return new CommandError(
+    `no ${missing} left on the disk of ${copy}: a store in use is checked by a copy of it`,
+    {
+      next: `${way} there, or stop Mooring: a store that is not in use is read where it is`,
+      cause,
+    },
+  );
 }
 
 type CheckedCopy = StateCopy & { damage: StoreReport["damage"] };

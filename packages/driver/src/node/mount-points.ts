@@ -2,6 +2,7 @@ import { lstat, mkdir, open, readdir, rmdir, unlink } from "node:fs/promises";
 import { basename, normalize } from "node:path";
 import { CsiError } from "@mooring/csi";
 import type { MountEntry } from "@mooring/engine";
+import { unlessReadOnly } from "@mooring/store";
 import { codeOf } from "../errors.ts";
 import type { NodeContext } from "./context.ts";
 import { isMountOfShare } from "./share.ts";
@@ -65,7 +66,7 @@ export async function makeTarget(path: string, kind: "directory" | "file"): Prom
   }
 }
 
-/** Removes a mount point that we made. Never anything inside: what is there was written by a user. */
+/** Removes a mount point that we made. Never anything inside: what is there was written by a user. A read-only disk keeps it. */
 export async function removeTarget(path: string): Promise<void> {
   const kind = await kindOf(path);
   if (kind === "missing") return;
@@ -74,7 +75,7 @@ export async function removeTarget(path: string): Promise<void> {
     else if (kind === "file") await unlink(path);
     else throw CsiError.failedPrecondition(`${path} is neither a directory nor a file; it is left alone`);
   } catch (error) {
-    if (codeOf(error) !== "ENOTEMPTY") throw error;
+    if (codeOf(error) !== "ENOTEMPTY") return unlessReadOnly(error);
     const entries = (await readdir(path)).slice(0, 5).join(", ");
     throw CsiError.failedPrecondition(`${path} is not empty after unmounting: ${entries}`, {
       hint: "Something wrote beneath the mount. Move it away; the call can then be repeated.",

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Volume } from "@mooring/engine";
-import { defined, isDiskFull, KeyedLock, replaceFile, syncFolder } from "@mooring/store";
+import { defined, isDiskFull, KeyedLock, replaceFile, syncFolder, unlessReadOnly } from "@mooring/store";
 import { codeOf } from "../errors.ts";
 import { parseRecord, unlessDamaged } from "./damaged-record.ts";
 
@@ -95,7 +95,7 @@ export class NodeRecords {
     try {
       await this.put(record);
     } catch (error) {
-      if (!isDiskFull(error)) throw error;
+      if (!isDiskFull(error)) return unlessReadOnly(error);
       if (atLeast !== undefined) await this.put(atLeast);
     }
   }

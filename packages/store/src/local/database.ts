@@ -1,11 +1,11 @@
 import { statSync } from "node:fs";
 import type { Database, RootDatabase } from "lmdb";
-import { insufficientStorage } from "../object/errors.ts";
+import { insufficientStorage, notWritable } from "../object/errors.ts";
 import { StatusError } from "../object/status-error.ts";
 import { makeFolder } from "../runtime/make-folder.ts";
 import type { StoreReport } from "./check/check-store.ts";
 import { copyStore } from "./copies/copy-pages.ts";
-import { diskFull, diskRoom } from "./disk-room.ts";
+import { DISK_FAULTS, type DiskFault } from "./disk-faults.ts";
 import type { StoreEvent } from "./event.ts";
 import { type Evidence, finishFiles, inspectFiles, storeFile } from "./files.ts";
 import { Headroom } from "./headroom.ts";
@@ -205,10 +205,15 @@ export class ObjectDatabase {
     if (this.diskFull() === undefined) void this.#headroom.extend();
   }
 
-  /** Throws InsufficientStorage when the disk is full, and these writes are none that it takes all the same. */
+  /**
+   * Throws InsufficientStorage when the disk is full, and these writes are none that it takes all the same, and InternalError
+   * when it cannot be written to: a transaction that fails in LMDB may end the process.
+   */
   #checkRoom(events: readonly StoreEvent[] = []): void {
     const full = this.diskFull();
     if (full !== undefined && !this.#headroom.takes(events)) throw insufficientStorage(full);
+    const unwritable = this.diskFault("unwritable");
+    if (unwritable !== undefined) throw notWritable(unwritable);
   }
 
   /** One object's write, and what it does to the seal. */
@@ -243,7 +248,12 @@ export class ObjectDatabase {
 
   /** Why nothing can be written now; undefined while the disk has room. */
   diskFull(): string | undefined {
-    return diskFull(diskRoom(this.#folder));
+    return this.diskFault("full");
+  }
+
+  /** What is wrong with the disk, and what to do; undefined while it is well. */
+  diskFault(fault: DiskFault): string | undefined {
+    return DISK_FAULTS[fault](this.#folder);
   }
 
   /** What has been found to be damaged since the store was opened, and the way out. */
@@ -306,7 +316,7 @@ export class ObjectDatabase {
 }
 
 function requireRoom(folder: string): void {
-  const full = diskFull(diskRoom(folder));
+  const full = DISK_FAULTS.full(folder);
   if (full !== undefined) throw insufficientStorage(full);
 }
 

@@ -35,10 +35,10 @@ test("a full disk refuses writes, loses nothing, and everything works again when
   assert.ok(isStatus(refusal, "InsufficientStorage"));
   assert.equal(refusal.code, 507);
   assert.match(refusal.message, /no space left on the disk of \S+\/store: .* [KM]iB .* make room there/);
-  assert.equal(`the write was not stored: ${store.diskFull()}`, refusal.message);
+  assert.equal(`the write was not stored: ${store.diskFault("full")}`, refusal.message);
   await command("mount", ["-o", "remount,size=8m", folder]);
   await create("after");
-  assert.equal(store.diskFull(), undefined);
+  assert.equal(store.diskFault("full"), undefined);
   const names = async () => (await store.list(Shelves)).items.map(({ metadata }) => metadata.name).sort();
   assert.deepEqual(await names(), [...stored].sort());
   await store.close();

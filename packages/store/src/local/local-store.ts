@@ -5,6 +5,7 @@ import type { ListOptions, WatchOptions } from "../object-store.ts";
 import type { StoreReport } from "./check/check-store.ts";
 import { ObjectDatabase } from "./database.ts";
 import { type DecidedWrite, DecidedWrites, type Foundation } from "./decided.ts";
+import type { DiskFault } from "./disk-faults.ts";
 import { decodeEvent } from "./event.ts";
 import type { Evidence } from "./files.ts";
 import { History, type HistoryLimits } from "./history.ts";
@@ -87,9 +88,9 @@ export class LocalStore extends WritingStore {
     return this.#closing;
   }
 
-  /** Why writes are refused now, as the disk is full, and what to do; undefined while there is room. */
-  diskFull(): string | undefined {
-    return this.#database.diskFull();
+  /** What is wrong with the disk of the store, and what to do; undefined while it is well. */
+  diskFault(fault: DiskFault): string | undefined {
+    return this.#database.diskFault(fault);
   }
 
   /** What has been found to be damaged on disk since the store was opened, and the way out. */

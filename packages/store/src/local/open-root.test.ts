@@ -45,5 +45,5 @@ test("where the table of readers has no place at all the error names it", async 
   const { ended, out, err } = await opened(t, `${noMemory("nr_inodes=2")}; ${noInodes}`);
   assert.equal(ended, "1", err);
   assert.equal(out, "wrote 1\n");
-  assert.match(err, /store\/store\.mdb-lock cannot be written: its disk is full \(ENOSPC\)/);
+  assert.match(err, /store\/store\.mdb-lock cannot be written: its disk has no inodes left \(ENOSPC\)/);
 });

@@ -9,6 +9,7 @@ import type {
   WatchEvent,
   WatchOptions,
 } from "../object-store.ts";
+import type { DiskFault } from "./disk-faults.ts";
 import type { JsonList } from "./list.ts";
 import type { ResourceRegistry } from "./registry.ts";
 import type { JsonWatchEvent } from "./watch.ts";
@@ -22,7 +23,7 @@ export abstract class WritingStore implements JsonStore {
   abstract getJson(resource: Resource, key: ObjectKey): string;
   abstract listJson(resource: Resource, options?: ListOptions): JsonList;
   abstract watchJson(resource: Resource, options: WatchOptions): AsyncGenerator<JsonWatchEvent, void>;
-  abstract diskFull(): string | undefined;
+  abstract diskFault(fault: DiskFault): string | undefined;
   abstract damage(): string | undefined;
 
   async get<T extends KubeObject>(resource: Resource<T>, key: ObjectKey): Promise<T> {

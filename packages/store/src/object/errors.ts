@@ -80,6 +80,11 @@ export function insufficientStorage(why: string): StatusError {
   return new StatusError("InsufficientStorage", `the write was not stored: ${why}`);
 }
 
+/** The disk takes no write at all. */
+export function notWritable(why: string): StatusError {
+  return new StatusError("InternalError", `Internal error occurred: the write was not stored: ${why}`);
+}
+
 /** The revision has left the history: list again. */
 export function expired(requested: number, oldest: number): StatusError {
   return new StatusError("Expired", `too old resource version: ${requested} (${oldest})`);

@@ -1,3 +1,4 @@
+import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
 
 /** The system's codes for "nothing more fits": the disk is full, or what this user may have of it. */
@@ -9,6 +10,24 @@ export function isDiskFull(error: unknown): boolean {
 }
 
 /**
+ * For what is removed behind something that is undone: an empty mount point, a record that says more than there is. The file
+ * system of a disk that has failed keeps it, and that must keep nobody from undoing the rest. Throws other errors.
+ */
+export function unlessReadOnly(error: unknown): void {
+  if (!(error instanceof Error && (error as NodeJS.ErrnoException).code === "EROFS")) throw error;
+}
+
+/** Whether the file system at a path has no place for a further file: then it may have any number of bytes free. */
+export function isOutOfInodes(path: string): boolean {
+  try {
+    const { files, ffree } = statfsSync(dirname(path));
+    return files > 0 && ffree === 0;
+  } catch {
+    return false;
+  }
+}
+
+/**
  * The error of a file that was not written, with its path: write(2) names none. Of a full disk it says so in words; `hint` is
  * what an operator does then. Has the code of its cause.
  */
@@ -17,8 +36,11 @@ export function writeFailure(path: string, cause: unknown): unknown {
   const { code } = cause as NodeJS.ErrnoException;
   if (isDiskFull(cause)) {
     const folder = dirname(path);
-    const hint = `make room on that disk (df -h ${folder}; df -i ${folder}), and do it again`;
-    return Object.assign(new Error(`${path} cannot be written: its disk is full (${code})`, { cause }), {
+    const [state, way] = isOutOfInodes(path)
+      ? ["has no inodes left", `remove files from that disk (df -i ${folder})`]
+      : ["is full", `make room on that disk (df -h ${folder}; df -i ${folder})`];
+    const hint = `${way}, and do it again`;
+    return Object.assign(new Error(`${path} cannot be written: its disk ${state} (${code})`, { cause }), {
       code,
       hint,
     });

@@ -23,7 +23,7 @@ test("a link outlives a thread of the store that stands still for long", (t) => 
     Atomics.add(numbers, 0, 1);
     return "ok";
   });
-  assert.equal(link.atOnce({ do: "disk-full" }), "here it is");
+  assert.equal(link.atOnce({ do: "disk-fault", fault: "full" }), "here it is");
 });
 
 test("a thread that asks a store that is served no more gets an error, and does not wait", async (t) => {

@@ -1,5 +1,6 @@
 import type { MessagePort } from "node:worker_threads";
 import type { DecidedWrite } from "../local/decided.ts";
+import type { DiskFault } from "../local/disk-faults.ts";
 import type { JsonListEnd } from "../local/list.ts";
 import type { JsonWatchEvent } from "../local/watch.ts";
 import type { ObjectKey, Resource } from "../object/resource.ts";
@@ -34,7 +35,7 @@ export type AtOnce =
   | { do: "latest"; attempt: number; path: string }
   /** Begins list number `stream`; the response is its revision. */
   | { do: "list"; stream: number; resource: Resource; options: SentList }
-  | { do: "disk-full" }
+  | { do: "disk-fault"; fault: DiskFault }
   | { do: "damage" };
 
 /** What takes time. */

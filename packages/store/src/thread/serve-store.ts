@@ -113,8 +113,8 @@ class Serving {
         this.#streams.set(request.stream, { outlet: new Outlet(list.pages, PAGES_AHEAD), over });
         return list.resourceVersion;
       }
-      case "disk-full":
-        return this.#store.diskFull();
+      case "disk-fault":
+        return this.#store.diskFault(request.fault);
       case "damage":
         return this.#store.damage();
     }

@@ -1,3 +1,4 @@
+import type { DiskFault } from "../local/disk-faults.ts";
 import type { JsonList, JsonListEnd } from "../local/list.ts";
 import type { ResourceDefinition, ResourceRegistry } from "../local/registry.ts";
 import { Selection } from "../local/selection.ts";
@@ -51,8 +52,8 @@ export class ThreadStore extends WritingStore {
     this.#link.close();
   }
 
-  diskFull(): string | undefined {
-    return this.#link.atOnce({ do: "disk-full" }) as string | undefined;
+  diskFault(fault: DiskFault): string | undefined {
+    return this.#link.atOnce({ do: "disk-fault", fault }) as string | undefined;
   }
 
   damage(): string | undefined {

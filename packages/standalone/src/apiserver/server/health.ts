@@ -21,7 +21,9 @@ const ALIVE: Readonly<Record<string, Check>> = { ping, store };
 /** A restart does not help against what is only here: reads have responses, and writes have once that is put right. */
 const READY: Readonly<Record<string, Check>> = {
   ...ALIVE,
-  "state-disk": ({ store }) => store.diskFull(),
+  "state-disk": ({ store }) => store.diskFault("full"),
+  "state-disk-writes": ({ store }) => store.diskFault("unwritable"),
+  "state-disk-files": ({ store }) => store.diskFault("no-files"),
   "state-file": ({ store }) => store.damage(),
 };
 

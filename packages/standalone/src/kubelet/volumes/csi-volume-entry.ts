@@ -9,6 +9,7 @@ import {
   type ObjectStore,
   PersistentVolumes,
   type Pod,
+  unlessReadOnly,
 } from "@mooring/store";
 import { attachmentName } from "../../controllers/attach-detach/names.ts";
 import type { ClusterView } from "../../controllers/cluster-view.ts";
@@ -248,6 +249,5 @@ async function removeTarget(host: Host, target: string): Promise<void> {
     throw new Error(`${target} is still mounted although the driver has unpublished it`);
   const info = await lstat(target).catch(() => undefined);
   if (info === undefined) return;
-  if (info.isDirectory()) await rmdir(target);
-  else await unlink(target);
+  await (info.isDirectory() ? rmdir(target) : unlink(target)).catch(unlessReadOnly);
 }

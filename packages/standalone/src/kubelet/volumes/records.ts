@@ -1,6 +1,6 @@
 import { readdir, readFile, rmdir, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { makeFolder, naming, replaceFile } from "@mooring/store";
+import { makeFolder, naming, replaceFile, unlessReadOnly } from "@mooring/store";
 import type { KubeletPaths } from "../paths.ts";
 
 /**
@@ -34,7 +34,7 @@ export async function writeVolumeRecord(folder: string, record: VolumeRecord): P
   await replaceFile(join(folder, FILE), `${JSON.stringify(record)}\n`, 0o644);
 }
 
-/** Removes the record and its folder. Whatever else is in there stays and is an error: it could be data. */
+/** Removes the record and its folder. Whatever else is in there stays and is an error: it could be data. A read-only disk keeps all. */
 export async function removeVolumeRecord(folder: string): Promise<void> {
   for (const name of [FILE, `${FILE}.new`]) await unlink(join(folder, name)).catch(ignoreMissing);
   await rmdir(folder).catch(ignoreMissing);
@@ -82,5 +82,5 @@ async function list(folder: string): Promise<string[]> {
 }
 
 function ignoreMissing(error: NodeJS.ErrnoException): void {
-  if (error.code !== "ENOENT") throw error;
+  if (error.code !== "ENOENT") unlessReadOnly(error);
 }

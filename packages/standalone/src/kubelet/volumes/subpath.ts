@@ -13,6 +13,7 @@ import {
 } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import type { Host } from "@mooring/engine";
+import { unlessReadOnly } from "@mooring/store";
 import { childPath, O_PATH, openChild } from "../../runtime/open-child.ts";
 
 /**
@@ -76,10 +77,10 @@ async function removeEmpty(folder: string): Promise<void> {
   for (const entry of entries) {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) await removeEmpty(path);
-    else if ((await lstat(path)).size === 0) await rm(path);
+    else if ((await lstat(path)).size === 0) await rm(path).catch(unlessReadOnly);
   }
   await rmdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "ENOENT") throw error;
+    if (error.code !== "ENOENT") unlessReadOnly(error);
   });
 }
 
