@@ -27,10 +27,11 @@ const FLAGS: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 /**
  * Of the same commands, set once it is compiled and until the command says what it wants: see `keepGarbageSmall`. What a program makes as
- * it begins has the young generation grow to its limit of 32 MiB, of which V8 gives nothing back before the process is idle.
+ * it begins has the young generation grow to its limit of 32 MiB, of which V8 gives nothing back before the process is idle. And the
+ * first collection of the old one says when there is a second: after fourfold growth, as V8 has it.
  */
 const UNTIL_BEGUN: ReadonlyMap<string, readonly string[]> = new Map([
-  ["controller", ["--semi-space-growth-factor=1"]],
+  ["controller", ["--semi-space-growth-factor=1", "--heap-growing-percent=50"]],
 ]);
 
 /**
