@@ -96,6 +96,23 @@ describe("mooring why: a ticket", () => {
     }
   }
 
+  test("a growth that waits for the pods of its volume: to end those, and no ticket below them", () => {
+    const reason = "AttachedWithIncompatibleParameters";
+    const attachment = attachmentWith(reason, false);
+    const owner = { apiVersion: "storage.k8s.io/v1", kind: "VolumeAttachment", name: "csi-1" };
+    attachment.spec.attachmentTickets = {
+      t: { ...ticket, type: "volume-expansion-controller" },
+      other: { ...ticket, id: "other", type: "csi-attacher", owner },
+    };
+    const [condition] = attachment.status?.attachmentTicketStatuses?.["t"]?.conditions ?? [];
+    if (condition !== undefined)
+      condition.message = 'attached with its device by ticket "other" (csi-attacher)';
+    const { next = "" } =
+      explainTickets(attachment, NOW).find(({ subject }) => /^ticket t /.test(subject)) ?? {};
+    assert.match(next, /^end the pods that use it, and it grows .*kubectl delete pod/);
+    assert.doesNotMatch(next, /ticket rm/);
+  });
+
   test("a ticket for a node that there is not: how to end it, whoever has it", () => {
     const [found] = explainTickets(attachmentWith("NodeNotFound", false), NOW);
     assert.match(found?.next ?? "", /mooring ticket rm v t --force \(takes it from ann;/);

@@ -25,9 +25,14 @@ const seeNamedTickets: Next = (_, volume, { named }) => {
   return `see who has it: mooring ticket list ${volume}${ends.join("")}`;
 };
 
+/** A file system that cannot grow in use grows between two pods: whoever ends the publication below one that runs breaks it. */
+const growWithoutPods: Next = () =>
+  "end the pods that use it, and it grows before they start again: kubectl delete pod, or kubectl rollout restart";
+
 const NEXT: Partial<Record<TicketReason, Next>> = {
   BlockedByUninterruptible: seeNamedTickets,
-  AttachedWithIncompatibleParameters: seeNamedTickets,
+  AttachedWithIncompatibleParameters: (ticket, volume, result) =>
+    (waitsForItsPods(ticket, result) ? growWithoutPods : seeNamedTickets)(ticket, volume, result),
   NodeNotFound: (ticket, volume) =>
     `name a node of \`kubectl get nodeagents\`, or end it: ${endTicket(ticket, volume)}`,
   NodeNotReady: ({ nodeID }) => `see the node: kubectl describe nodeagent ${nodeID}`,
@@ -39,6 +44,13 @@ const NEXT: Partial<Record<TicketReason, Next>> = {
       ? `wait: the other nodes of the pool do that by themselves; what hinders them, if anything: kubectl describe volumes.storage.mooring.dev ${volume}`
       : `make sure that the silent node is off, then: kubectl taint node ${holder?.nodeID ?? "NODE"} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`,
 };
+
+/** A growth behind nothing but workloads of Kubernetes. */
+function waitsForItsPods({ type }: AttachmentTicket, { named }: Result): boolean {
+  const isOfPods = (holder: AttachmentTicket) =>
+    holder.type === "csi-attacher" && holder.owner?.kind === "VolumeAttachment";
+  return type === "volume-expansion-controller" && named.length > 0 && named.every(isOfPods);
+}
 
 /** Who it is for: an operator, or the object that it dies with. */
 function forWhom({ owner, parameters }: AttachmentTicket): string {
