@@ -1,3 +1,4 @@
+import { readFileSync, statSync } from "node:fs";
 import type { Exec, ExecOptions, ExecResult } from "../host.ts";
 import { callOf, featureNames, type LibraryCall, type LibraryCluster, type LibraryPlace } from "./calls.ts";
 import type { LibraryInfo } from "./child/messages.ts";
@@ -17,6 +18,8 @@ const OF_A_GROUP = 1;
 
 interface Connection {
   cluster: LibraryCluster;
+  /** Of the configuration and the key that it was begun with. */
+  version: string;
   process: RbdLibraryProcess;
   /** By the clock since boot, in milliseconds. */
   begun: number;
@@ -69,12 +72,15 @@ class RbdLibrary {
   /** Undefined until it is connected, which takes as long as a program: so the first calls are a program's. */
   #connected(place: LibraryPlace): RbdLibraryProcess | undefined {
     const key = JSON.stringify(place);
+    const version = versionOf(place.conf);
     let connection = this.#connections.get(key);
-    if (connection === undefined || connection.process.connected === "no") {
+    const isNew = connection?.version !== version;
+    if (isNew) connection?.process.retire();
+    if (connection === undefined || isNew || connection.process.connected === "no") {
       const now = this.#sinceBoot();
-      if (connection?.works === false && now < connection.begun + AGAIN_MS) return undefined;
+      if (!isNew && connection?.works === false && now < connection.begun + AGAIN_MS) return undefined;
       connection = {
-        ...{ cluster: place, process: new RbdLibraryProcess(place) },
+        ...{ cluster: place, version, process: new RbdLibraryProcess(place) },
         ...{ begun: now, works: false, idle: undefined },
       };
       this.#connections.set(key, connection);
@@ -87,8 +93,10 @@ class RbdLibrary {
 
   /** Of the cluster itself any connection knows: none is begun for that. */
   #anyOf({ conf, user }: LibraryCluster): RbdLibraryProcess | undefined {
-    for (const { cluster, process } of this.#connections.values())
-      if (cluster.conf === conf && cluster.user === user && process.connected === "yes") return process;
+    const now = versionOf(conf);
+    for (const { cluster, version, process } of this.#connections.values())
+      if (cluster.conf === conf && cluster.user === user && version === now && process.connected === "yes")
+        return process;
     return undefined;
   }
 
@@ -100,6 +108,23 @@ class RbdLibrary {
       if (this.#connections.get(key) === connection) this.#connections.delete(key);
     }, IDLE_MS).unref();
   }
+}
+
+/** Of the configuration file and the key that it names: both are read once for a connection, and by each program. */
+function versionOf(conf: string): string {
+  let text = "";
+  try {
+    text = readFileSync(conf, "utf8");
+  } catch {
+    // The program says what is wrong with it.
+  }
+  const keys = [...text.matchAll(/^key(?:ring|file) = (.+)$/gm)].map(([, path = ""]) => path);
+  return [conf, ...keys].map(stampOf).join();
+}
+
+function stampOf(file: string): string {
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found === undefined ? "" : [found.dev, found.ino, found.mtimeMs, found.size].join(" ");
 }
 
 /** The client has been shut out, or the pool is not the one that it has opened: the next one begins anew. */

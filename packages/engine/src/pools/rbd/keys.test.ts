@@ -8,6 +8,7 @@ import { createHost } from "../../host/create-host.ts";
 import { MIB, scratch } from "../../testing/scratch.ts";
 import { withoutProgram } from "../../testing/without-program.ts";
 import { createPool } from "../create-pool.ts";
+import { RbdCommands } from "./commands.ts";
 
 const host = createHost({ server: true });
 const withCluster = await withCeph();
@@ -55,7 +56,7 @@ async function withSecret(t: TestContext, name: string) {
   const place = { conf, user, keyring: secret.keyring, pool, namespace: await ceph.namespace() };
   const made = createPool("rbd", { host, path: join(dir, "p"), rbd: { nodeID: "node-1", place } });
   t.after(() => made.close().catch(() => {}));
-  return { dir, pool: made, secret, newKey };
+  return { dir, place, pool: made, secret, newKey };
 }
 
 const keyOf = (keyring: string): string => /key = (\S+)/.exec(keyring)?.[1] ?? assert.fail("no key");
@@ -64,17 +65,22 @@ test(
   "rbd: a key that is exchanged in the Secret counts from the next command on, and what is open stays open",
   withCluster,
   async (t) => {
-    const { pool, secret, newKey } = await withSecret(t, "exchanged");
+    const { dir, place, pool, secret, newKey } = await withSecret(t, "exchanged");
     await secret.put(await newKey());
     await pool.open();
     const device = await pool.devices.attach(await pool.create("v-p-1", 10 * MIB));
     t.after(() => pool.devices.detach(device).catch(() => {}));
     const next = await newKey();
-    await assert.rejects(pool.create("v-p-2", 10 * MIB), (error: unknown) => {
+    // Whoever is connected has a ticket of the cluster for an hour; nobody gets one with the old key.
+    const { clock } = host;
+    const programs = new RbdCommands({ exec: createHost().exec, clock, place, folder: join(dir, "p") });
+    programs.reuse();
+    await assert.rejects(programs.rbd(["ls"]), (error: unknown) => {
       assert.ok(error instanceof EngineError && error.code === "PERMISSION_DENIED", String(error));
       return true;
     });
     await secret.put(next);
+    await programs.rbd(["ls"]);
     await pool.create("v-p-2", 10 * MIB);
     await host.exec.run("dd", ["if=/dev/urandom", `of=${device.path}`, "bs=1M", "count=2", "oflag=direct"]);
     await pool.devices.detach(device);
