@@ -57,7 +57,8 @@ async function programOf<T>(t: TestContext, contents: string): Promise<(how: str
 test("a young generation that is large enough when the process begins does not grow once more", async (t) => {
   const run = await programOf<[before: number, after: number]>(t, BEGINS);
   const [before, after] = await run("small");
-  assert.equal(after, before);
+  // V8 makes it smaller where little of it outlives a collection.
+  assert.ok(after <= before, `${before} and ${after} MiB`);
   const [beforeElse, afterElse] = await run("as ever");
   assert.ok(afterElse > beforeElse, `${beforeElse} and ${afterElse} MiB`);
 });
